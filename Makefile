@@ -1,0 +1,62 @@
+# Run `make` for the list of targets. Everything happens in a private environment, .venv:
+# no sudo, no Java, nothing to install by hand but Python 3.11 or later.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+LOCKS  := requirements/runtime.txt requirements/dev.txt
+READY  := $(VENV)/.ready
+UV     := $(BIN)/uv
+JOBS   ?= auto
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types imports fmt bench lock clean
+
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make the private environment with the locked dependencies
+
+$(READY): $(LOCKS) pyproject.toml $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+$(UV): requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit("tailpipe needs Python 3.11 or later; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	touch $@
+
+demo: setup ## the product in one minute: an example config, checked and shown
+	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/quickstart/demo.sh
+
+test: setup ## run the tests
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+check: lint types imports test ## what must be green before a commit: lint, types, import rules, tests
+
+lint: setup ## ruff: lint and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## mypy --strict
+	$(BIN)/mypy
+
+imports: setup ## the rooms import downwards only
+	$(BIN)/lint-imports
+
+fmt: setup ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## measure; figures go to the terminal
+	$(BIN)/python -m bench
+
+lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
+	echo uv | $(COMPILE) - -o requirements/uv.txt
+	$(COMPILE) pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
+
+clean: ## remove the environment and what the tools left
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -1,0 +1,124 @@
+"""The errors that tailpipe raises on purpose, and the exit code of each.
+
+    TailpipeError            anything expected to go wrong; shown as one message, never as a traceback
+    ├── UsageError           a wrong argument, name, window or selector                       exit 2
+    │   └── ConfigError      problems in `.tpc` files, all of them at once, with their places  exit 2
+    ├── PluginError          a plugin that cannot be loaded, or two that claim the same name   exit 1
+    └── WorkspaceError       a workspace directory that cannot be used                         exit 1
+
+A message says what, where and what to do next: lower case, no full stop, the user's own words in
+quotes. Facts are kept as attributes, and every error survives pickling, because some of them travel
+back from worker processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "EXIT_DONE",
+    "EXIT_FAILED",
+    "EXIT_INTERRUPTED",
+    "EXIT_USAGE",
+    "ConfigError",
+    "Diagnostic",
+    "Note",
+    "Place",
+    "PluginError",
+    "TailpipeError",
+    "UsageError",
+    "WorkspaceError",
+]
+
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Place:
+    """A span of text in a config file; line and column begin at 1, a column counts characters."""
+
+    file: str
+    line: int
+    column: int
+    length: int = 1
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Note:
+    """A second place that explains a diagnostic, such as the first of two equal names."""
+
+    message: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One problem in the config: what is wrong, where, and what to do about it."""
+
+    message: str
+    place: Place
+    hint: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+class TailpipeError(Exception):
+    """A failure that was expected; `hint` is the next step for the user."""
+
+    exit_code = EXIT_FAILED
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would call the class with the message alone and fail on keyword-only facts.
+        return (_restore, (type(self), self.args, self.__dict__))
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(TailpipeError):
+    """The command was used wrongly; nothing was done."""
+
+    exit_code = EXIT_USAGE
+
+
+class ConfigError(UsageError):
+    """The config has problems; `diagnostics` holds all of them."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        count = len(diagnostics)
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the config")
+        self.diagnostics = diagnostics
+
+
+class PluginError(TailpipeError):
+    """A plugin cannot be used; `plugins` names those that are involved."""
+
+    def __init__(self, message: str, *, plugins: tuple[str, ...], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.plugins = plugins
+
+
+class WorkspaceError(TailpipeError):
+    """The workspace directory cannot be used; `path` is the directory or file that stands in the way."""
+
+    def __init__(self, message: str, *, path: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+def _restore(kind: type[TailpipeError], args: tuple[object, ...], facts: dict[str, object]) -> TailpipeError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(facts)
+    return error

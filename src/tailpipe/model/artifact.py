@@ -1,0 +1,65 @@
+"""Artifacts: the smallest things that are collected once, and the accounts of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+__all__ = ["Accounts", "Artifact", "Day"]
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file, an object, a time range of an API, or one run of a command, as a source lists it.
+
+    `uri` names it for ever; `day` is what its layout says, or None if its path has no date. `kind`
+    says how its content may change: a `file` can grow, be truncated or rotated; an `object` is only
+    ever replaced whole; a `range` of an API can be asked again; a `run` of a command gives a Day anew.
+    """
+
+    uri: str
+    size: int | None = None
+    modified: datetime | None = None
+    etag: str | None = None
+    day: date | None = None
+    kind: Literal["file", "object", "range", "run"] = "file"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Named parts of the path that fill common columns of the same name."""
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Where the rows of an artifact went; what was read must be accounted for, row by row."""
+
+    read: int = 0
+    kept: int = 0
+    filtered: int = 0
+    rejected: int = 0
+    out_of_window: int = 0
+    duplicate: int = 0
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every row that was read went somewhere."""
+        return self.read == self.kept + self.filtered + self.rejected + self.out_of_window + self.duplicate
+
+    def __add__(self, other: Accounts) -> Accounts:
+        return Accounts(
+            self.read + other.read,
+            self.kept + other.kept,
+            self.filtered + other.filtered,
+            self.rejected + other.rejected,
+            self.out_of_window + other.out_of_window,
+            self.duplicate + other.duplicate,
+        )
+
+
+@dataclass(frozen=True)
+class Day:
+    """The atomic unit of a partition's work: the artifacts of all its sources whose layout says `day`."""
+
+    partition: str
+    day: date
+    artifacts: tuple[Artifact, ...]

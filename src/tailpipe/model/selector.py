@@ -1,0 +1,73 @@
+"""Selectors: how a command line names partitions, by table and partition, with wildcards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import translate
+
+from tailpipe.errors import UsageError
+
+__all__ = ["Selector", "select"]
+
+_PART = re.compile(r"[\w*?-]+")
+
+
+@dataclass(frozen=True)
+class Selector:
+    """`table`, `table.partition`, `aws_*`, `*.prod`, `table.p*`; without a dot it means all partitions."""
+
+    table: str
+    partition: str = "*"
+
+    @classmethod
+    def parse(cls, text: str) -> Selector:
+        """Read a selector as a person writes it."""
+        table, dot, partition = text.strip().partition(".")
+        if not dot:
+            partition = "*"
+        if not _PART.fullmatch(table) or not _PART.fullmatch(partition):
+            raise UsageError(
+                f'"{text}" is not a selector', hint="use table, table.partition, or wildcards such as aws_* or *.prod"
+            )
+        return cls(table, partition)
+
+    def matches(self, table: str, partition: str) -> bool:
+        """Whether the partition of that table is meant."""
+        return _glob(self.table, table) and _glob(self.partition, partition)
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.partition}"
+
+
+def select(texts: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The `table.partition` names that any of the selectors means, in their own order; no selector means all.
+
+    A selector that means nothing is an error, because a wrong name must not look like «nothing to do».
+    """
+    known = list(names)
+    chosen: set[str] = set()
+    given = list(texts)
+    for text in given:
+        selector = Selector.parse(text)
+        found = {name for name in known if selector.matches(*name.split(".", 1))}
+        if not found:
+            raise UsageError(f"partition not found: {text}", hint=_nearest_hint(text, known))
+        chosen |= found
+    return [name for name in known if not given or name in chosen]
+
+
+def _glob(pattern: str, name: str) -> bool:
+    return re.fullmatch(translate(pattern), name) is not None
+
+
+def _nearest_hint(text: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    if not known:
+        return "the config has no partition yet"
+    if near := get_close_matches(text, known, n=1):
+        return f'did you mean "{near[0]}"?'
+    shown = ", ".join(known[:5])
+    return f"there {'is' if len(known) == 1 else 'are'}: {shown}" + (" …" if len(known) > 5 else "")

@@ -1,0 +1,118 @@
+"""Windows: half-open spans of UTC time, and the forms in which people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from tailpipe.errors import UsageError
+
+__all__ = ["Window", "parse_moment"]
+
+DAY = timedelta(days=1)
+
+_RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
+_US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
+_BARE_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FORMS = 'use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)'
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """A span of time from `start`, included, to `end`, excluded; both in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            moment: datetime = getattr(self, name)
+            if moment.tzinfo is None:
+                raise ValueError(f"a window needs a time zone: {moment.isoformat()}")
+            object.__setattr__(self, name, moment.astimezone(UTC))
+        if self.start > self.end:
+            raise UsageError(
+                f"the window ends before it begins: from {_show(self.start)} to {_show(self.end)}",
+                hint="swap --from and --to",
+            )
+
+    @classmethod
+    def parse(
+        cls, start: str | None, end: str | None, *, now: datetime, lookback: timedelta = 30 * DAY
+    ) -> Window:
+        """Read `--from` and `--to`; without an end it is `now`, without a start `lookback` before the end."""
+        until = now if end is None else parse_moment(end, now=now, is_end=True)
+        since = until - lookback if start is None else parse_moment(start, now=now)
+        return cls(since, until)
+
+    @classmethod
+    def of_day(cls, day: date) -> Window:
+        """The 24 hours of one day."""
+        start = datetime.combine(day, time(), UTC)
+        return cls(start, start + DAY)
+
+    def widened(self) -> Window:
+        """The same window grown to whole days, as collecting needs it."""
+        start = datetime.combine(self.start.date(), time(), UTC)
+        end = datetime.combine(self.end.date(), time(), UTC)
+        return Window(start, end if end == self.end else end + DAY)
+
+    def days(self) -> Iterator[date]:
+        """The days that the window touches, oldest first."""
+        whole = self.widened()
+        day, last = whole.start.date(), whole.end.date()
+        while day < last:
+            yield day
+            day += DAY
+
+    def __contains__(self, moment: object) -> bool:
+        return isinstance(moment, datetime) and self.start <= moment < self.end
+
+    def touches(self, day: date) -> bool:
+        """Whether some moment of `day` lies in the window."""
+        whole = Window.of_day(day)
+        return self.start < whole.end and whole.start < self.end
+
+    def __str__(self) -> str:
+        return f"[{_show(self.start)}, {_show(self.end)})"
+
+
+def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
+    """Read one end of a window; a bare date as the end includes that day.
+
+    A date-time without a zone is UTC. `T-10d` counts back from `now`; months and years are those of
+    the calendar, and a day that does not exist there becomes the last one of its month.
+    """
+    cleaned = text.strip()
+    try:
+        if match := _RELATIVE.fullmatch(cleaned):
+            return _back(now.astimezone(UTC), int(match[1]), match[2])
+        if match := _US_DATE.fullmatch(cleaned):
+            month, day, year, clock = match.groups()
+            cleaned = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")
+        moment = datetime.fromisoformat(cleaned)
+        if _BARE_DATE.fullmatch(cleaned) and is_end:
+            moment += DAY
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(f'"{text}" is not a time', hint=_FORMS) from None
+
+
+def _back(now: datetime, count: int, unit: str) -> datetime:
+    if unit in "Ym":
+        months = now.year * 12 + now.month - 1 - count * (12 if unit == "Y" else 1)
+        year, month = divmod(months, 12)
+        for day in range(now.day, now.day - 4, -1):
+            try:
+                return now.replace(year=year, month=month + 1, day=day)
+            except ValueError:
+                continue
+        raise ValueError("no such month")
+    names = {"W": "weeks", "d": "days", "H": "hours", "M": "minutes"}
+    return now - timedelta(**{names[unit]: count})
+
+
+def _show(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
