@@ -1,1 +1,1 @@
-"""config"""
+"""The config language: `.tpc` text → syntax tree → values → nouns, with every problem and its place."""

@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
 _BARE_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_FORMS = 'use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)'
+_FORMS = "use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)"
 
 
 @dataclass(frozen=True, order=True)
@@ -39,9 +39,7 @@ class Window:
             )
 
     @classmethod
-    def parse(
-        cls, start: str | None, end: str | None, *, now: datetime, lookback: timedelta = 30 * DAY
-    ) -> Window:
+    def parse(cls, start: str | None, end: str | None, *, now: datetime, lookback: timedelta = 30 * DAY) -> Window:
         """Read `--from` and `--to`; without an end it is `now`, without a start `lookback` before the end."""
         until = now if end is None else parse_moment(end, now=now, is_end=True)
         since = until - lookback if start is None else parse_moment(start, now=now)

@@ -1,1 +1,36 @@
-"""plugin"""
+"""What the author of a plugin imports: nothing else of tailpipe is needed, or promised to stay.
+
+A plugin is a value, found by the entry point group `tailpipe.plugins`:
+
+    plugin = Plugin(name="nginx", description="Logs of the nginx web server.", tables=[NginxAccessLog])
+"""
+
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
+from tailpipe.model.option import Declared, Secret, nested, option
+from tailpipe.model.source import Source
+from tailpipe.model.table import Column, Table
+from tailpipe.model.window import Window
+from tailpipe.plugin.plugin import Plugin
+from tailpipe.plugin.registry import ENTRY_POINTS, Registry
+
+__all__ = [
+    "ENTRY_POINTS",
+    "Artifact",
+    "Column",
+    "Connection",
+    "Declared",
+    "Format",
+    "Plugin",
+    "Registry",
+    "Secret",
+    "Source",
+    "Table",
+    "TailpipeError",
+    "UsageError",
+    "Window",
+    "nested",
+    "option",
+]

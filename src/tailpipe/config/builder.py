@@ -1,0 +1,207 @@
+"""Texts → config: names are gathered over all files, then every block is decoded and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tailpipe.config.config import Config
+from tailpipe.config.convert import Reference
+from tailpipe.config.decoder import Decoder
+from tailpipe.config.evaluator import did_you_mean
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.parser import parse
+from tailpipe.config.scope import LABELS, Located, Scope
+from tailpipe.config.syntax import Block
+from tailpipe.config.text import ConfigText, Problem
+from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.partition import Partition, Schema
+from tailpipe.model.settings import WorkspaceSettings
+from tailpipe.model.source import Source
+from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.plugin import Registry
+
+__all__ = ["build_config"]
+
+_COMMON = {column.name: column for column in COMMON_COLUMNS}
+_MAPPED_BY_US = {"tp_id", "tp_date", "tp_ingest_timestamp", "tp_table", "tp_partition", "tp_index"}
+
+
+def build_config(
+    texts: Sequence[ConfigText], registry: Registry, around: Surroundings, found: Sequence[Diagnostic] = ()
+) -> Config:
+    """The config that the texts say, or a `ConfigError` with every problem of all of them.
+
+    `found` are problems from before, such as files that could not be read.
+    """
+    return _Builder(registry, around, list(found)).build(texts)
+
+
+class _Builder:
+    def __init__(self, registry: Registry, around: Surroundings, found: list[Diagnostic]) -> None:
+        self.registry = registry
+        classes: dict[str, dict[str, type]] = {
+            "connection": dict(registry.connections),
+            "format": dict(registry.formats),
+            "source": dict(registry.sources),
+        }
+        single = {"workspace": WorkspaceSettings, "table": Table, "partition": Partition, "schema": Schema}
+        every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
+        made: dict[Reference, Any] = {
+            Reference("connection", (name, "default")): declared() for name, declared in registry.connections.items()
+        }
+        made |= {Reference("format", (preset.type, preset.name)): preset for preset in registry.presets.values()}
+        self.single = single
+        self.made = made
+        self.scope = Scope(around, every, made)
+        self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
+        self.decoded: dict[Reference, Any] = {}
+
+    def build(self, texts: Sequence[ConfigText]) -> Config:
+        for text in texts:
+            body, problems = parse(text.text)
+            for problem in problems:
+                self.decoder.report(text, problem)
+            for attribute in body.attributes:
+                hint = "arguments stand inside a block"
+                self.decoder.report(text, Problem(f'"{attribute.name}" is in no block', attribute.span, hint))
+            for block in body.blocks:
+                self._gather(text, block)
+        for reference in sorted(self.scope.blocks, key=lambda reference: list(LABELS).index(reference.kind)):
+            self._resolve(reference)
+        for reference, value in self.decoded.items():
+            self._check(reference, value)
+        if self.decoder.problems:
+            raise ConfigError(tuple(sorted(self.decoder.problems, key=_order)))
+        return self._config(texts)
+
+    def _gather(self, text: ConfigText, block: Block) -> None:
+        if block.type not in LABELS:
+            hint = did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
+            self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
+            return
+        labels = tuple(label.text for label in block.labels)
+        reference = Reference(block.type, labels)
+        if len(labels) != LABELS[block.type]:
+            # The decoder says what is wrong with them; such a block cannot be referred to.
+            reference = Reference(block.type, (*labels, f"#{len(self.scope.blocks)}"))
+        elif reference in self.scope.blocks:
+            first = self.scope.blocks[reference]
+            note = Note("first defined here", first.text.place(first.block.span))
+            shown = ".".join(labels)
+            self.decoder.report(text, Problem(f'{block.type} "{shown}" is defined twice', block.span), note)
+            return
+        elif reference in self.made and block.type == "format":
+            hint = f"presets cannot be changed; give yours another name than {labels[1]}"
+            self.decoder.report(text, Problem(f"{reference} is a preset", block.labels[1].span, hint))
+            return
+        self.scope.blocks[reference] = Located(text, block)
+
+    def _resolve(self, reference: Reference) -> Any:
+        """The decoded block, decoded now if it was not yet."""
+        located = self.scope.blocks.get(reference)
+        if located is None:
+            return self.made[reference]
+        if reference not in self.decoded:
+            declared = self.single.get(reference.kind) or self.decoder.type_of(located.text, located.block)
+            address = str(reference)
+            self.decoded[reference] = (
+                self.decoder.decode(located.text, located.block, declared, address) if declared else None
+            )
+        return self.decoded[reference]
+
+    # What no single option can tell
+
+    def _check(self, reference: Reference, value: Any) -> None:
+        located = self.scope.blocks[reference]
+        if isinstance(value, Table):
+            for problem in _table_problems(value, located.block):
+                self.decoder.report(located.text, problem)
+        elif isinstance(value, Partition):
+            for problem in self._partition_problems(value, located.block):
+                self.decoder.report(located.text, problem)
+            self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources))
+
+    def _partition_problems(self, partition: Partition, block: Block) -> Iterable[Problem]:
+        table = self.decoded.get(Reference("table", (partition.table,))) or self.registry.tables.get(partition.table)
+        if table is None:
+            if Reference("table", (partition.table,)) in self.scope.blocks:
+                return  # it is there, and its own problems are told
+            known = [*self.registry.tables, *(r.labels[0] for r in self.scope.blocks if r.kind == "table")]
+            hint = did_you_mean(partition.table, known, 'define it with a block: table "NAME" { … }')
+            yield Problem(f'unknown table "{partition.table}"', block.labels[0].span, hint)
+            return
+        inner = [candidate for candidate in block.body.blocks if candidate.type == "source"]
+        names: set[str] = set()
+        for source, source_block in zip(partition.sources, inner, strict=True):
+            if source.name and source.name in names:
+                yield Problem(f'two sources are named "{source.name}"', source_block.labels[-1].span)
+            names.add(source.name)
+            if source.format is None and table.format is None:
+                hint = "add one to the source, or to the table: format = format.jsonl.default"
+                yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
+
+    def _config(self, texts: Sequence[ConfigText]) -> Config:
+        kinds: dict[str, dict[str, Any]] = {kind: {} for kind in LABELS}
+        for reference, value in self.decoded.items():
+            kinds[reference.kind][".".join(reference.labels)] = value
+        return Config(
+            workspaces=kinds["workspace"],
+            connections=kinds["connection"],
+            formats=kinds["format"],
+            tables=kinds["table"],
+            partitions=kinds["partition"],
+            schemas=kinds["schema"],
+            files=tuple(text.name for text in texts),
+            spans=self.decoder.spans,
+        )
+
+
+def _table_problems(table: Table, block: Block) -> Iterable[Problem]:
+    if not table.maps_time and not block.body.is_broken:
+        hint = 'add column "tp_timestamp" { source = "…" }'
+        yield Problem(f'table "{table.name}" does not say where tp_timestamp comes from', block.span, hint)
+    columns: set[str] = set()
+    inner = [candidate for candidate in block.body.blocks if candidate.type == "column"]
+    for column, column_block in zip(table.columns, inner, strict=True):
+        span = column_block.labels[0].span
+        if column.name.lower() in columns:
+            yield Problem(f'the column "{column.name}" is there twice', span)
+        columns.add(column.name.lower())
+        if column.source is not None and column.transform is not None:
+            hint = "a column comes from a field or from an expression"
+            yield Problem(f'column "{column.name}" has both source and transform', span, hint)
+        if not column.name:
+            yield Problem("a column needs a name", span)
+        if column.name.startswith("tp_"):
+            yield from _common_problems(column.name, column.type, span)
+
+
+def _common_problems(name: str, kind: str | None, span: tuple[int, int]) -> Iterable[Problem]:
+    if name in _MAPPED_BY_US:
+        hint = "set it on the partition" if name == "tp_index" else "it is filled in by tailpipe itself"
+        yield Problem(f'a table cannot map "{name}"', span, hint)
+    elif name not in _COMMON:
+        hint = did_you_mean(name, _COMMON.keys() - _MAPPED_BY_US, "names with tp_ are kept for the common columns")
+        yield Problem(f'there is no common column "{name}"', span, hint)
+    elif kind is not None and kind != _COMMON[name].type:
+        yield Problem(f'"{name}" is always {_COMMON[name].type}, not {kind}', span, "leave the type out")
+
+
+def _named(sources: Sequence[Source]) -> tuple[Source, ...]:
+    """Give each source without a name its type's, then `type_2` and so on."""
+    taken = {source.name for source in sources if source.name}
+    named: list[Source] = []
+    for source in sources:
+        name, count = source.name or source.type, 1
+        while not source.name and name in taken:
+            count += 1
+            name = f"{source.type}_{count}"
+        taken.add(name)
+        named.append(dataclasses.replace(source, name=name))
+    return tuple(named)
+
+
+def _order(diagnostic: Diagnostic) -> tuple[str, int, int]:
+    return (diagnostic.place.file, diagnostic.place.line, diagnostic.place.column)

@@ -1,0 +1,117 @@
+"""A value of the language → the Python type that an option declares."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from tailpipe.config import syntax
+from tailpipe.config.functions import kind_of
+from tailpipe.config.text import Problem
+from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
+from tailpipe.model.option import Secret
+
+__all__ = ["Reference", "convert"]
+
+Resolve = Callable[["Reference"], Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference to a whole block: `connection.aws.prod`."""
+
+    kind: str
+    labels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join((self.kind, *self.labels))
+
+
+def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
+    """The value as the annotation wants it, or a `Problem` at the part that does not fit."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return _union(arguments, value, expression, resolve)
+    if origin is Literal:
+        if value not in arguments or isinstance(value, bool):
+            allowed = ", ".join(f'"{argument}"' for argument in arguments)
+            raise Problem(f"one of {allowed} is expected here", expression.span)
+        return value
+    if origin in (Sequence, list, tuple):
+        return _sequence(arguments[0], value, expression, resolve)
+    if origin in (Mapping, dict):
+        return _mapping(arguments[1], value, expression, resolve)
+    if isinstance(annotation, type) and issubclass(annotation, Connection | Format):
+        return _referred(annotation, value, expression, resolve)
+    return _scalar(annotation, value, expression)
+
+
+def _union(choices: tuple[Any, ...], value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
+    if value is None and type(None) in choices:
+        return None
+    others = [choice for choice in choices if choice is not type(None)]
+    for choice in others[:-1]:
+        try:
+            return convert(choice, value, expression, resolve)
+        except Problem:
+            continue
+    return convert(others[-1], value, expression, resolve)
+
+
+def _sequence(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
+    if not isinstance(value, list):
+        hint = "write it in brackets: […]" if isinstance(value, str) else ""
+        raise Problem(f"a list is expected here, not {_a(value)}", expression.span, hint)
+    parts = expression.items if isinstance(expression, syntax.List) else [expression] * len(value)
+    return tuple(convert(element, item, part, resolve) for item, part in zip(value, parts, strict=True))
+
+
+def _mapping(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
+    if not isinstance(value, dict):
+        raise Problem(f"a map is expected here, not {_a(value)}", expression.span, "write { name = value }")
+    literal = expression if isinstance(expression, syntax.Map) else None
+    parts = [item for _, item in literal.items] if literal else [expression] * len(value)
+    return {key: convert(element, item, part, resolve) for (key, item), part in zip(value.items(), parts, strict=True)}
+
+
+def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
+    kind = "connection" if issubclass(wanted, Connection) else "format"
+    of_type = getattr(wanted, "type", "")
+    example = f"{kind}.{of_type or 'TYPE'}.NAME"
+    if not isinstance(value, Reference) or value.kind != kind:
+        found = f"{value.kind} {value}" if isinstance(value, Reference) else _a(value)
+        raise Problem(f"a {kind} is expected here, not {found}", expression.span, f"write {example}")
+    if of_type and value.labels[0] != of_type:
+        raise Problem(f'a {kind} of type "{of_type}" is expected here', expression.span, f"write {example}")
+    return resolve(value)
+
+
+def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation is str and isinstance(value, str):
+        return value
+    if annotation is Secret and isinstance(value, str):
+        return Secret(value)
+    if annotation is bool and isinstance(value, bool):
+        return value
+    if annotation is int and is_number and value == int(value):
+        return int(value)
+    if annotation is float and is_number:
+        return float(value)
+    wanted = {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "text")
+    hint = ""
+    if wanted == "text" and (is_number or isinstance(value, bool)):
+        hint = 'write it in quotes: "…"'
+    elif annotation is bool and value in ("true", "false"):
+        hint = f"write {value} without quotes"
+    elif annotation in (int, float) and isinstance(value, str):
+        hint = "write it without quotes"
+    raise Problem(f"{wanted} is expected here, not {_a(value)}", expression.span, hint)
+
+
+def _a(value: Any) -> str:
+    kind = kind_of(value)
+    return kind if kind in ("null", "text") else f"a {kind}"

@@ -1,0 +1,103 @@
+"""Times in the config language: reading them, adding durations, writing them in a layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+__all__ = ["format_date", "parse_duration", "parse_timestamp"]
+
+_DURATION = re.compile(r"([+-]?)((?:\d+(?:\.\d+)?(?:ms|us|ns|[wdhms]))+)")
+_STEP = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|[wdhms])")
+_SECONDS = {"w": 604800.0, "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_LAYOUT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+_FIELDS: dict[str, Callable[[datetime], str]] = {
+    "YYYY": lambda t: f"{t.year:04d}",
+    "YY": lambda t: f"{t.year % 100:02d}",
+    "MMMM": lambda t: _MONTHS[t.month - 1],
+    "MMM": lambda t: _MONTHS[t.month - 1][:3],
+    "MM": lambda t: f"{t.month:02d}",
+    "M": lambda t: str(t.month),
+    "DD": lambda t: f"{t.day:02d}",
+    "D": lambda t: str(t.day),
+    "EEEE": lambda t: _WEEKDAYS[t.weekday()],
+    "EEE": lambda t: _WEEKDAYS[t.weekday()][:3],
+    "HH": lambda t: f"{(t.hour + 11) % 12 + 1:02d}",
+    "H": lambda t: str((t.hour + 11) % 12 + 1),
+    "hh": lambda t: f"{t.hour:02d}",
+    "h": lambda t: str(t.hour),
+    "AA": lambda t: "AM" if t.hour < 12 else "PM",
+    "aa": lambda t: "am" if t.hour < 12 else "pm",
+    "mm": lambda t: f"{t.minute:02d}",
+    "m": lambda t: str(t.minute),
+    "ss": lambda t: f"{t.second:02d}",
+    "s": lambda t: str(t.second),
+    "ZZZZZ": lambda t: _offset(t, ":"),
+    "ZZZZ": lambda t: _offset(t, ""),
+    "ZZZ": lambda t: "UTC" if not t.utcoffset() else _offset(t, ""),
+    "Z": lambda t: "Z" if not t.utcoffset() else _offset(t, ":"),
+}
+
+
+def parse_timestamp(text: str) -> datetime:
+    """A time as `timestamp()` gives it: RFC 3339, with its zone kept; without one it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f'"{text[:60]}" is not a time such as 2024-01-31T10:00:00Z') from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def parse_duration(text: str) -> timedelta:
+    """`-168h`, `1h30m`, `-365d`, `2w`."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f'"{text[:60]}" is not a duration such as -168h, 1h30m, 7d or 2w')
+    seconds = sum(float(count) * _SECONDS[unit] for count, unit in _STEP.findall(match[2]))
+    try:
+        return timedelta(seconds=-seconds if match[1] == "-" else seconds)
+    except OverflowError:
+        raise ValueError(f'the duration "{text[:60]}" is out of range') from None
+
+
+def format_date(layout: str, moment: datetime) -> str:
+    """Write a time in a layout such as `YYYY-MM-DD hh:mm`; text in single quotes stands for itself."""
+    parts: list[str] = []
+    position = 0
+    while position < len(layout):
+        match = _LAYOUT.match(layout, position)
+        if match is None:
+            raise ValueError("a single quote is not closed in the layout")
+        position = match.end()
+        if match[1] is not None:
+            parts.append(match[1].replace("''", "'"))
+        elif match[2] is None:
+            parts.append(match[0])
+        elif match[0] in _FIELDS:
+            parts.append(_FIELDS[match[0]](moment))
+        else:
+            raise ValueError(f'"{match[0]}" is no part of a date; put plain text in single quotes')
+    return "".join(parts)
+
+
+def _offset(moment: datetime, separator: str) -> str:
+    minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
+    sign = "-" if minutes < 0 else "+"
+    return f"{sign}{abs(minutes) // 60:02d}{separator}{abs(minutes) % 60:02d}"

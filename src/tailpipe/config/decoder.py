@@ -1,0 +1,202 @@
+"""Blocks → nouns: the one decoder, which follows what a class declares of its options."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from tailpipe.config.convert import Reference, convert
+from tailpipe.config.evaluator import did_you_mean
+from tailpipe.config.syntax import Attribute, Block, Expression, Label, Span
+from tailpipe.config.text import ConfigText, Problem
+from tailpipe.errors import Diagnostic, Note, UsageError
+from tailpipe.model.connection import Connection
+from tailpipe.model.option import Option, options_of
+
+__all__ = ["Decoder"]
+
+_TYPED = ("connection", "format", "source")
+"""Blocks whose first label is a type that a plugin brings."""
+
+
+@dataclass
+class Decoder:
+    """Turns blocks into values of declared classes, and collects every problem on the way."""
+
+    types: Mapping[str, Mapping[str, type]]
+    """For each typed block, the classes by the name of their type."""
+    evaluate: Callable[[ConfigText, Expression], Any]
+    resolve: Callable[[Reference], Any]
+    problems: list[Diagnostic] = field(default_factory=list)
+    spans: dict[str, tuple[ConfigText, Span]] = field(default_factory=dict)
+    """Where each block and argument stands, by address."""
+
+    def decode(self, text: ConfigText, block: Block, declared: type, address: str) -> Any:
+        """The block as a value, or None if it has problems, which are told then."""
+        found = len(self.problems)
+        self.spans[address] = (text, block.span)
+        labels = block.labels[1:] if block.type in _TYPED else block.labels
+        values = self._labels(text, block, labels, declared)
+        values |= self._attributes(text, block, declared, address)
+        values |= self._nested(text, block, declared, address)
+        self._require(text, block, declared, values)
+        if len(self.problems) > found:
+            return None
+        options = options_of(declared)
+        try:
+            return declared(**{options[name].field: value for name, value in values.items()})
+        except (UsageError, ValueError) as error:
+            self.report(text, Problem(str(error), block.span, getattr(error, "hint", "")))
+            return None
+
+    def type_of(self, text: ConfigText, block: Block) -> type | None:
+        """The class of a typed block, by its first label."""
+        known = self.types[block.type]
+        if not block.labels:
+            hint = f'write {block.type} "TYPE"' + ("" if block.type == "source" else ' "NAME"') + " { … }"
+            self.report(text, Problem(f'the block "{block.type}" has no type', block.span, hint))
+            return None
+        name = block.labels[0].text
+        if name not in known:
+            plugin = name.split("_")[0]
+            otherwise = f"is its plugin installed? tailpipe plugin install {plugin}" if plugin.isalnum() else ""
+            hint = did_you_mean(name, known, otherwise)
+            self.report(text, Problem(f'unknown {block.type} type "{name}"', block.labels[0].span, hint))
+        return known.get(name)
+
+    def report(self, text: ConfigText, problem: Problem, *notes: Note) -> None:
+        """Keep a problem, with its place."""
+        self.problems.append(dataclasses.replace(text.diagnostic(problem), notes=notes))
+
+    def _labels(self, text: ConfigText, block: Block, given: list[Label], declared: type) -> dict[str, Any]:
+        wanted = [option for option in options_of(declared).values() if option.kind == "label"]
+        values: dict[str, Any] = {}
+        for option, label in zip(wanted, given, strict=False):
+            self._check(text, option, label.text, label.span)
+            values[option.name] = label.text
+        missing = [option.name for option in wanted[len(given) :] if option.is_required]
+        if block.type in ("connection", "format") and not given:
+            missing = ["name"]
+        if missing:
+            shown = f' "{block.labels[0].text}"' if block.labels else ""
+            names = ["type", *(o.name for o in wanted)] if block.type in _TYPED else [o.name for o in wanted]
+            hint = f"write {block.type} " + " ".join(f'"{name.upper()}"' for name in names) + " { … }"
+            self.report(text, Problem(f'the block "{block.type}"{shown} has no {missing[0]}', block.span, hint))
+        for label in given[len(wanted) :]:
+            self.report(text, Problem(f'"{label.text}" is a label too many for "{block.type}"', label.span))
+        return values
+
+    def _attributes(self, text: ConfigText, block: Block, declared: type, address: str) -> dict[str, Any]:
+        options = options_of(declared)
+        first: dict[str, Attribute] = {}
+        values: dict[str, Any] = {}
+        for attribute in block.body.attributes:
+            option = options.get(attribute.name)
+            if option is None or option.kind == "label":
+                self.report(text, self._unknown(block, attribute, options))
+            elif option.kind == "block":
+                hint = f"write it as a block: {attribute.name} {{ … }}"
+                self.report(text, Problem(f'"{attribute.name}" is a block, not an argument', attribute.span, hint))
+            elif attribute.name in first:
+                problem = Problem(f'the argument "{attribute.name}" is there twice', attribute.span)
+                self.report(text, problem, Note("first here", text.place(first[attribute.name].span)))
+            else:
+                first[attribute.name] = attribute
+                self.spans[f"{address}.{attribute.name}"] = (text, attribute.value.span)
+                self._value(text, attribute, option, values)
+        return values
+
+    def _value(self, text: ConfigText, attribute: Attribute, option: Option, values: dict[str, Any]) -> None:
+        expression = attribute.value
+        values[option.name] = None  # it is there, even if it has a problem
+        try:
+            value = self.evaluate(text, expression)
+            if value is None and not option.is_required:
+                del values[option.name]  # null is as if it were not said
+                return
+            values[option.name] = convert(option.annotation, value, expression, self.resolve)
+        except Problem as problem:
+            self.report(text, problem)
+        else:
+            self._check(text, option, values[option.name], expression.span)
+
+    def _nested(self, text: ConfigText, block: Block, declared: type, address: str) -> dict[str, Any]:
+        options = options_of(declared)
+        by_block = {option.block: option for option in options.values() if option.kind == "block"}
+        values: dict[str, Any] = {}
+        for inner in block.body.blocks:
+            option = by_block.get(inner.type)
+            if option is None:
+                self.report(text, self._unknown_block(block, inner, options, by_block))
+                continue
+            element, is_many = _element(option.annotation)
+            kind = self.type_of(text, inner) if inner.type in _TYPED else element
+            inner_address = ".".join([address, inner.type, *(label.text for label in inner.labels[-1:])])
+            value = self.decode(text, inner, kind, inner_address) if kind else None
+            if is_many:
+                values[option.name] = (*values.get(option.name, ()), value)
+            elif option.name in values:
+                self.report(text, Problem(f'the block "{inner.type}" is there twice', inner.span))
+            else:
+                values[option.name] = value
+        return values
+
+    def _require(self, text: ConfigText, block: Block, declared: type, values: dict[str, Any]) -> None:
+        options = options_of(declared)
+        strange = [attribute.name for attribute in block.body.attributes if attribute.name not in options]
+        misspelt = {near for name in strange for near in get_close_matches(name, options, n=1)}
+        for option in options.values():
+            if option.name in values or option.kind == "label":
+                continue
+            if isinstance(option.annotation, type) and issubclass(option.annotation, Connection):
+                values[option.name] = self.resolve(Reference("connection", (option.annotation.type, "default")))
+            elif not option.is_required:
+                values[option.name] = option.default
+            elif not block.body.is_broken and option.name not in misspelt:
+                what = "block" if option.kind == "block" else "argument"
+                name = option.block if option.kind == "block" else option.name
+                hint = f"{name}: {option.description[:1].lower()}{option.description[1:].rstrip('.')}"
+                self.report(text, Problem(f'{_title(block)} has no {what} "{name}"', block.span, hint))
+
+    def _check(self, text: ConfigText, option: Option, value: Any, span: tuple[int, int]) -> None:
+        if option.check is None or value is None:
+            return
+        try:
+            option.check(value)
+        except (UsageError, ValueError) as error:
+            self.report(text, Problem(str(error), span, getattr(error, "hint", "")))
+
+    def _unknown(self, block: Block, attribute: Attribute, options: Mapping[str, Option]) -> Problem:
+        known = [option.name for option in options.values() if option.kind == "option"]
+        otherwise = "there are: " + ", ".join(known) if known else "it takes none"
+        hint = did_you_mean(attribute.name, known, otherwise)
+        return Problem(f'unknown argument "{attribute.name}" in {_title(block)}', attribute.span, hint)
+
+    def _unknown_block(
+        self, block: Block, inner: Block, options: Mapping[str, Option], by_block: Mapping[str, Option]
+    ) -> Problem:
+        option = options.get(inner.type)
+        if option is not None and option.kind == "option":
+            hint = f"write it as an argument: {inner.type} = …"
+            return Problem(f'"{inner.type}" is an argument, not a block', inner.span, hint)
+        otherwise = "there are: " + ", ".join(by_block) if by_block else "it takes none"
+        hint = did_you_mean(inner.type, by_block, otherwise)
+        return Problem(f'unknown block "{inner.type}" in {_title(block)}', inner.span, hint)
+
+
+def _title(block: Block) -> str:
+    labels = ".".join(label.text for label in block.labels)
+    return f'{block.type} "{labels}"' if labels else f'block "{block.type}"'
+
+
+def _element(annotation: Any) -> tuple[Any, bool]:
+    """The class of a nested block, and whether there may be many."""
+    arguments = get_args(annotation)
+    if not arguments:
+        return annotation, False
+    if type(None) in arguments:
+        return next(argument for argument in arguments if argument is not type(None)), False
+    return arguments[0], get_origin(annotation) is not None

@@ -1,0 +1,93 @@
+"""Nouns → config text and plain data: the way back from the decoder, by the same declarations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tailpipe.config.config import Config
+from tailpipe.config.printer import literal, print_body
+from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, Name
+from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
+from tailpipe.model.option import Option, Secret, options_of
+from tailpipe.model.source import Source
+
+__all__ = ["config_data", "config_text", "plain_data"]
+
+
+def config_text(config: Config) -> str:
+    """The config as `.tpc` text: what is not at its default, secrets masked."""
+    blocks = [encode(kind, value) for kind, values in _kinds(config) for value in values.values()]
+    return print_body(Body([], blocks))
+
+
+def config_data(config: Config) -> dict[str, Any]:
+    """The config as plain data: every option of every block, secrets masked."""
+    return {f"{kind}s": [plain_data(value) for value in values.values()] for kind, values in _kinds(config)}
+
+
+def encode(kind: str, value: Any) -> Block:
+    """A noun as the block that would make it."""
+    labels = [Label(value.type)] if isinstance(value, Connection | Format | Source) else []
+    body = Body()
+    declared: type = type(value)
+    for option in options_of(declared).values():
+        given = getattr(value, option.field)
+        if option.kind == "label":
+            is_default_source = isinstance(value, Source) and given == value.type
+            labels += [] if is_default_source else [Label(given)]
+        elif given == option.default or given is None or _is_default_connection(given):
+            continue
+        elif option.kind == "block":
+            many = given if isinstance(given, Sequence) else [given]
+            body.blocks += [encode(option.block, inner) for inner in many]
+        else:
+            body.attributes.append(Attribute(option.name, _expression(given)))
+    return Block(kind, labels, body)
+
+
+def plain_data(value: Any) -> Any:
+    """A noun as plain data, with all its options; connections and formats by their address."""
+    if isinstance(value, Secret):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return {key: plain_data(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain_data(item) for item in value]
+    if not dataclasses.is_dataclass(value):
+        return value
+    typed = isinstance(value, Connection | Format | Source)
+    data = {"type": getattr(value, "type", None)} if typed else {}
+    declared: type = type(value)
+    for option in options_of(declared).values():
+        data[option.name] = _referred(option, getattr(value, option.field))
+    return data
+
+
+def _referred(option: Option, value: Any) -> Any:
+    if option.kind == "option" and isinstance(value, Connection | Format):
+        return value.address
+    return plain_data(value)
+
+
+def _expression(value: Any) -> Expression:
+    if isinstance(value, Connection | Format):
+        return Name(value.address.split("."))
+    return literal(plain_data(value))
+
+
+def _is_default_connection(value: Any) -> bool:
+    return isinstance(value, Connection) and value.name == "default"
+
+
+def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return (
+        ("workspace", config.workspaces),
+        ("connection", config.connections),
+        ("format", config.formats),
+        ("table", config.tables),
+        ("partition", config.partitions),
+        ("schema", config.schemas),
+    )

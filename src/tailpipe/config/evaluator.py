@@ -1,0 +1,185 @@
+"""Syntax tree → values: expressions, functions, and references to other blocks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from tailpipe.config.functions import FUNCTIONS, Surroundings, arity, kind_of, shown
+from tailpipe.config.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    Expression,
+    Index,
+    List,
+    Literal,
+    Map,
+    Name,
+    Template,
+    Unary,
+)
+from tailpipe.config.text import Problem
+
+__all__ = ["Evaluator", "did_you_mean"]
+
+Value = Any
+_SIZE_LIMIT = 1_000_000
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Evaluator:
+    """Gives the value of an expression. `resolve` answers for names, which are references to blocks."""
+
+    def __init__(self, around: Surroundings, resolve: Callable[[Name], Value]) -> None:
+        self.around = around
+        self.resolve = resolve
+
+    def value(self, expression: Expression) -> Value:
+        """The value, or a `Problem` at the part that has none."""
+        match expression:
+            case Literal():
+                return expression.value
+            case Template():
+                return self._template(expression)
+            case List():
+                return [self.value(item) for item in expression.items]
+            case Map():
+                return self._map(expression)
+            case Name():
+                return self.resolve(expression)
+            case Index():
+                return self._index(expression)
+            case Call():
+                return self._call(expression)
+            case Unary():
+                return self._unary(expression)
+            case Binary():
+                return self._binary(expression)
+            case Conditional():
+                condition = self._boolean(expression.condition)
+                return self.value(expression.then if condition else expression.otherwise)
+
+    def _template(self, template: Template) -> Value:
+        if len(template.parts) == 1 and not isinstance(template.parts[0], str):
+            return self.value(template.parts[0])  # "${x}" is x itself, whatever its type
+        texts: list[str] = []
+        for part in template.parts:
+            if isinstance(part, str):
+                texts.append(part)
+                continue
+            try:
+                texts.append(shown(self.value(part)))
+            except ValueError as error:
+                raise Problem(str(error), part.span) from None
+        return self._bounded("".join(texts), template)
+
+    def _map(self, expression: Map) -> dict[str, Value]:
+        items: dict[str, Value] = {}
+        for key_expression, value_expression in expression.items:
+            key = self.value(key_expression)
+            if isinstance(key, bool) or not isinstance(key, str | int | float):
+                raise Problem(f"a key is text, not a {kind_of(key)}", key_expression.span)
+            if shown(key) in items:
+                raise Problem(f'the key "{shown(key)}" is there twice', key_expression.span)
+            items[shown(key)] = self.value(value_expression)
+        return items
+
+    def _index(self, expression: Index) -> Value:
+        value, key = self.value(expression.value), self.value(expression.key)
+        if isinstance(value, list):
+            if isinstance(key, bool) or not isinstance(key, int):
+                raise Problem(f"a list is asked by number, not by {kind_of(key)}", expression.key.span)
+            if not 0 <= key < len(value):
+                raise Problem(f"the list has {len(value)} items, none at {key}", expression.key.span)
+            return value[key]
+        if isinstance(value, dict):
+            if key not in value if isinstance(key, str) else True:
+                hint = did_you_mean(str(key), value)
+                raise Problem(f'the map has no key "{key}"', expression.key.span, hint)
+            return value[key]
+        raise Problem(f"a {kind_of(value)} has no parts", expression.span)
+
+    def _call(self, call: Call) -> Value:
+        function = FUNCTIONS.get(call.function)
+        name_span = (call.span[0], call.span[0] + len(call.function))
+        if function is None:
+            hint = did_you_mean(call.function, FUNCTIONS)
+            raise Problem(f'there is no function "{call.function}"', name_span, hint)
+        fewest, most = arity(function)
+        count = len(call.arguments)
+        if count < fewest or (most is not None and count > most):
+            wanted = f"{fewest}" if most == fewest else f"{fewest} or more" if most is None else f"{fewest} to {most}"
+            raise Problem(f'"{call.function}" takes {wanted} arguments, not {count}', name_span)
+        arguments = [self.value(argument) for argument in call.arguments]
+        try:
+            return self._bounded(function(self.around, *arguments), call)
+        except ValueError as error:
+            raise Problem(f"{call.function}: {error}", call.span) from None
+
+    def _unary(self, expression: Unary) -> Value:
+        if expression.operator == "!":
+            return not self._boolean(expression.operand)
+        return -self._number(expression.operand)
+
+    def _binary(self, expression: Binary) -> Value:
+        sign = expression.operator
+        if sign in ("&&", "||"):
+            left = self._boolean(expression.left)
+            return self._boolean(expression.right) if left == (sign == "&&") else left
+        if sign in ("==", "!="):
+            is_equal = _equal(self.value(expression.left), self.value(expression.right))
+            return is_equal == (sign == "==")
+        first, second = self._number(expression.left), self._number(expression.right)
+        try:
+            result = _ARITHMETIC[sign](first, second)
+        except ZeroDivisionError:
+            raise Problem("a division by zero", expression.right.span) from None
+        except OverflowError:
+            raise Problem("the number is too large", expression.span) from None
+        if isinstance(result, int) and abs(result) > 10**400:
+            raise Problem("the number is too large", expression.span)
+        is_whole = sign == "/" and isinstance(result, float) and result.is_integer() and abs(result) < 2**53
+        return int(result) if is_whole else result
+
+    def _boolean(self, expression: Expression) -> bool:
+        value = self.value(expression)
+        if not isinstance(value, bool):
+            raise Problem(f"true or false is expected here, not a {kind_of(value)}", expression.span)
+        return value
+
+    def _number(self, expression: Expression) -> int | float:
+        value = self.value(expression)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            hint = 'text is joined by "${a}${b}"' if isinstance(value, str) else ""
+            raise Problem(f"a number is expected here, not a {kind_of(value)}", expression.span, hint)
+        return value
+
+    def _bounded(self, value: Value, expression: Expression) -> Value:
+        if isinstance(value, str | list) and len(value) > _SIZE_LIMIT:
+            raise Problem(f"the value is larger than {_SIZE_LIMIT:,}", expression.span)
+        return value
+
+
+def did_you_mean(word: str, known: Any, otherwise: str = "") -> str:
+    """A hint with the nearest of the known names, if one is near."""
+    near = get_close_matches(word[:100], [str(name) for name in known], n=1)
+    return f'did you mean "{near[0]}"?' if near else otherwise
+
+
+def _equal(left: Value, right: Value) -> bool:
+    if isinstance(left, bool) != isinstance(right, bool):
+        return False  # Python would say that true is 1
+    return bool(left == right)

@@ -1,0 +1,238 @@
+"""The functions of the config language: pure, but for what the `Surroundings` let in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
+
+__all__ = ["FUNCTIONS", "Surroundings", "arity", "kind_of"]
+
+Value = Any
+"""A value of the language: text, number, boolean, null, list, map, or a reference to a block."""
+
+_SIZE_LIMIT = 1_000_000
+_VERB = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an evaluation sees of the world: the time, the environment, and files of one directory."""
+
+    now: datetime
+    env: Mapping[str, str]
+    home: str
+    directory: Path | None = None
+    """Directory that `file()` may read from; that of the config."""
+
+
+def kind_of(value: Value) -> str:
+    """What a person calls the value's type."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, list):
+        return "list"
+    return "map" if isinstance(value, dict) else "reference"
+
+
+def _text(value: Value, what: str = "text") -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{what} is expected, not a {kind_of(value)}" if value is not None else f"{what} is null")
+    return value
+
+
+def _list(value: Value) -> list[Value]:
+    if not isinstance(value, list):
+        raise ValueError(f"a list is expected, not a {kind_of(value)}" if value is not None else "the list is null")
+    return value
+
+
+def shown(value: Value) -> str:
+    """A value as it appears inside text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return repr(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
+    raise ValueError(f"a {kind_of(value)} cannot be part of a text" if value is not None else "null in a text")
+
+
+def _env(around: Surroundings, name: Value, default: Value = None) -> Value:
+    value = around.env.get(_text(name, "the name of a variable"))
+    if value is None and default is None:
+        raise ValueError(f'the environment variable "{name}" is not set')
+    return value if value is not None else default
+
+
+def _timestamp(around: Surroundings) -> Value:
+    return around.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _timeadd(_: Surroundings, time: Value, duration: Value) -> Value:
+    try:
+        moment = parse_timestamp(_text(time)) + parse_duration(_text(duration))
+    except OverflowError:
+        raise ValueError("the time is out of range") from None
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _formatdate(_: Surroundings, layout: Value, time: Value) -> Value:
+    return format_date(_text(layout), parse_timestamp(_text(time)))
+
+
+def _pathexpand(around: Surroundings, path: Value) -> Value:
+    text = _text(path)
+    return around.home + text[1:] if text == "~" or text.startswith("~/") else text
+
+
+def _file(around: Surroundings, path: Value) -> Value:
+    if around.directory is None:
+        raise ValueError("there is no directory to read files from")
+    base = around.directory.resolve()
+    target = (base / _pathexpand(around, path)).resolve()
+    if not target.is_relative_to(base):
+        raise ValueError(f'"{path}" lies outside the config directory')
+    try:
+        if target.stat().st_size > _SIZE_LIMIT:
+            raise ValueError(f'"{path}" is larger than {_SIZE_LIMIT:,} bytes')
+        return target.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f'cannot read "{path}": {error.strerror}') from None
+    except UnicodeDecodeError:
+        raise ValueError(f'"{path}" is not UTF-8 text') from None
+
+
+def _join(_: Surroundings, separator: Value, items: Value) -> Value:
+    return _text(separator).join(shown(item) for item in _list(items))
+
+
+def _split(_: Surroundings, separator: Value, text: Value) -> Value:
+    if not _text(separator):
+        return list(_text(text))
+    return _text(text).split(separator)
+
+
+def _concat(_: Surroundings, *lists: Value) -> Value:
+    return [item for items in lists for item in _list(items)]
+
+
+def _lower(_: Surroundings, text: Value) -> Value:
+    return _text(text).lower()
+
+
+def _upper(_: Surroundings, text: Value) -> Value:
+    return _text(text).upper()
+
+
+def _trimspace(_: Surroundings, text: Value) -> Value:
+    return _text(text).strip()
+
+
+def _replace(_: Surroundings, text: Value, old: Value, new: Value) -> Value:
+    pattern, by = _text(old), _text(new)
+    if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
+        try:
+            return re.sub(pattern[1:-1], re.sub(r"\$(\d+)", r"\\g<\1>", by), _text(text))
+        except (re.error, IndexError) as error:
+            raise ValueError(f"not a regular expression: {error}") from None
+    return _text(text).replace(pattern, by)
+
+
+def _format(_: Surroundings, layout: Value, *values: Value) -> Value:
+    rest = list(values)
+
+    def one(match: re.Match[str]) -> str:
+        flags, width, precision, verb = match.groups()
+        if verb == "%":
+            return "%"
+        if int(width or 0) > _SIZE_LIMIT or int(precision or 0) > 1000:
+            raise ValueError(f'"{match[0]}" is too wide')
+        if not rest:
+            raise ValueError(f'there is no value for "{match[0]}"')
+        return _verb(rest.pop(0), flags, width, precision, verb)
+
+    text = _VERB.sub(one, _text(layout))
+    if rest:
+        raise ValueError(f"there are {len(rest)} values too many")
+    return text
+
+
+def _verb(value: Value, flags: str, width: str, precision: str | None, verb: str) -> str:
+    points = f".{precision}" if precision else ""
+    if verb in "sv":
+        return f"%{flags}{width}{points}s" % (shown(value) if not isinstance(value, list | dict) else json.dumps(value))
+    if verb == "q":
+        return f"%{flags}{width}s" % json.dumps(value)
+    if verb == "t" and isinstance(value, bool):
+        return shown(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f'"%{verb}" takes {"a boolean" if verb == "t" else "a number"}, not a {kind_of(value)}')
+    if verb in "dxXo":
+        return f"%{flags}{width}{verb}" % int(value)
+    if verb in "feEgG":
+        return f"%{flags}{width}{points}{verb}" % value
+    raise ValueError(f'there is no "%{verb}"')
+
+
+def _coalesce(_: Surroundings, *values: Value) -> Value:
+    for value in values:
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _jsondecode(_: Surroundings, text: Value) -> Value:
+    try:
+        return json.loads(_text(text), parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _no_constant(word: str) -> Value:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+Function = Callable[..., Value]
+
+FUNCTIONS: Mapping[str, Function] = {
+    "coalesce": _coalesce,
+    "concat": _concat,
+    "env": _env,
+    "file": _file,
+    "format": _format,
+    "formatdate": _formatdate,
+    "join": _join,
+    "jsondecode": _jsondecode,
+    "lower": _lower,
+    "pathexpand": _pathexpand,
+    "replace": _replace,
+    "split": _split,
+    "timeadd": _timeadd,
+    "timestamp": _timestamp,
+    "trimspace": _trimspace,
+    "upper": _upper,
+}
+
+
+def arity(function: Function) -> tuple[int, int | None]:
+    """How few and how many arguments a function takes; None for any number."""
+    parameters = list(signature(function).parameters.values())[1:]
+    if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
+        return len(parameters) - 1, None
+    return sum(parameter.default is Parameter.empty for parameter in parameters), len(parameters)

@@ -1,0 +1,61 @@
+"""Files → config: finds the `.tpc` files, reads them, and has them built."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailpipe.config.builder import build_config
+from tailpipe.config.config import Config
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.text import ConfigText
+from tailpipe.errors import Diagnostic, Place
+from tailpipe.plugin import Registry
+
+__all__ = ["load_config"]
+
+
+def load_config(paths: Sequence[Path], registry: Registry, around: Surroundings) -> Config:
+    """The config of all `*.tpc` files in the directories, or of the files named; later ones add to earlier ones."""
+    problems: list[Diagnostic] = []
+    texts = [text for path in paths for text in _read_path(path, problems)]
+    return build_config(texts, registry, around, problems)
+
+
+def _read_path(path: Path, problems: list[Diagnostic]) -> list[ConfigText]:
+    try:
+        files = sorted(path.glob("*.tpc")) if path.is_dir() and os.listdir(path) else [path]  # noqa: PTH208
+        if path.is_dir() and files == [path]:
+            return []
+    except OSError as error:
+        problems.append(Diagnostic(f"cannot read the directory: {error.strerror}", Place(_shown(path), 0, 0)))
+        return []
+    texts = (_read_file(file, problems) for file in files)
+    return [text for text in texts if text is not None]
+
+
+def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
+    name = _shown(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        problems.append(Diagnostic(f"cannot read the file: {error.strerror}", Place(name, 0, 0)))
+        return None
+    try:
+        return ConfigText(name, data.decode("utf-8-sig"), path.parent)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        message = f"the file is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
+        problems.append(Diagnostic(message, Place(name, line, column), "save it as UTF-8"))
+        return None
+
+
+def _shown(path: Path) -> str:
+    """The path as it is shortest to read from here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)

@@ -1,0 +1,321 @@
+"""Text → syntax tree: a recursive descent over the characters, which goes on after a mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal as OneOf
+from typing import TypeVar, cast
+
+from tailpipe.config.cursor import Cursor
+from tailpipe.config.strings import StringReader
+from tailpipe.config.syntax import (
+    Attribute,
+    Binary,
+    Block,
+    Body,
+    Call,
+    Conditional,
+    Expression,
+    Index,
+    Label,
+    List,
+    Literal,
+    Map,
+    Name,
+    Span,
+    Unary,
+)
+from tailpipe.config.text import Problem
+
+__all__ = ["parse"]
+
+T = TypeVar("T")
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_OPERATOR = re.compile(r"\|\||&&|==|!=|<=|>=|[-+*/%<>]")
+_ITEM_FOLLOWS = re.compile(r"[^\W\d][\w-]*[ \t]*(?:=(?!=)|\{|\")")
+_FOR = re.compile(r"\s*for\s")
+_SKIPPED = re.compile(r'"(?:[^"\\\n]|\\.)*"?|`[^`]*`?|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/|[{}\n]')
+_PRECEDENCE = {
+    operator: rank
+    for rank, operators in enumerate(("||", "&&", "== !=", "< <= > >=", "+ -", "* / %"))
+    for operator in operators.split()
+}
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_DIGITS_LIMIT = 400
+
+
+def parse(text: str) -> tuple[Body, list[Problem]]:
+    """Read a whole file; what cannot be read is told in the problems, and the rest is there."""
+    parser = _Parser(Cursor(text))
+    return parser.file(), parser.problems
+
+
+class _Parser:
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.text = cursor.text
+        self.problems: list[Problem] = []
+        self.strings = StringReader(cursor, self.expression)
+        self.readers: dict[str, Callable[[], Expression]] = {
+            '"': self.strings.quoted,
+            "`": self.strings.raw,
+            "[": self.list,
+            "{": self.map,
+            "(": self.group,
+        }
+
+    # Bodies
+
+    def file(self) -> Body:
+        body, cursor = Body(), self.cursor
+        while True:
+            self.body_items(body)
+            if cursor.at_end:
+                return body
+            self.problems.append(Problem('"}" closes nothing', cursor.here()))
+            cursor.position += 1
+
+    def body_items(self, body: Body) -> None:
+        """Attributes and blocks, up to a closing brace or the end."""
+        cursor, depth = self.cursor, self.cursor.depth
+        while True:
+            try:
+                cursor.skip(newlines=True)
+                if cursor.at_end or cursor.peek() == "}":
+                    return
+                self.item(body)
+            except Problem as problem:
+                self.problems.append(problem)
+                body.is_broken = True
+                cursor.depth, cursor.brackets = depth, 0
+                self.resume(problem.span[0])
+
+    def item(self, body: Body) -> None:
+        cursor = self.cursor
+        start = cursor.position
+        name = cursor.word()
+        if name is None:
+            hint = "an argument is written name = value, a block name { … }"
+            raise Problem(f'a block or an argument is expected here, not "{cursor.shown_here()}"', cursor.here(), hint)
+        span = (start, cursor.position)
+        cursor.skip()
+        following = cursor.peek()
+        if following == "=" and not self.text.startswith("==", cursor.position):
+            cursor.position += 1
+            cursor.skip()
+            body.attributes.append(Attribute(name, self.expression(), span))
+            self.end_of_item()
+        elif following == ":":
+            raise Problem(f'":" after the argument "{name}"', cursor.here(), "write = instead")
+        else:
+            body.blocks.append(self.block(name, span))
+
+    def end_of_item(self) -> None:
+        """Several arguments may stand on one line, as in `spark { master = "local" conf = {} }`."""
+        cursor = self.cursor
+        cursor.skip()
+        if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
+            raise Problem(f'"{cursor.shown_here()}" is too much', cursor.here(), "end the line here; text needs quotes")
+
+    def block(self, kind: str, span: Span) -> Block:
+        cursor = self.cursor
+        block = Block(kind, self.labels(kind), Body(), span)
+        opening = cursor.position
+        cursor.position += 1
+        with cursor.deeper():
+            self.body_items(block.body)
+        if cursor.at_end:
+            block.body.is_broken = True
+            self.problems.append(Problem(f'the block "{kind}" is not closed', (opening, opening + 1), 'add "}"'))
+        cursor.position += 1
+        return block
+
+    def labels(self, kind: str) -> list[Label]:
+        cursor, labels = self.cursor, list[Label]()
+        while (following := cursor.peek()) != "{":
+            start = cursor.position
+            if following in ('"', "`"):
+                value = self.strings.quoted() if following == '"' else self.strings.raw()
+                if not isinstance(value, Literal):
+                    raise Problem("a label cannot hold ${…}", value.span)
+                labels.append(Label(cast(str, value.value), value.span))
+            elif (word := cursor.word()) is not None:
+                labels.append(Label(word, (start, cursor.position)))
+            else:
+                hint = "an argument is written name = value, a block name { … }"
+                raise Problem(f'after "{kind}", "=" or "{{" is expected', cursor.here(), hint)
+            cursor.skip()
+        return labels
+
+    def resume(self, start: int) -> None:
+        """Go on behind the line of the mistake, past blocks that were opened on it."""
+        cursor, depth = self.cursor, 0
+        cursor.position = max(cursor.position, start)
+        while match := _SKIPPED.search(self.text, cursor.position):
+            found = match[0]
+            if found == "}" and depth == 0:
+                cursor.position = match.start()
+                return
+            cursor.position = match.end()
+            depth += {"{": 1, "}": -1}.get(found, 0)
+            if found == "\n" and depth == 0:
+                return
+        cursor.position = len(self.text)
+
+    # Expressions
+
+    def expression(self) -> Expression:
+        cursor = self.cursor
+        with cursor.deeper():
+            value = self.binary(0)
+            cursor.skip()
+            if cursor.peek() == "?":
+                cursor.position += 1
+                then = cursor.inside(self.expression)
+                cursor.expect(":", "the second value of the conditional is missing")
+                otherwise = cursor.inside(self.expression) if cursor.brackets else self.otherwise()
+                value = Conditional(value, then, otherwise, (value.span[0], otherwise.span[1]))
+        return value
+
+    def otherwise(self) -> Expression:
+        # The newline behind the last value ends the argument, so only those before it are blanks.
+        self.cursor.skip(newlines=True)
+        return self.expression()
+
+    def binary(self, lowest: int) -> Expression:
+        cursor = self.cursor
+        left = self.unary()
+        while True:
+            cursor.skip()
+            match = _OPERATOR.match(self.text, cursor.position)
+            if match is None or _PRECEDENCE[match[0]] < lowest:
+                return left
+            cursor.position = match.end()
+            cursor.skip(newlines=True)
+            with cursor.deeper():
+                right = self.binary(_PRECEDENCE[match[0]] + 1)
+            left = Binary(match[0], left, right, (left.span[0], right.span[1]))
+
+    def unary(self) -> Expression:
+        cursor = self.cursor
+        start, following = cursor.position, cursor.peek()
+        if following not in ("-", "!") or _NUMBER.match(self.text, start):
+            return self.postfix(self.primary())
+        cursor.position += 1
+        cursor.skip()
+        with cursor.deeper():
+            operand = self.unary()
+        return Unary(cast('OneOf["-", "!"]', following), operand, (start, operand.span[1]))
+
+    def postfix(self, value: Expression) -> Expression:
+        cursor = self.cursor
+        while True:
+            following = cursor.peek()
+            if following == "[":
+                cursor.position += 1
+                key = cursor.inside(self.expression)
+                cursor.expect("]", "the index is not closed")
+            elif following == ".":
+                cursor.position += 1
+                start = cursor.position
+                word = cursor.word()
+                if word is None:
+                    raise Problem("a name is expected behind the point", cursor.here())
+                if isinstance(value, Name):
+                    value = Name([*value.parts, word], (value.span[0], cursor.position))
+                    continue
+                key = Literal(word, (start, cursor.position))
+            else:
+                return value
+            value = Index(value, key, (value.span[0], cursor.position))
+
+    def primary(self) -> Expression:
+        cursor = self.cursor
+        start, following = cursor.position, cursor.peek()
+        if following in self.readers:
+            return self.readers[following]()
+        if self.text.startswith("<<", start):
+            return self.strings.heredoc()
+        if match := _NUMBER.match(self.text, start):
+            return self.number(match)
+        if (word := cursor.word()) is not None:
+            return self.name_or_call(word, start)
+        shown = f', not "{cursor.shown_here()}"' if following.strip() else ""
+        raise Problem(f"a value is expected here{shown}", cursor.here(), 'write text in quotes: "…"')
+
+    def group(self) -> Expression:
+        self.cursor.position += 1
+        value = self.cursor.inside(self.expression)
+        self.cursor.expect(")", "the bracket is not closed")
+        return value
+
+    def number(self, match: re.Match[str]) -> Literal:
+        cursor, span = self.cursor, match.span()
+        cursor.position = span[1]
+        if cursor.word() is not None:
+            span = (span[0], cursor.position)
+            raise Problem(f'"{self.text[slice(*span)][:40]}" is not a number', span, "text needs quotes")
+        if len(match[0]) > _DIGITS_LIMIT:
+            raise Problem("the number is too long", span)
+        if match[1] is None and match[2] is None:
+            return Literal(int(match[0]), span)
+        value = float(match[0])
+        if value in (float("inf"), float("-inf")):
+            raise Problem("the number is too large", span)
+        return Literal(value, span)
+
+    def name_or_call(self, word: str, start: int) -> Expression:
+        cursor = self.cursor
+        if word in _CONSTANTS:
+            return Literal(_CONSTANTS[word], (start, cursor.position))
+        if cursor.peek() != "(":
+            return Name([word], (start, cursor.position))
+        arguments = self.items(")", self.expression, f'the call of "{word}" is not closed')
+        return Call(word, arguments, (start, cursor.position))
+
+    def list(self) -> List:
+        start = self.cursor.position
+        if _FOR.match(self.text, start + 1):
+            raise Problem("there are no for expressions in this language", (start, start + 1))
+        items = self.items("]", self.expression, "the list is not closed")
+        return List(items, (start, self.cursor.position))
+
+    def map(self) -> Map:
+        start = self.cursor.position
+        items = self.items("}", self.map_item, "the map is not closed")
+        return Map(items, (start, self.cursor.position))
+
+    def map_item(self) -> tuple[Expression, Expression]:
+        cursor = self.cursor
+        start = cursor.position
+        word = cursor.word()
+        key = self.expression() if word is None else Literal(word, (start, cursor.position))
+        cursor.skip()
+        if cursor.peek() not in ("=", ":"):
+            raise Problem("a key and its value have = between them", cursor.here(), '"=" is expected here')
+        cursor.position += 1
+        cursor.skip()
+        return key, self.expression()
+
+    def items(self, closing: str, read: Callable[[], T], unclosed: str) -> list[T]:  # type: ignore[valid-type]
+        """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
+        cursor, found = self.cursor, []
+        start = cursor.position
+        cursor.position += 1
+        cursor.brackets += 1
+        cursor.skip()
+        while cursor.peek() != closing:
+            found.append(read())
+            cursor.skip()
+            if cursor.peek() == ",":
+                cursor.position += 1
+                cursor.skip()
+            elif cursor.peek() != closing and (closing != "}" or cursor.at_end):
+                if cursor.at_end:
+                    raise Problem(unclosed, (start, start + 1), f'add "{closing}"')
+                raise Problem(f'"," or "{closing}" is expected here, not "{cursor.shown_here()}"', cursor.here())
+        cursor.position += 1
+        cursor.brackets -= 1
+        return found

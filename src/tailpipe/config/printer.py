@@ -1,0 +1,137 @@
+"""Syntax tree → text: what is printed is read back as the same tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tailpipe.config.syntax import (
+    Binary,
+    Block,
+    Body,
+    Call,
+    Conditional,
+    Expression,
+    Index,
+    List,
+    Literal,
+    Map,
+    Name,
+    Template,
+    Unary,
+)
+
+__all__ = ["literal", "print_body", "print_expression", "quote"]
+
+_WORD = re.compile(r"[^\W\d][\w-]*")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LINE_WIDTH = 100
+
+
+def print_body(body: Body, indent: str = "") -> str:
+    """A body with its attributes first, `=` in one column, and a blank line between blocks."""
+    width = max((len(attribute.name) for attribute in body.attributes), default=0)
+    lines = [f"{indent}{a.name:<{width}} = {print_expression(a.value, indent)}\n" for a in body.attributes]
+    for position, block in enumerate(body.blocks):
+        if lines or position:
+            lines.append("\n")
+        lines.append(_print_block(block, indent))
+    return "".join(lines)
+
+
+def print_expression(value: Expression, indent: str = "") -> str:
+    """An expression on one line, or with one item on each line if that would be too long."""
+    match value:
+        case Literal():
+            return _print_literal(value.value)
+        case Template():
+            return '"' + "".join(_print_part(value.parts, i) for i in range(len(value.parts))) + '"'
+        case List():
+            return _print_items("[", [print_expression(item, indent + "  ") for item in value.items], "]", indent)
+        case Map():
+            pairs = [f"{_print_key(key)} = {print_expression(item, indent + '  ')}" for key, item in value.items]
+            return _print_items("{ ", pairs, " }", indent) if pairs else "{}"
+        case Name():
+            return ".".join(value.parts)
+        case Index():
+            return f"{_operand(value.value)}[{print_expression(value.key)}]"
+        case Call():
+            return f"{value.function}({', '.join(print_expression(argument) for argument in value.arguments)})"
+        case Unary():
+            # Brackets, because -5 would be read as a number and not as a sign before one.
+            operand = print_expression(value.operand)
+            return f"{value.operator}({operand})"
+        case Binary():
+            return f"{_operand(value.left)} {value.operator} {_operand(value.right)}"
+        case Conditional():
+            then, otherwise = _operand(value.then), _operand(value.otherwise)
+            return f"{_operand(value.condition)} ? {then} : {otherwise}"
+
+
+def literal(value: object) -> Expression:
+    """A plain Python value as an expression."""
+    if isinstance(value, Mapping):
+        return Map([(Literal(str(key)), literal(item)) for key, item in value.items()])
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return List([literal(item) for item in value])
+    if value is None or isinstance(value, str | int | float):
+        return Literal(value)
+    raise TypeError(f"{type(value).__name__} has no place in a config")
+
+
+def quote(text: str) -> str:
+    """Text in quotes, with everything escaped that would mean something else there."""
+    escaped = "".join(_ESCAPES.get(c) or (c if c.isprintable() else _code(c)) for c in text)
+    return '"' + escaped.replace("${", "$${") + '"'
+
+
+def _print_block(block: Block, indent: str) -> str:
+    labels = "".join(f" {quote(label.text)}" for label in block.labels)
+    inner = print_body(block.body, indent + "  ")
+    return f"{indent}{block.type}{labels} {{\n{inner}{indent}}}\n"
+
+
+def _print_literal(value: str | int | float | bool | None) -> str:
+    if isinstance(value, str):
+        is_clearer_raw = ("\\" in value or '"' in value) and "`" not in value and value.isprintable()
+        return f"`{value}`" if is_clearer_raw else quote(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value)
+
+
+def _print_part(parts: list[str | Expression], position: int) -> str:
+    part = parts[position]
+    if not isinstance(part, str):
+        return "${" + print_expression(part) + "}"
+    text = quote(part)[1:-1]
+    # A dollar right before ${ would make it $${, which means plain text.
+    return text[:-1] + _code("$") if text.endswith("$") and position + 1 < len(parts) else text
+
+
+def _print_key(key: Expression) -> str:
+    if isinstance(key, Literal) and isinstance(key.value, str) and _WORD.fullmatch(key.value):
+        return key.value
+    return (
+        f"({print_expression(key)})"
+        if isinstance(key, Name | Call | Index | Binary | Conditional | Unary)
+        else (print_expression(key))
+    )
+
+
+def _operand(value: Expression) -> str:
+    text = print_expression(value)
+    is_negative = isinstance(value, Literal) and isinstance(value.value, int | float) and text.startswith("-")
+    return f"({text})" if isinstance(value, Binary | Conditional | Unary) or is_negative else text
+
+
+def _print_items(opening: str, items: list[str], closing: str, indent: str) -> str:
+    line = opening + ", ".join(items) + closing
+    if len(line) + len(indent) <= _LINE_WIDTH:
+        return line
+    inner = "".join(f"{indent}  {item},\n" for item in items)
+    return f"{opening.strip()}\n{inner}{indent}{closing.strip()}"
+
+
+def _code(character: str) -> str:
+    return f"\\u{ord(character):04x}" if ord(character) <= 0xFFFF else f"\\U{ord(character):08x}"

@@ -1,0 +1,132 @@
+"""Names of blocks: which there are, and what a reference to one, or to an argument of one, gives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailpipe.config.convert import Reference
+from tailpipe.config.evaluator import Evaluator, did_you_mean
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.syntax import Block, Expression, Literal, Name
+from tailpipe.config.text import ConfigText, Problem
+from tailpipe.model.option import Option, options_of
+
+__all__ = ["LABELS", "Located", "Scope"]
+
+LABELS: Mapping[str, int] = {
+    "workspace": 1,
+    "connection": 2,
+    "format": 2,
+    "table": 1,
+    "partition": 2,
+    "schema": 1,
+}
+"""How many labels name a block of each kind."""
+
+_CHAIN_LIMIT = 30
+
+
+class _Circle(Problem):
+    """A value that depends on itself."""
+
+
+@dataclass(frozen=True)
+class Located:
+    """A block and the text it stands in."""
+
+    text: ConfigText
+    block: Block
+
+
+@dataclass
+class Scope:
+    """Answers for names in expressions. Arguments are evaluated when asked for, which finds cycles."""
+
+    around: Surroundings
+    classes: Mapping[str, Mapping[str, type]]
+    """For each kind of block, its class by first label; `*` where the label does not matter."""
+    made: Mapping[Reference, Any]
+    """What exists without a block: default connections and presets."""
+    blocks: dict[Reference, Located] = field(default_factory=dict)
+    _asking: list[str] = field(default_factory=list)
+
+    def evaluate(self, text: ConfigText, expression: Expression) -> Any:
+        """The value of an expression in a file; `file()` reads from that file's directory."""
+        if isinstance(expression, Literal):
+            return expression.value
+        around = dataclasses.replace(self.around, directory=text.directory)
+        return Evaluator(around, self._name).value(expression)
+
+    def _name(self, name: Name) -> Any:
+        kind = name.parts[0]
+        if kind not in LABELS:
+            hint = did_you_mean(kind, LABELS, f'text needs quotes: "{".".join(name.parts)}"')
+            raise Problem(f'unknown name "{kind}"', name.span, hint)
+        count = LABELS[kind]
+        if len(name.parts) <= count:
+            shape = ".".join([kind, *("TYPE", "NAME")[-count:]])
+            raise Problem(f'"{".".join(name.parts)}" is not a whole name', name.span, f"write {shape}")
+        reference = Reference(kind, tuple(name.parts[1 : count + 1]))
+        if reference not in self.blocks and reference not in self.made:
+            raise Problem(f"there is no {reference}", name.span, self._nearest(reference))
+        rest = name.parts[count + 1 :]
+        return self._argument(reference, rest, name) if rest else reference
+
+    def _nearest(self, reference: Reference) -> str:
+        same_kind = [str(known) for known in {**self.blocks, **self.made} if known.kind == reference.kind]
+        return did_you_mean(str(reference), same_kind, f"no such {reference.kind} is in the config")
+
+    def _argument(self, reference: Reference, rest: list[str], name: Name) -> Any:
+        option = self._option(reference, rest[0], name)
+        if option.is_secret:
+            raise Problem(f'"{rest[0]}" of {reference} is a secret, which cannot be referred to', name.span)
+        value = self._value(reference, option, name)
+        for part in rest[1:]:
+            if not isinstance(value, dict) or part not in value:
+                raise Problem(f'"{".".join(name.parts)}" has no part "{part}"', name.span)
+            value = value[part]
+        return value
+
+    def _option(self, reference: Reference, argument: str, name: Name) -> Option:
+        classes = self.classes[reference.kind]
+        declared = classes.get(reference.labels[0]) or classes.get("*")
+        options = {} if declared is None else options_of(declared)
+        known = {key: option for key, option in options.items() if option.kind == "option"}
+        if argument not in known:
+            raise Problem(f'{reference} has no argument "{argument}"', name.span, did_you_mean(argument, known))
+        return known[argument]
+
+    def _value(self, reference: Reference, option: Option, name: Name) -> Any:
+        if reference not in self.blocks:
+            return _plain(getattr(self.made[reference], option.field))
+        located = self.blocks[reference]
+        for attribute in located.block.body.attributes:
+            if attribute.name == option.name:
+                return self._guarded(f"{reference}.{option.name}", located, attribute.value, name)
+        if option.is_required:
+            raise Problem(f'{reference} does not say "{option.name}"', name.span)
+        return _plain(option.default)
+
+    def _guarded(self, address: str, located: Located, expression: Expression, name: Name) -> Any:
+        if address in self._asking:
+            circle = " → ".join([*self._asking[self._asking.index(address) :], address])
+            raise _Circle(f"the value depends on itself: {circle}", name.span)
+        if len(self._asking) > _CHAIN_LIMIT:
+            raise _Circle(f"more than {_CHAIN_LIMIT} references in a row", name.span)
+        self._asking.append(address)
+        try:
+            return self.evaluate(located.text, expression)
+        except _Circle as circle:
+            raise _Circle(circle.message, name.span) from None
+        except Problem as problem:
+            # Its own place is told where that block is decoded.
+            raise Problem(f"{address} has no value: {problem.message}", name.span, problem.hint) from None
+        finally:
+            self._asking.pop()
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

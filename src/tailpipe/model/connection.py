@@ -1,0 +1,24 @@
+"""Connections: how to reach and log in to a service."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tailpipe.model.option import Declared, label
+
+__all__ = ["Connection"]
+
+
+class Connection(Declared):
+    """Credentials and options of a service; a subclass is a type of connection.
+
+    All options of a subclass need defaults, because `connection.<type>.default` exists without config.
+    """
+
+    type: ClassVar[str] = ""
+    name: str = label("Name of the connection.", default="default")
+
+    @property
+    def address(self) -> str:
+        """How config names it: `connection.aws.prod`."""
+        return f"connection.{self.type}.{self.name}"

@@ -1,0 +1,204 @@
+"""Declarations: a noun's options are stated once, and decoding, `show`, docs and masking all follow from that.
+
+A subclass of `Declared` is a frozen dataclass whose fields say how config fills them:
+
+    class Files(Source):
+        '''Reads files from folders.'''
+        type = "file"
+        paths: tuple[str, ...] = option("Files, directories or globs.")
+        recursive: bool = option("Whether directories are entered.", default=True)
+
+The annotation is the type that the decoder checks; `Secret` as the annotation keeps the value out of
+every output.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from functools import cache
+from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+__all__ = [
+    "Declared",
+    "Option",
+    "Secret",
+    "description_of",
+    "fact",
+    "label",
+    "nested",
+    "option",
+    "options_of",
+]
+
+_KEY = "tailpipe"
+Check = Callable[[Any], object]
+
+
+class Secret:
+    """Text that must never be shown: its `repr`, `str` and format are dots; `reveal()` gives it away."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The text itself, for the one call that needs it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "•••"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(("Secret", self._value))
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is declared of one field: how config spells it, its type, its default and its meaning."""
+
+    name: str
+    field: str
+    kind: Literal["option", "label", "block"]
+    description: str
+    annotation: Any
+    default: Any
+    """The value when config says nothing, or `dataclasses.MISSING` if it must say something."""
+    check: Check | None
+    block: str
+
+    @property
+    def is_required(self) -> bool:
+        """Whether config must give it."""
+        return self.default is MISSING
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its value must never be shown."""
+        return "Secret" in str(self.annotation)
+
+
+def option(
+    description: str,
+    *,
+    default: Any = MISSING,
+    config_default: Any = MISSING,
+    check: Check | None = None,
+) -> Any:
+    """An argument of a block. `check` gets the value and raises `ValueError` or `UsageError` if it is wrong.
+
+    `config_default` is the default in config where it differs from the one in Python.
+    """
+    return _field("option", description, default, check, config_default=config_default)
+
+
+def label(description: str, *, default: Any = MISSING, check: Check | None = None) -> Any:
+    """A label of a block, in the order of the fields."""
+    return _field("label", description, default, check)
+
+
+def nested(description: str, *, block: str, default: Any = MISSING) -> Any:
+    """Blocks inside the block: `tuple[T, ...]` for any number of them, `T | None` for at most one."""
+    return _field("block", description, default, None, block=block)
+
+
+def fact(description: str, *, default: Any) -> Any:
+    """What only Python declares; config cannot say it."""
+    return _field("fact", description, default, None)
+
+
+def _field(kind: str, description: str, default: Any, check: Check | None, **facts: Any) -> Any:
+    metadata = {_KEY: {"kind": kind, "description": description, "check": check, **facts}}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, label, nested, fact))
+class Declared:
+    """The base of everything that config can build: subclasses become frozen dataclasses by themselves."""
+
+    def __init_subclass__(cls, *, kw_only: bool = True, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _adopt_defaults(cls)
+        dataclass(frozen=True, kw_only=kw_only)(cls)
+
+
+def _adopt_defaults(cls: type) -> None:
+    """Let `name = value` in a class body be the new default of an inherited field."""
+    inherited: dict[str, dataclasses.Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited.update(getattr(base, "__dataclass_fields__", {}))
+    own = dict(inspect.get_annotations(cls))
+    for name, field in inherited.items():
+        if name in own or name not in cls.__dict__ or str(field.type).startswith("ClassVar"):
+            continue
+        value = cls.__dict__[name]
+        own[name] = field.type
+        if isinstance(value, dict):
+            fresh: Any = dataclasses.field(default_factory=value.copy, metadata=field.metadata)
+        else:
+            kept: Any = tuple(value) if isinstance(value, list) else value
+            fresh = dataclasses.field(default=kept, metadata=field.metadata)
+        setattr(cls, name, fresh)
+    cls.__annotations__ = own
+
+
+@cache
+def options_of(declared: type) -> Mapping[str, Option]:
+    """The options, labels and nested blocks of a declared class, by the name that config uses."""
+    hints = get_type_hints(declared)
+    found: dict[str, Option] = {}
+    for field in dataclasses.fields(declared):
+        facts = field.metadata.get(_KEY)
+        if facts is None or facts["kind"] == "fact":
+            continue
+        default = field.default
+        if field.default_factory is not MISSING:
+            default = field.default_factory()
+        if facts.get("config_default", MISSING) is not MISSING:
+            default = facts["config_default"]
+        found[field.name.rstrip("_")] = Option(
+            name=field.name.rstrip("_"),  # `from_`, because `from` is a word of Python
+            field=field.name,
+            kind=facts["kind"],
+            description=facts["description"],
+            annotation=hints[field.name],
+            default=default,
+            check=facts["check"],
+            block=facts.get("block", ""),
+        )
+    return found
+
+
+def description_of(declared: type) -> str:
+    """The first paragraph of a class's docstring, on one line; empty for one that dataclass made up."""
+    text = (declared.__doc__ or "").strip()
+    if text.startswith(declared.__name__ + "("):
+        return ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def type_name(annotation: Any) -> str:
+    """What a person calls the type of an option."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return " or ".join(type_name(argument) for argument in arguments if argument is not type(None))
+    if origin is Literal:
+        return " | ".join(f'"{argument}"' for argument in arguments)
+    if origin in (Sequence, tuple, list):
+        return f"list of {type_name(arguments[0])}"
+    if origin in (Mapping, dict):
+        return f"map of {type_name(arguments[1])}"
+    plain = {str: "text", bool: "true or false", int: "whole number", float: "number", Secret: "secret"}
+    if annotation in plain:
+        return plain[annotation]
+    kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()
+    return f"{kind} {annotation.type}".strip() if kind in ("connection", "format") else "block"

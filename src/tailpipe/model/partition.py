@@ -1,0 +1,75 @@
+"""Partitions and schemas: what is collected together, and what is shown together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tailpipe.errors import UsageError
+from tailpipe.model.option import Declared, label, nested, option
+from tailpipe.model.selector import Selector
+from tailpipe.model.source import Source
+from tailpipe.model.table import check_name
+from tailpipe.model.window import parse_moment
+
+__all__ = ["Partition", "Schema", "check_partition_name"]
+
+_PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+_TAKEN = frozenset({"main", "tailpipe", "temp", "system", "information_schema", "pg_catalog"})
+
+
+def check_partition_name(name: str) -> None:
+    """Refuse a name that could not stand in a path as it is."""
+    if not _PARTITION.fullmatch(name) or len(name) > 100:
+        raise UsageError(f'"{name[:100]}" is not a name', hint="use letters, digits, _ and -")
+
+
+def _check_schema_name(name: str) -> None:
+    check_name(name)
+    if name.lower() in _TAKEN:
+        raise UsageError(f'the name "{name}" is taken', hint="these are: " + ", ".join(sorted(_TAKEN)))
+
+
+def _check_time(text: str) -> None:
+    parse_moment(text, now=datetime(2000, 1, 1, tzinfo=UTC))
+
+
+def _check_wildcards(patterns: Sequence[str]) -> None:
+    for pattern in patterns:
+        Selector.parse(pattern)
+
+
+class Partition(Declared):
+    """The unit of collection: one or more sources collected into one table."""
+
+    table: str = label("Table that the rows go into.", check=check_name)
+    name: str = label("Name of the partition.", check=check_partition_name)
+    description: str | None = option("What the partition holds, in a sentence.", default=None)
+    filter: str | None = option("DuckDB SQL condition; only rows that meet it are kept.", default=None)
+    tp_index: str | None = option("Column by whose value the files are divided.", default=None)
+    sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
+
+    @property
+    def address(self) -> str:
+        """How a command line names it: `table.partition`."""
+        return f"{self.table}.{self.name}"
+
+
+class Schema(Declared):
+    """A named set of filtered views over the tables."""
+
+    name: str = label("Name of the schema, and of the DuckDB schema it becomes.", check=_check_schema_name)
+    description: str | None = option("What the schema is for, in a sentence.", default=None)
+    tables: Sequence[str] = option("Tables to show; wildcards are allowed.", default=("*",), check=_check_wildcards)
+    partitions: Sequence[str] = option(
+        "Partitions to show, by name or by table and name; wildcards are allowed.",
+        default=("*",),
+        check=_check_wildcards,
+    )
+    indexes: Sequence[str] = option("Values of `tp_index` to show; wildcards are allowed.", default=("*",))
+    from_: str | None = option("Only rows from this time on.", default=None, check=_check_time)
+    to: str | None = option(
+        "Only rows before this time; a bare date includes that day.", default=None, check=_check_time
+    )
+    where: str | None = option("DuckDB SQL condition on the rows.", default=None)

@@ -1,0 +1,39 @@
+"""Settings of a workspace, as its block in the config states them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from tailpipe.model.option import Declared, label, nested, option
+from tailpipe.model.partition import check_partition_name
+
+__all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
+
+LOG_LEVELS = ("debug", "info", "warning", "error", "off")
+
+
+class SparkSettings(Declared):
+    """How Spark is started for collecting."""
+
+    master: str = option("Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default="local[*,4]")
+    driver_memory: str | None = option("Memory of the driver, such as `2g`.", default=None)
+    conf: Mapping[str, str] = option("Further Spark properties.", default={})
+
+
+class WorkspaceSettings(Declared):
+    """Where a workspace keeps its data, and how it works."""
+
+    name: str = label("Name of the workspace.", check=check_partition_name)
+    location: str | None = option(
+        "Directory of the catalog, on a local disk; `data/<name>` in the install directory if not given.",
+        default=None,
+    )
+    data_dir: str | None = option(
+        "Directory of the hive and the files, if not in `location`; on a cluster, a shared mount.",
+        default=None,
+    )
+    log_level: Literal["debug", "info", "warning", "error", "off"] | None = option(
+        "How much is logged: `debug`, `info`, `warning`, `error` or `off`.", default=None
+    )
+    spark: SparkSettings = nested("How Spark is started.", block="spark", default=SparkSettings())

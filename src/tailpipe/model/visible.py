@@ -1,0 +1,38 @@
+"""Text that is safe to show: nothing in it can steer a terminal, and its width is known."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["shorten", "visible", "width"]
+
+
+def visible(text: str) -> str:
+    """The text with control, bidirectional and other invisible characters made visible; a tab is a blank."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c == "\t" else _code(ord(c)) for c in text)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, cut to a number of columns with an ellipsis at its end."""
+    if width(text) <= limit:
+        return text
+    kept, used = "", 0
+    for character in text:
+        used += width(character)
+        if used > limit - 1:
+            break
+        kept += character
+    return kept + "…"
+
+
+def _code(number: int) -> str:
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

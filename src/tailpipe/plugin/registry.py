@@ -1,0 +1,131 @@
+"""The registry: which plugins there are, and who brings which name. A value, not a global."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib import metadata
+from typing import Literal, TypeVar
+
+from tailpipe.errors import PluginError
+from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
+from tailpipe.model.source import Source
+from tailpipe.model.table import Table
+from tailpipe.plugin.plugin import Plugin
+
+__all__ = ["ENTRY_POINTS", "Registry"]
+
+ENTRY_POINTS = "tailpipe.plugins"
+T = TypeVar("T")
+Kind = Literal["table", "source", "format", "preset", "connection"]
+
+
+class Registry:
+    """All names that plugins bring. `Registry([plugin])` is the whole world of a test.
+
+    Nothing is imported before the first question is asked. A plugin that cannot be loaded is left out
+    with a warning; two plugins that bring the same name are refused.
+    """
+
+    def __init__(self, plugins: Iterable[Plugin] | Callable[[Registry], Iterable[Plugin]] = ()) -> None:
+        self._found = plugins
+        self.warnings: list[str] = []
+        """What went wrong while loading, one line for each plugin left out."""
+
+    @classmethod
+    def installed(cls) -> Registry:
+        """The plugins of the current environment, by their entry points."""
+        return cls(_load_entry_points)
+
+    @cached_property
+    def plugins(self) -> Mapping[str, Plugin]:
+        """The plugins by name."""
+        found = self._found(self) if callable(self._found) else self._found
+        plugins: dict[str, Plugin] = {}
+        for plugin in sorted(found, key=lambda plugin: plugin.name):
+            if (twin := plugins.get(plugin.name)) is not None:
+                raise PluginError(
+                    f'two plugins are named "{plugin.name}": {_origin(twin)} and {_origin(plugin)}',
+                    plugins=(plugin.name,),
+                    hint="uninstall one of them",
+                )
+            plugins[plugin.name] = plugin
+        return plugins
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """Tables by name."""
+        made = ((plugin, table.name, table) for plugin in self.plugins.values() for table in plugin.made_tables())
+        return _without_twins("table", made)
+
+    @cached_property
+    def sources(self) -> Mapping[str, type[Source]]:
+        """Types of sources by name."""
+        return _without_twins("source", ((p, s.type, s) for p in self.plugins.values() for s in p.sources))
+
+    @cached_property
+    def formats(self) -> Mapping[str, type[Format]]:
+        """Types of formats by name."""
+        return _without_twins("format", ((p, f.type, f) for p in self.plugins.values() for f in p.formats))
+
+    @cached_property
+    def presets(self) -> Mapping[str, Format]:
+        """Ready formats, by `type.name`."""
+        made = ((p, f"{f.type}.{f.name}", f) for p in self.plugins.values() for f in p.presets)
+        return _without_twins("format", made)
+
+    @cached_property
+    def connections(self) -> Mapping[str, type[Connection]]:
+        """Types of connections by name; each has a connection `default`."""
+        return _without_twins("connection", ((p, c.type, c) for p in self.plugins.values() for c in p.connections))
+
+    def owner(self, kind: Kind, name: str) -> str | None:
+        """The plugin that brings a name, if one does."""
+        return self._owners.get((kind, name))
+
+    @cached_property
+    def _owners(self) -> Mapping[tuple[Kind, str], str]:
+        owners: dict[tuple[Kind, str], str] = {}
+        for plugin in self.plugins.values():
+            owners.update({("table", table.name): plugin.name for table in plugin.made_tables()})
+            owners.update({("source", source.type): plugin.name for source in plugin.sources})
+            owners.update({("format", format_.type): plugin.name for format_ in plugin.formats})
+            owners.update({("preset", f"{preset.type}.{preset.name}"): plugin.name for preset in plugin.presets})
+            owners.update({("connection", connection.type): plugin.name for connection in plugin.connections})
+        return owners
+
+
+def _without_twins(kind: str, claims: Iterable[tuple[Plugin, str, T]]) -> Mapping[str, T]:
+    brought: dict[str, T] = {}
+    owners: dict[str, Plugin] = {}
+    for plugin, name, value in claims:
+        if name in owners:
+            first = owners[name]
+            raise PluginError(
+                f'{kind} "{name}" is defined by plugin "{first.name}" and by plugin "{plugin.name}"',
+                plugins=(first.name, plugin.name),
+                hint=f"uninstall one of them: tailpipe plugin uninstall {plugin.name}",
+            )
+        owners[name] = plugin
+        brought[name] = value
+    return brought
+
+
+def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        package = entry.dist.name if entry.dist else ""
+        try:
+            plugin = entry.load()
+            if not isinstance(plugin, Plugin):
+                raise TypeError(f"{entry.value} is a {type(plugin).__name__}, not a Plugin")
+            yield plugin.from_package(package, entry.dist.version if entry.dist else "")
+        except Exception as error:  # noqa: BLE001 - whatever a foreign module raises at import
+            why = " ".join(str(error).split()) or "no reason given"
+            registry.warnings.append(
+                f'plugin "{entry.name}" of package "{package}" is left out: {type(error).__name__}: {why}'
+            )
+
+
+def _origin(plugin: Plugin) -> str:
+    return f'package "{plugin.package}"' if plugin.package else "one given directly"

@@ -1,0 +1,13 @@
+"""The plugin `core`: the formats and sources that belong to no product."""
+
+from tailpipe.plugin import Plugin
+from tailpipe.plugins.core.formats import FORMATS, PRESETS
+from tailpipe.plugins.core.sources import File
+
+plugin = Plugin(
+    name="core",
+    description="Files, and the formats that logs of all kinds are written in.",
+    sources=[File],
+    formats=FORMATS,
+    presets=PRESETS,
+)

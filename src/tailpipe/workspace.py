@@ -1,0 +1,92 @@
+"""The workspace: config, plugins and data, opened; one short method for each verb."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from tailpipe.catalog.layout import foreign_data
+from tailpipe.config.config import Config
+from tailpipe.config.environment import Environment, Settings
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.loader import load_config
+from tailpipe.errors import WorkspaceError
+from tailpipe.plugin import Registry
+
+__all__ = ["Workspace"]
+
+Say = Callable[[str], None]
+
+
+class Workspace:
+    """What a command works with. Config is read, and directories are made, when they are first needed."""
+
+    def __init__(self, environment: Environment, registry: Registry, say: Say = lambda _: None) -> None:
+        self.environment = environment
+        self.registry = registry
+        self._say = say
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        config_path: str | None = None,
+        workspace: str | None = None,
+        env: Mapping[str, str] | None = None,
+        say: Say = lambda _: None,
+    ) -> Workspace:
+        """The workspace that flags and environment name; `say` gets what a person should know."""
+        surroundings = os.environ if env is None else env
+        environment = Environment.resolve(surroundings, config_path=config_path, workspace=workspace)
+        return cls(environment, Registry.installed(), say)
+
+    @cached_property
+    def config(self) -> Config:
+        """The config; on the first run its directory is made."""
+        environment = self.environment
+        if environment.has_own_config:
+            self._make(environment.install_dir, *environment.config_paths)
+        around = Surroundings(now=datetime.now(UTC), env=os.environ, home=str(environment.home))
+        try:
+            return load_config(environment.config_paths, self.registry, around)
+        finally:
+            for warning in self.registry.warnings:
+                self._say(f"warning: {warning}")
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What holds for this run."""
+        return Settings.resolve(self.environment, self.config)
+
+    def prepare(self) -> Path:
+        """Make the workspace's directory, or refuse one that holds someone else's data."""
+        location = self.settings.location
+        for directory in {location, self.settings.data_dir}:
+            if (foreign := foreign_data(directory)) is not None:
+                name = self.settings.workspace.name
+                raise WorkspaceError(
+                    f'"{directory}" holds data that is not ours: {foreign}',
+                    path=str(directory),
+                    hint=f'move it away, or name another directory: workspace "{name}" {{ location = "…" }}',
+                )
+        self._make(location, self.settings.data_dir)
+        return location
+
+    def _make(self, *directories: Path) -> None:
+        made: list[str] = []
+        for directory in directories:
+            try:
+                if not directory.is_dir():
+                    for missing in reversed([directory, *directory.parents]):
+                        if not missing.exists():
+                            missing.mkdir(mode=0o700)
+                    made.append(str(directory))
+            except OSError as error:
+                hint = "name another place by TAILPIPE_INSTALL_DIR"
+                message = f'cannot make "{directory}": {error.strerror}'
+                raise WorkspaceError(message, path=str(directory), hint=hint) from error
+        if made:
+            self._say("made " + " and ".join(made))
