@@ -1,0 +1,5 @@
+"""`python -m tailpipe` is `tailpipe`."""
+
+from tailpipe.cli import main
+
+main()

@@ -1,0 +1,126 @@
+"""The `tailpipe` command: finds the subcommand, and turns every failure into a message and an exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from tailpipe import __version__
+from tailpipe.cli import render
+from tailpipe.cli.options import common
+from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
+
+__all__ = ["app", "main"]
+
+COMMANDS: dict[str, str] = {
+    "collect": "Collect logs into the workspace.",
+    "completion": "Print the script that completes commands in your shell.",
+    "config": "Check and show the config.",
+    "connection": "List and show connections.",
+    "format": "List and show formats.",
+    "partition": "List and show partitions.",
+    "plugin": "List, show, install and remove plugins.",
+    "schema": "List and show schemas.",
+    "source": "List and show types of sources.",
+    "table": "List and show tables.",
+}
+"""The commands with the first line of their help: a command's module is imported only when it runs."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules of this package, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command itself, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"tailpipe.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - every module of COMMANDS has one
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command, or the nearest name to a wrong one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise click.UsageError(f'there is no command "{args[0]}".{hint}', ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in `--help`, without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Run a command with --help for its examples.",
+)
+@common
+@click.version_option(__version__, prog_name="tailpipe", message="%(prog)s %(version)s")
+def app() -> None:
+    """Collects logs from where they lie, turns each kind into a typed table, and answers SQL over them.
+
+    \b
+    Environment:
+      TAILPIPE_INSTALL_DIR   where config and data are kept (~/.tailpipe)
+      TAILPIPE_CONFIG_PATH   where the .tpc files are, if not there
+      TAILPIPE_WORKSPACE     workspace to work in (default)
+      TAILPIPE_LOG_LEVEL     debug, info, warning, error or off
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has seen enough; nothing may be written at exit any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_DONE
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    logging.basicConfig(level=_log_level(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        result: Any = app.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+    except click.ClickException as failure:
+        failure.show()
+        return failure.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        render.say("interrupted")
+        return EXIT_INTERRUPTED
+    except TailpipeError as failure:
+        render.error(failure)
+        return failure.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as failure:  # noqa: BLE001 - the last place where a bug can still become a message
+        render.say(f"error: {type(failure).__name__}: {failure}")
+        render.say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
+        if _log_level() == logging.DEBUG:
+            render.say(traceback.format_exc())
+        return EXIT_FAILED
+    return result if isinstance(result, int) else EXIT_DONE
+
+
+def _log_level() -> int:
+    word = os.environ.get("TAILPIPE_LOG_LEVEL", "").upper()
+    return {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "ERROR": logging.ERROR}.get(word, logging.WARNING)

@@ -1,0 +1,27 @@
+"""`tailpipe completion`: the script that completes commands in a shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from tailpipe.cli import render
+from tailpipe.cli.app import app
+
+__all__ = ["command"]
+
+
+@click.command("completion", epilog='Example: eval "$(tailpipe completion bash)"')
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that completes commands, flags and names in your SHELL.
+
+    \b
+    Put it where your shell reads it at start:
+      bash   eval "$(tailpipe completion bash)"      in ~/.bashrc
+      zsh    eval "$(tailpipe completion zsh)"       in ~/.zshrc
+      fish   tailpipe completion fish | source       in ~/.config/fish/config.fish
+    """
+    script = get_completion_class(shell)
+    assert script is not None  # noqa: S101 - the choices above are the shells that click knows
+    render.data(script(app, {}, "tailpipe", "_TAILPIPE_COMPLETE").source())

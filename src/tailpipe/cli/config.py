@@ -1,0 +1,62 @@
+"""`tailpipe config`: is it right, and what does it say?"""
+
+from __future__ import annotations
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, workspace_of
+
+__all__ = ["command"]
+
+
+@click.group("config")
+def command() -> None:
+    """Check and show the config."""
+
+
+@command.command("check", epilog="Example: tailpipe config check --config-path ./config")
+@common
+@click.pass_context
+def check(context: click.Context) -> None:
+    """Read all .tpc files and tell every problem in them, or what is there.
+
+    Exits with 2 if there is a problem. Nothing is collected or changed.
+    """
+    workspace = workspace_of(context)
+    config, settings = workspace.config, workspace.settings
+    counts = {
+        "file": config.files,
+        "workspace": config.workspaces,
+        "connection": config.connections,
+        "format": config.formats,
+        "table": config.tables,
+        "partition": config.partitions,
+        "schema": config.schemas,
+    }
+    where = ", ".join(str(path) for path in workspace.environment.config_paths)
+    render.data(f"config    {where}")
+    render.data(f"workspace {settings.workspace.name} in {settings.location}")
+    for name, things in counts.items():
+        if things:
+            shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
+            render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
+    render.data("no problems found")
+
+
+@command.command("show", epilog="Example: tailpipe config show --output json")
+@common
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="As .tpc or JSON."
+)
+@click.pass_context
+def show(context: click.Context, output: str) -> None:
+    """Print the config as it was understood: references resolved, expressions evaluated, secrets masked."""
+    import json
+
+    from tailpipe.config.encoder import config_data, config_text
+
+    config = workspace_of(context).config
+    render.data(
+        json.dumps(config_data(config), indent=2, ensure_ascii=False) if output == "json" else config_text(config)
+    )

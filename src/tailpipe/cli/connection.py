@@ -1,0 +1,29 @@
+"""`tailpipe connection`: how services are reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailpipe.cli.describe import connection_record
+from tailpipe.cli.listing import noun_group
+from tailpipe.workspace import Workspace
+
+__all__ = ["command"]
+
+
+def _records(workspace: Workspace) -> list[dict[str, Any]]:
+    registry = workspace.registry
+    made = {f"{name}.default": declared() for name, declared in registry.connections.items()}
+    connections = {**made, **workspace.config.connections}
+    return [
+        connection_record(value, registry.owner("connection", value.type)) for _, value in sorted(connections.items())
+    ]
+
+
+command = noun_group(
+    "connection",
+    _records,
+    {"name": "connection", "plugin": "plugin", "description": "description"},
+    example="aws.default",
+    also_named="connection.",
+)

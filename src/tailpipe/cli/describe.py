@@ -1,0 +1,155 @@
+"""Nouns → records, for `list` and `show`: names, options and columns as plain data, secrets masked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING
+from typing import Any
+
+from tailpipe.config.encoder import plain_data
+from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
+from tailpipe.model.option import description_of, options_of, type_name
+from tailpipe.model.partition import Partition, Schema
+from tailpipe.model.source import Source
+from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.plugin import Plugin
+
+__all__ = [
+    "connection_record",
+    "format_record",
+    "format_type_record",
+    "partition_record",
+    "plugin_record",
+    "schema_record",
+    "source_record",
+    "table_record",
+]
+
+Record = dict[str, Any]
+
+
+def declared_options(declared: type) -> list[Record]:
+    """What a type of source, format or connection can be told."""
+    return [
+        {
+            "name": option.name,
+            "type": type_name(option.annotation),
+            "required": option.is_required,
+            "default": None if option.default is MISSING else plain_data(option.default),
+            "description": option.description,
+        }
+        for option in options_of(declared).values()
+        if option.kind != "label"
+    ]
+
+
+def connection_record(connection: Connection, plugin: str | None) -> Record:
+    """A connection with its options as they hold."""
+    values = plain_data(connection)
+    return {
+        "name": f"{connection.type}.{connection.name}",
+        "plugin": plugin,
+        "type": connection.type,
+        "description": description_of(type(connection)),
+        "options": _values(values),
+    }
+
+
+def source_record(source: type[Source], plugin: str | None) -> Record:
+    """A type of source and what it can be told."""
+    return {
+        "name": source.type,
+        "plugin": plugin,
+        "description": description_of(source),
+        "options": declared_options(source),
+    }
+
+
+def format_type_record(declared: type[Format], plugin: str | None) -> Record:
+    """A type of format and what it can be told."""
+    return {
+        "name": declared.type,
+        "kind": "type",
+        "plugin": plugin,
+        "description": description_of(declared),
+        "options": declared_options(declared),
+    }
+
+
+def format_record(format_: Format, plugin: str | None, kind: str) -> Record:
+    """A format with its options as they hold."""
+    return {
+        "name": f"{format_.type}.{format_.name}",
+        "kind": kind,
+        "plugin": plugin,
+        "description": format_.description or description_of(type(format_)),
+        "options": _values(plain_data(format_)),
+    }
+
+
+def table_record(table: Table, plugin: str | None, partitions: list[str]) -> Record:
+    """A table with its own columns and the common ones."""
+    own = [column for column in table.columns if not column.name.startswith("tp_")]
+    return {
+        "name": table.name,
+        "plugin": plugin,
+        "description": table.description,
+        "format": table.format.address.removeprefix("format.") if table.format else None,
+        "partitions": partitions,
+        "columns": [_column(column) for column in (*own, *COMMON_COLUMNS)],
+    }
+
+
+def partition_record(partition: Partition, plugin: str | None, local: Mapping[str, int]) -> Record:
+    """A partition, its sources, and what of it is here."""
+    return {
+        "name": partition.address,
+        "plugin": plugin,
+        "table": partition.table,
+        "description": partition.description,
+        "filter": partition.filter,
+        "tp_index": partition.tp_index,
+        "sources": [plain_data(source) for source in partition.sources],
+        "local": dict(local),
+    }
+
+
+def plugin_record(plugin: Plugin) -> Record:
+    """A plugin and the names it brings."""
+    return {
+        "name": plugin.name,
+        "plugin": plugin.name,
+        "version": plugin.version,
+        "package": plugin.package,
+        "description": plugin.description,
+        "tables": [table.name for table in plugin.made_tables()],
+        "sources": [source.type for source in plugin.sources],
+        "formats": [format_.type for format_ in plugin.formats],
+        "connections": [connection.type for connection in plugin.connections],
+    }
+
+
+def schema_record(schema: Schema) -> Record:
+    """A schema and what it shows."""
+    values = plain_data(schema)
+    return {
+        "name": schema.name,
+        "plugin": None,
+        "description": schema.description,
+        "options": {key: value for key, value in values.items() if key not in ("name", "description")},
+    }
+
+
+def _values(data: Mapping[str, Any]) -> Record:
+    hidden = ("type", "name", "description")
+    return {key: value for key, value in data.items() if key not in hidden and value not in (None, "", [], {})}
+
+
+def _column(column: Column) -> Record:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "required": column.required,
+        "description": column.description,
+    }

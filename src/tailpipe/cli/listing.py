@@ -1,0 +1,70 @@
+"""`list` and `show`, which are the same for every noun: one function makes both commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, output, workspace_of
+from tailpipe.errors import UsageError
+
+__all__ = ["noun_group"]
+
+Records = Callable[[Any], list[dict[str, Any]]]
+"""All records of a noun in a workspace."""
+
+OPTIONS = {"name": "option", "type": "type", "required": "required", "default": "default", "description": "meaning"}
+COLUMNS = {"name": "column", "type": "type", "description": "meaning"}
+
+
+def noun_group(
+    noun: str,
+    records: Records,
+    columns: Mapping[str, str],
+    *,
+    example: str,
+    parts: Mapping[str, Mapping[str, str]] | None = None,
+    plural: str | None = None,
+    also_named: str = "",
+) -> click.Group:
+    """The group of commands of a noun, with `list` and `show NAME`.
+
+    `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
+    `also_named` in front, as config does.
+    """
+    many = plural or f"{noun}s"
+
+    @click.group(noun, help=f"List and show {many}.")
+    def group() -> None:
+        pass
+
+    @group.command("list", help=f"List all {many}.", epilog=f"Example: tailpipe {noun} list --output json")
+    @output
+    @common
+    @click.pass_context
+    def list_(context: click.Context, output: str) -> None:
+        render.records(records(workspace_of(context)), output, columns)
+
+    @group.command(
+        "show", help=f"Show one of the {many} by its NAME.", epilog=f"Example: tailpipe {noun} show {example}"
+    )
+    @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
+    @output
+    @common
+    @click.pass_context
+    def show(context: click.Context, name: str, output: str) -> None:
+        found = {record["name"]: record for record in records(workspace_of(context))}
+        wanted = name.removeprefix(also_named)
+        if wanted not in found:
+            near = get_close_matches(wanted, found, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"see: tailpipe {noun} list"
+            raise UsageError(f"{noun} not found: {name}", hint=hint)
+        record = found[wanted]
+        shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
+        render.record(record, output, shown)
+
+    return group

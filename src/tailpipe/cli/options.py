@@ -1,0 +1,68 @@
+"""Flags that many commands share, and the workspace they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.errors import TailpipeError
+
+__all__ = ["common", "completes", "output", "workspace_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def common(command: F) -> F:
+    """Let a command take `--config-path` and `--workspace`, as `tailpipe` itself does."""
+    config_path = click.option(
+        "--config-path",
+        metavar="PATH",
+        expose_value=False,
+        callback=_keep,
+        help="Directory of the .tpc files, or one such file; several with ':' between.",
+    )
+    workspace = click.option(
+        "--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to work in."
+    )
+    return config_path(workspace(command))
+
+
+def output(command: F) -> F:
+    """Let a command take `--output`."""
+    return click.option(
+        "--output",
+        type=click.Choice(render.OUTPUTS),
+        default="pretty",
+        show_default=True,
+        help="How the answer is printed.",
+    )(command)
+
+
+def workspace_of(context: click.Context) -> Any:
+    """The workspace that the flags of this call name."""
+    from tailpipe.workspace import Workspace  # late, so that --help stays fast
+
+    flags = context.find_root().obj or {}
+    return Workspace.open(config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say)
+
+
+def completes(names: Callable[[Any], list[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Completion of an argument from what the workspace knows; a broken config completes nothing."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        try:
+            return [name for name in names(workspace_of(context)) if name.startswith(incomplete)]
+        except TailpipeError:
+            return []
+
+    return complete
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    root = context.find_root()
+    root.obj = root.obj or {}
+    if value is not None and parameter.name is not None:
+        root.obj[parameter.name] = value

@@ -1,0 +1,139 @@
+"""All that is printed: stdout is data, stderr is talk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from tailpipe.config.diagnostics import render_diagnostics
+from tailpipe.errors import ConfigError, TailpipeError
+from tailpipe.model.visible import shorten, visible, width
+
+__all__ = ["OUTPUTS", "data", "error", "record", "records", "say"]
+
+OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
+Record = Mapping[str, Any]
+_NARROWEST = 8
+
+
+def data(text: str) -> None:
+    """Text that is the answer itself."""
+    click.echo(text, nl=not text.endswith("\n"))
+
+
+def say(text: str) -> None:
+    """A line for the person, not for a program."""
+    click.echo(visible(text), err=True)
+
+
+def error(failure: TailpipeError) -> None:
+    """An expected failure: what, and what to do next."""
+    if isinstance(failure, ConfigError):
+        click.echo(render_diagnostics(failure.diagnostics), err=True, nl=False)
+        click.echo(f"\n{failure.message}", err=True)
+        return
+    mark = click.style("error:", fg="red", bold=True) if "NO_COLOR" not in os.environ else "error:"
+    click.echo(f"{mark} {visible(failure.message)}", err=True)
+    if failure.hint:
+        click.echo(f"  = {visible(failure.hint)}", err=True)
+
+
+def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None) -> None:
+    """A list of records. `columns` are the fields that a table for people shows, with their headings."""
+    if output == "json":
+        data(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
+    elif output == "jsonl":
+        for row in rows:
+            data(json.dumps(row, ensure_ascii=False, default=str))
+    elif output == "csv":
+        data(_csv(rows, list(rows[0]) if rows else list(columns or {})))
+    elif output == "line":
+        data("\n".join(_lines(row) for row in rows))
+    elif output == "plain":
+        fields = list(columns or (rows[0] if rows else {}))
+        data(
+            "\n".join(
+                "\t".join(_cell(row.get(field)) for field in fields) for row in [dict(zip(fields, fields)), *rows]
+            )
+        )
+    elif rows:
+        data(_table(rows, columns or {field: field for field in rows[0]}))
+    else:
+        say("nothing there")
+
+
+def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    """One record. `parts` are its fields that hold lists of records, with the columns to show of each."""
+    if output == "json":
+        data(json.dumps(row, indent=2, ensure_ascii=False, default=str))
+        return
+    if output != "pretty":
+        records([row], output)
+        return
+    tables = {name: row.get(name) or [] for name in parts or {}}
+    single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
+    longest = max((len(key) for key in single), default=0)
+    lines = [f"{key:<{longest}}  {_cell(value)}" for key, value in single.items()]
+    for name, rows in tables.items():
+        if rows:
+            table = _table(rows, (parts or {})[name])
+            lines += ["", f"{name}:", *("  " + line for line in table.splitlines())]
+    data("\n".join(lines))
+
+
+def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
+    """Columns under headings, the last one cut so that a line fits the terminal."""
+    cells = [[_cell(row.get(field)) for field in columns] for row in rows]
+    headings = list(columns.values())
+    widths = [max(width(line[i]) for line in [headings, *cells]) for i in range(len(headings))]
+    room = shutil.get_terminal_size((120, 24)).columns - 2 if sys.stdout.isatty() else None
+    while room is not None and sum(widths) + 2 * len(widths) > room and max(widths) > _NARROWEST:
+        widest = widths.index(max(widths))
+        others = sum(widths) - widths[widest] + 2 * len(widths)
+        widths[widest] = max(_NARROWEST, min(widths[widest] - 1, room - others))
+    lines = [headings, ["─" * size for size in widths], *cells]
+    return "\n".join(
+        "  ".join(_pad(cell, size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def _pad(text: str, size: int) -> str:
+    cut = shorten(text, size)
+    return cut + " " * (size - width(cut))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={_cell(item)}" for key, item in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(_cell(item.get("name") if isinstance(item, Mapping) else item) for item in value)
+    return visible(str(value))
+
+
+def _lines(row: Record) -> str:
+    longest = max((len(key) for key in row), default=0)
+    return "".join(f"{key:<{longest}} = {_cell(value)}".rstrip() + "\n" for key, value in row.items())
+
+
+def _csv(rows: Sequence[Record], fields: list[str]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(fields)
+    for row in rows:
+        values = (row.get(field) for field in fields)
+        writer.writerow(
+            json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value for value in values
+        )
+    return buffer.getvalue()
