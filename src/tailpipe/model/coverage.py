@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Literal
 
 __all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State"]
@@ -45,6 +46,12 @@ class DaySet:
         """All days from `first` to `last`, both included; none if `last` lies before `first`."""
         return cls(((first, last),))
 
+    @classmethod
+    def parse(cls, text: str) -> DaySet:
+        """The set that `str` has written as `text`; so a set can be stored as text."""
+        ends = (span.partition("..") for span in text.split(", ") if span)
+        return cls(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
+
     @property
     def first(self) -> date | None:
         """The oldest day, or None if there is none."""
@@ -77,7 +84,7 @@ class DaySet:
 
     def __sub__(self, other: DaySet) -> DaySet:
         edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]
-        holes = ((before[1] + 1, after[0] - 1) for before, after in zip(edges, edges[1:], strict=False))
+        holes = ((before[1] + 1, after[0] - 1) for before, after in pairwise(edges))
         return self & DaySet(tuple((_day(first), _day(last)) for first, last in holes if first <= last))
 
     def __str__(self) -> str:

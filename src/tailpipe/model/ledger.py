@@ -27,36 +27,41 @@ class Unit:
         if (self.day is None) == (self.pack is None):
             raise ValueError("a unit is either a day or a pack")
 
+    @property
+    def key(self) -> str:
+        """Its name in the catalog: `2024-01-31` or `pack:NAME`."""
+        return f"pack:{self.pack}" if self.day is None else self.day.isoformat()
+
     @classmethod
-    def parse(cls, text: str) -> Unit:
-        """The unit that `str` has written as `text`."""
-        kind, _, name = text.partition(":")
-        return cls(pack=name) if kind == "pack" else cls(day=date.fromisoformat(text))
+    def from_key(cls, key: str) -> Unit:
+        """The unit of that name."""
+        kind, _, name = key.partition(":")
+        return cls(pack=name) if kind == "pack" else cls(day=date.fromisoformat(key))
 
     def __str__(self) -> str:
-        return f"pack:{self.pack}" if self.day is None else self.day.isoformat()
+        return self.key
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
     """One artifact that was taken, as it was found then, and how far it was read.
 
-    `uri` and `generation` are its identity for ever and part of each row's `tp_id`. `location` is the
-    name under which its content was last seen: another one after a rotation, None once another entry
-    was committed at that name. So no two entries of a partition have the same location, and whoever
-    commits an entry clears its location from all others.
+    `origin` and `generation` are its identity for ever and part of each row's `tp_id`. `uri` is the name
+    under which its content was last seen: the origin, another name after a rotation, or None once another
+    entry was committed under that name. So no two entries of a partition have the same `uri`, and whoever
+    commits an entry clears its `uri` from all others.
 
     Prints are over decompressed bytes: `fingerprint` over the `committed_bytes`, `head` over the first
     of them, at most HEAD_BYTES. `unread_bytes` were there after them but ended no line. `as_of` is the
     `now` of the run that took it.
     """
 
-    uri: str
+    origin: str
     source: str
     unit: Unit
     as_of: datetime
     generation: int = 0
-    location: str | None = None
+    uri: str | None = None
     kind: Literal["file", "object", "range", "run"] = "file"
     size: int | None = None
     modified: datetime | None = None
@@ -74,7 +79,7 @@ class LedgerEntry:
     @property
     def identity(self) -> tuple[str, int]:
         """What tells it from every other artifact of the partition."""
-        return self.uri, self.generation
+        return self.origin, self.generation
 
     @property
     def head_length(self) -> int:
