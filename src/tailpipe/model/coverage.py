@@ -34,7 +34,9 @@ class DaySet:
                 merged[-1] = (merged[-1][0], max(merged[-1][1], last))
             else:
                 merged.append((first, last))
-        object.__setattr__(self, "spans", tuple((_day(first), _day(last)) for first, last in merged))
+        object.__setattr__(
+            self, "spans", tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
+        )
 
     @classmethod
     def of(cls, days: Iterable[date]) -> DaySet:
@@ -85,7 +87,9 @@ class DaySet:
     def __sub__(self, other: DaySet) -> DaySet:
         edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]
         holes = ((before[1] + 1, after[0] - 1) for before, after in pairwise(edges))
-        return self & DaySet(tuple((_day(first), _day(last)) for first, last in holes if first <= last))
+        return self & DaySet(
+            tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
+        )
 
     def __str__(self) -> str:
         return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in self.spans)
@@ -157,7 +161,3 @@ class Coverage:
             dropped=self.dropped | days,
             unsettled=self.unsettled - days,
         )
-
-
-def _day(ordinal: int) -> date:
-    return date.fromordinal(ordinal)
