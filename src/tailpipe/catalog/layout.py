@@ -1,0 +1,172 @@
+"""The layout on disk: the only place that spells a path of a workspace.
+
+    <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive
+    <home>/.tailpipe/catalog.db · locks/                                   always on a local disk
+    <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> unless told
+
+Values become directory names by percent-encoding, which DuckDB and Spark undo. What no tool would
+bring back (an index of more than 120 bytes) becomes `prefix~hash`; the true value is in the file's
+own column and in the catalog.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+__all__ = ["INTERNAL", "Layout", "foreign_data", "index_of", "index_segment", "is_our_name"]
+
+INTERNAL = ".tailpipe"
+NULL = "__HIVE_DEFAULT_PARTITION__"
+LONGEST = 120
+
+_OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8})-\d{4,}")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything of one workspace is."""
+
+    home: Path
+    data: Path
+
+    @classmethod
+    def of(cls, home: Path, data: Path | None = None) -> Layout:
+        """The layout of a workspace; `data` moves hive, files and staging to another (shared) place."""
+        return cls(home, data or home)
+
+    @property
+    def database(self) -> Path:
+        """The catalog itself."""
+        return self.home / INTERNAL / "catalog.db"
+
+    @property
+    def locks(self) -> Path:
+        """The directory of the lock files."""
+        return self.home / INTERNAL / "locks"
+
+    @property
+    def internal(self) -> Path:
+        """What stored paths are relative to."""
+        return self.data / INTERNAL
+
+    @property
+    def files(self) -> Path:
+        """The tree of the immutable files."""
+        return self.internal / "files"
+
+    @property
+    def rejected(self) -> Path:
+        """The tree of the rejected rows."""
+        return self.internal / "rejected"
+
+    @property
+    def staging(self) -> Path:
+        """One directory for each running transaction."""
+        return self.internal / "staging"
+
+    @property
+    def manifests(self) -> Path:
+        """One file for each committed transaction."""
+        return self.internal / "manifests"
+
+    def lock(self, partition: str) -> Path:
+        """The lock file of a partition."""
+        return self.locks / f"{_encode(partition)}.lock"
+
+    def manifest(self, transaction: str) -> Path:
+        """The manifest of a transaction."""
+        return self.manifests / f"{transaction}.manifest"
+
+    def swap(self, transaction: str) -> Path:
+        """Where the projection builds directories before it exchanges them, in the shape of the hive."""
+        return self.staging / transaction / "swap"
+
+    def stored(self, path: str) -> Path:
+        """The place of a stored file."""
+        return self.internal / path
+
+    def public(self, path: str) -> Path:
+        """The place in the hive of a stored file of `files/`."""
+        return self.data / (path.removeprefix("files/") + ".parquet")
+
+    def public_directory(self, directory: str) -> Path:
+        """The directory in the hive that mirrors a directory of `files/`."""
+        return self.data / directory.removeprefix("files/")
+
+
+def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) -> str:
+    """The stored path of a data file."""
+    return (
+        f"files/{partition_segment(partition)}/{index_segment(tp_index)}/tp_date={tp_date.isoformat()}/{name}"
+    )
+
+
+def rejected_path(partition: str, unit: str, name: str) -> str:
+    """The stored path of a file of rejected rows."""
+    return f"rejected/{partition_segment(partition)}/unit={_encode(unit)}/{name}"
+
+
+def partition_segment(partition: str) -> str:
+    """The two directories of a `table.partition`."""
+    table, _, name = partition.partition(".")
+    return f"tp_table={_encode(table)}/tp_partition={_encode(name)}"
+
+
+def index_segment(value: str | None) -> str:
+    """The directory of an index: reversible, safe on any file system, at most 120 bytes of value."""
+    if value is None:
+        return f"tp_index={NULL}"
+    encoded = _encode(value)
+    if len(encoded) <= LONGEST:
+        return f"tp_index={encoded}"
+    prefix = ""
+    for character in value:  # cut between characters: half of one would not be text any more
+        if len(prefix) + len(_encode(character)) > LONGEST - 17:
+            break
+        prefix += _encode(character)
+    return f"tp_index={prefix}~{sha256(value.encode()).hexdigest()[:16]}"
+
+
+def index_of(segment: str) -> str | None:
+    """The value that a directory stands for; a shortened one comes back as it is spelt."""
+    encoded = segment.removeprefix("tp_index=")
+    return None if encoded == NULL else unquote(encoded)
+
+
+def file_name(transaction: str, number: int) -> str:
+    """The name of the nth file of a transaction; names are never used twice."""
+    return f"{transaction}-{number:04d}"
+
+
+def is_our_name(name: str) -> str | None:
+    """The transaction that a file name speaks of, or None if we would never give that name."""
+    match = _OUR_NAME.fullmatch(name.removesuffix(".parquet"))
+    return match[1] if match else None
+
+
+def foreign_data(path: Path) -> Path | None:
+    """A parquet file or a `metadata.sqlite` in a directory that is no workspace of ours, if there is one."""
+    if (path / INTERNAL).is_dir() or not path.is_dir():
+        return None
+    entries = (Path(root) / name for root, _, names in os.walk(path) for name in names)
+    # A bound, because someone may point us at a home directory with millions of files.
+    for entry in islice(entries, 100_000):
+        if entry.suffix == ".parquet" or entry.name == "metadata.sqlite":
+            return entry
+    return None
+
+
+def _encode(value: str) -> str:
+    # `~` stays free to mark what was shortened; `quote` never touches it, so it is done by hand.
+    encoded = quote(value, safe="").replace("~", "%7E")
+    # DuckDB reads these bare words as NULL, and a dot alone or in pairs would leave the directory.
+    if encoded.upper() in ("NULL", NULL) or encoded in (".", ".."):
+        return f"%{ord(encoded[0]):02X}{encoded[1:]}"
+    return encoded
