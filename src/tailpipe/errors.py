@@ -4,7 +4,11 @@
     ├── UsageError           a wrong argument, name, window or selector                       exit 2
     │   └── ConfigError      problems in `.tpc` files, all of them at once, with their places  exit 2
     ├── PluginError          a plugin that cannot be loaded, or two that claim the same name   exit 1
+    ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
+        ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
+        ├── LockedError      another process writes this partition, or took it over            exit 1
+        └── StorageError     the disk is full, read-only, not ours, or fails                   exit 1
 
 A message says what, where and what to do next: lower case, no full stop, the user's own words in
 quotes. Facts are kept as attributes, and every error survives pickling, because some of them travel
@@ -20,11 +24,15 @@ __all__ = [
     "EXIT_FAILED",
     "EXIT_INTERRUPTED",
     "EXIT_USAGE",
+    "CatalogError",
+    "CommitError",
     "ConfigError",
     "Diagnostic",
+    "LockedError",
     "Note",
     "Place",
     "PluginError",
+    "StorageError",
     "TailpipeError",
     "UsageError",
     "WorkspaceError",
@@ -115,6 +123,34 @@ class WorkspaceError(TailpipeError):
     def __init__(self, message: str, *, path: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.path = path
+
+
+class CommitError(TailpipeError):
+    """What was staged must not become live; collecting goes on with the other units."""
+
+    def __init__(self, message: str, *, partition: str, unit: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.partition = partition
+        self.unit = unit
+
+
+class CatalogError(WorkspaceError):
+    """The catalog itself cannot be read; the doctor catches this and writes it anew."""
+
+
+class LockedError(WorkspaceError):
+    """Another process holds the partition; collecting goes on with the others."""
+
+    def __init__(
+        self, message: str, *, path: str, partition: str, pid: int | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(message, path=path, hint=hint)
+        self.partition = partition
+        self.pid = pid
+
+
+class StorageError(WorkspaceError):
+    """The disk refused; the unit in hand was rolled back, and going on would fail again."""
 
 
 def _restore(kind: type[TailpipeError], args: tuple[object, ...], facts: dict[str, object]) -> TailpipeError:

@@ -1,0 +1,235 @@
+"""Apply a manifest to the tables: the one state transition, made by a commit and told again by a rebuild."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import astuple
+from datetime import UTC, datetime, timedelta
+
+from tailpipe.errors import CommitError
+from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.manifest import Manifest
+from tailpipe.model.staged import StagedArtifact, StagedFile
+
+__all__ = ["apply", "load_coverage", "save_coverage"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+STATES = ("covered", "missing", "dropped", "unsettled")
+
+
+def apply(
+    connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int
+) -> None:
+    """Make the catalog know what the manifest says; the caller holds the transaction."""
+    for path in manifest.removed:
+        _retire(connection, path, manifest, partition_id, transaction_id)
+    _forget_replaced(connection, manifest, partition_id, transaction_id)
+    for file in manifest.added:
+        _add(connection, file, manifest, partition_id, transaction_id)
+    for artifact in manifest.artifacts:
+        _enter(connection, artifact, manifest, partition_id, transaction_id)
+    for source, coverage in manifest.coverage.items():
+        save_coverage(connection, partition_id, source, coverage)
+    connection.executemany(
+        "INSERT INTO losses VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
+        [(partition_id, str(loss.unit), loss.tp_date.isoformat(), loss.reason) for loss in manifest.losses],
+    )
+    connection.executemany(
+        "INSERT INTO rejected_samples VALUES (?, ?, ?, ?, ?, ?)",
+        [(transaction_id, number, *astuple(sample)) for number, sample in enumerate(manifest.samples)],
+    )
+
+
+def load_coverage(connection: sqlite3.Connection, partition_id: int) -> dict[str, Coverage]:
+    """What is known of the days of each source of a partition."""
+    rows = connection.execute(
+        "SELECT source, state, days FROM coverage WHERE partition_id = ? ORDER BY source", (partition_id,)
+    )
+    found: dict[str, dict[str, str]] = {}
+    for source, state, days in rows:
+        found.setdefault(source, {})[state] = days
+    return {
+        source: Coverage(**{state: DaySet.parse(days) for state, days in states.items()})
+        for source, states in found.items()
+    }
+
+
+def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str, coverage: Coverage) -> None:
+    """Let this be what is known of the days of a source."""
+    connection.executemany(
+        "INSERT INTO coverage VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET days = excluded.days",
+        [(partition_id, source, state, str(getattr(coverage, state))) for state in STATES],
+    )
+
+
+def _retire(
+    connection: sqlite3.Connection, path: str, manifest: Manifest, partition_id: int, transaction_id: int
+) -> None:
+    changed = connection.execute(
+        "UPDATE files SET state = 'retired', retired_by = ?, retired_at = ?"
+        " WHERE path = ? AND partition_id = ? AND state = 'live'",
+        (transaction_id, manifest.committed_at.isoformat(), path, partition_id),
+    )
+    if changed.rowcount != 1:
+        raise _refused(manifest, f"{path} is not a live file of it")
+
+
+def _forget_replaced(
+    connection: sqlite3.Connection, manifest: Manifest, partition_id: int, transaction_id: int
+) -> None:
+    """Take out of the ledger, and out of the valid accounts, what this transaction replaces."""
+    fresh = [one.entry for one in manifest.artifacts if not one.is_resumed]
+    gone: set[tuple[str, int]] = set()
+    if manifest.kind == "replace":
+        unit = (partition_id, str(manifest.unit))
+        known = connection.execute(
+            "SELECT origin, generation FROM artifacts WHERE partition_id = ? AND unit = ?", unit
+        )
+        gone = set(known) - {one.entry.identity for one in manifest.artifacts if one.is_resumed}
+        connection.execute("DELETE FROM losses WHERE partition_id = ? AND unit = ?", unit)
+    elif manifest.kind == "rewrite":
+        for entry in fresh:
+            gone |= {
+                (entry.origin, generation)
+                for (generation,) in connection.execute(
+                    "SELECT generation FROM artifacts"
+                    " WHERE partition_id = ? AND origin = ? AND generation <= ?",
+                    (partition_id, *entry.identity),
+                )
+            }
+    connection.executemany(
+        "DELETE FROM artifacts WHERE partition_id = ? AND origin = ? AND generation = ?",
+        [(partition_id, *identity) for identity in gone],
+    )
+    connection.executemany(
+        "UPDATE accounts SET superseded_by = ? WHERE superseded_by IS NULL AND origin = ? AND generation = ?"
+        " AND transaction_id IN (SELECT id FROM transactions WHERE partition_id = ?)",
+        [(transaction_id, *identity, partition_id) for identity in gone],
+    )
+
+
+def _add(
+    connection: sqlite3.Connection,
+    file: StagedFile,
+    manifest: Manifest,
+    partition_id: int,
+    transaction_id: int,
+) -> None:
+    connection.execute(
+        "INSERT INTO files (path, partition_id, transaction_id, unit, role, tp_index, tp_date, rows, bytes,"
+        " sha256, min_timestamp, max_timestamp, columns_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            file.path,
+            partition_id,
+            transaction_id,
+            str(manifest.unit),
+            file.role,
+            file.tp_index,
+            file.tp_date.isoformat() if file.tp_date else None,
+            file.rows,
+            file.size,
+            file.sha256,
+            _microseconds(file.min_timestamp),
+            _microseconds(file.max_timestamp),
+            _columns_id(connection, file.columns),
+        ),
+    )
+
+
+def _enter(
+    connection: sqlite3.Connection,
+    one: StagedArtifact,
+    manifest: Manifest,
+    partition_id: int,
+    transaction_id: int,
+) -> None:
+    """Enter an artifact into the ledger, from exactly where the last commit of it ended."""
+    entry = one.entry
+    key = (partition_id, *entry.identity)
+    row = connection.execute(
+        "SELECT committed_bytes, committed_ordinals, unit FROM artifacts"
+        " WHERE partition_id = ? AND origin = ? AND generation = ?",
+        key,
+    ).fetchone()
+    stands = (row[0], row[1]) if row else (0, 0)
+    if stands != (one.since_bytes, one.since_ordinals) or (row and stands == (0, 0) and not _goes_on(one)):
+        raise _refused(
+            manifest,
+            f'"{entry.origin}" is committed up to byte {stands[0]} and row {stands[1]},'
+            f" but was read from byte {one.since_bytes} and row {one.since_ordinals}",
+        )
+    if row and row[2] != str(manifest.unit):
+        raise _refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
+    _write_entry(connection, one, partition_id, transaction_id)
+    connection.execute(
+        "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+        (transaction_id, *entry.identity, *astuple(one.accounts)),
+    )
+
+
+def _write_entry(
+    connection: sqlite3.Connection, one: StagedArtifact, partition_id: int, transaction_id: int
+) -> None:
+    entry = one.entry
+    # A name belongs to the artifact that was last seen there: after a rotation that is another one.
+    connection.execute(
+        "UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri = ?",
+        (partition_id, entry.uri),
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            partition_id,
+            *entry.identity,
+            entry.uri,
+            entry.source,
+            str(entry.unit),
+            entry.kind,
+            entry.as_of.astimezone(UTC).isoformat(),
+            entry.size,
+            entry.modified.astimezone(UTC).isoformat() if entry.modified else None,
+            entry.etag,
+            entry.fingerprint,
+            entry.head,
+            entry.committed_bytes,
+            entry.committed_ordinals,
+            entry.unread_bytes,
+            str(entry.taken),
+            str(entry.left_out),
+            transaction_id,
+        ),
+    )
+
+
+def _goes_on(one: StagedArtifact) -> bool:
+    """Whether there is something new in an artifact of which nothing was committed yet: it was empty then."""
+    return bool(one.entry.committed_bytes or one.entry.committed_ordinals) or one.accounts.read == 0
+
+
+def _columns_id(connection: sqlite3.Connection, columns: Mapping[str, str]) -> int:
+    """The number of a set of columns; the files of one table share a few of them."""
+    text = json.dumps(dict(columns), ensure_ascii=False)
+    row = connection.execute("SELECT id FROM column_sets WHERE columns = ?", (text,)).fetchone()
+    if row is None:
+        row = (connection.execute("INSERT INTO column_sets (columns) VALUES (?)", (text,)).lastrowid,)
+    return int(row[0])
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    """A time as the catalog keeps it; one without a zone is UTC, as in the files."""
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // timedelta(microseconds=1)
+
+
+def _refused(manifest: Manifest, reason: str) -> CommitError:
+    unit = str(manifest.unit or manifest.kind)
+    return CommitError(
+        f"{manifest.partition} {unit} was not committed: {reason}",
+        partition=manifest.partition,
+        unit=unit,
+        hint="nothing was changed; collect it again",
+    )

@@ -1,0 +1,172 @@
+"""The catalog: open it, take snapshots, and hold a partition for writing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from tailpipe.catalog import clean, commit, delete, locks, read, recover
+from tailpipe.catalog.apply import load_coverage, save_coverage
+from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
+from tailpipe.errors import UsageError
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
+from tailpipe.model.ledger import Unit
+from tailpipe.model.staged import Sample
+from tailpipe.model.window import Window
+
+__all__ = ["Catalog", "Writer"]
+
+
+class Catalog:
+    """One opened catalog; a reader takes no lock and is never in anyone's way."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @classmethod
+    def open(
+        cls,
+        home: Path,
+        *,
+        data: Path | None = None,
+        is_read_only: bool = False,
+        disk: Disk | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        failpoints: Failpoints | None = None,
+    ) -> Catalog:
+        """Open the workspace directory `home`; for writing, it is made if need be."""
+        layout = Layout.of(home, data)
+        return cls(
+            open_store(layout, is_read_only=is_read_only, disk=disk, clock=clock, failpoints=failpoints)
+        )
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def snapshot(self, table: str | None = None, partition: str | None = None) -> read.Snapshot:
+        """The live files of all tables, of one table, or of one partition (`table.partition`)."""
+        return read.snapshot(self.store, table, partition)
+
+    def partitions(self) -> list[read.PartitionTotals]:
+        """All partitions that ever held something, with what they hold now."""
+        return read.partitions(self.store)
+
+    def state(self, partition: str) -> read.PartitionState:
+        """Coverage, ledger and losses of a partition: what a plan starts from."""
+        return read.partition_state(self.store, partition)
+
+    def accounts(self, partition: str) -> Accounts:
+        """Where all rows of a partition went that count today."""
+        return read.totals(self.store, partition)
+
+    def samples(self, partition: str, limit: int = 100) -> list[Sample]:
+        """The newest rejected rows of a partition."""
+        return read.samples(self.store, partition, limit)
+
+    def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
+        """What deleting these dates would take away."""
+        with self.store.reading() as connection:
+            return delete.preview(connection, partition, self._id(partition), days)
+
+    def delete(self, partition: str, days: DaySet = EVERY_DAY) -> commit.Committed:
+        """Delete dates of a partition, even one that no config names any more; they count as dropped."""
+        self._id(partition)
+        with self.writer(partition) as writer:
+            return writer.delete(days)
+
+    @contextlib.contextmanager
+    def writer(self, partition: str) -> Iterator[Writer]:
+        """Hold the partition for writing: its lock, a new epoch, and everything recovered."""
+        with storage_errors(self.store.layout.lock(partition)), locks.hold(self.store, partition):
+            self.store.failpoints.reach("lock.taken")
+            partition_id, epoch = locks.take_over(self.store, partition)
+            recovered = recover.recover(self.store, partition, partition_id)
+            yield Writer(self.store, partition, partition_id, epoch, recovered)
+
+    def _id(self, partition: str) -> int:
+        row = self.store.connection.execute(
+            "SELECT id FROM partitions p WHERE name = ? AND EXISTS"
+            " (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND t.sequence IS NOT NULL)",
+            (partition,),
+        ).fetchone()
+        if row is None:
+            known = ", ".join(one.name for one in self.partitions()) or "none"
+            raise UsageError(f"partition not found: {partition}", hint=f"partitions with data: {known}")
+        return int(row[0])
+
+
+@dataclass
+class Writer:
+    """A partition that this process alone writes; `recovered` counts what a dead one had left open."""
+
+    store: Store
+    partition: str
+    partition_id: int
+    epoch: int
+    recovered: int
+    run_id: int | None = None
+
+    def begin_run(self, window: Window, asks: Mapping[str, DaySet], command: str = "") -> None:
+        """Note what this run sets out to do: the days it asks for are missing until they are covered."""
+        with self.store.writing() as connection:
+            locks.check_epoch(self.store, self.partition, self.partition_id, self.epoch)
+            known = load_coverage(connection, self.partition_id)
+            for source, days in asks.items():
+                asked = known.get(source, Coverage()).ask(days)
+                save_coverage(connection, self.partition_id, source, asked)
+            self.run_id = connection.execute(
+                "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (
+                    self.partition_id,
+                    window.start.isoformat(),
+                    window.end.isoformat(),
+                    command,
+                    self.store.clock().isoformat(),
+                ),
+            ).lastrowid
+
+    def end_run(self, outcome: Literal["done", "failed", "interrupted"]) -> None:
+        """Note how the run ended."""
+        with self.store.writing() as connection:
+            connection.execute(
+                "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
+                (self.store.clock().isoformat(), outcome, self.run_id),
+            )
+
+    def begin(
+        self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append"
+    ) -> commit.Transaction:
+        """Begin a transaction: `replace` retires all files of the unit, `rewrite` those that are named."""
+        return commit.begin(
+            self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id
+        )
+
+    def delete(self, days: DaySet = EVERY_DAY) -> commit.Committed:
+        """Retire every file of these dates and mark the days dropped."""
+        transaction = commit.begin(
+            self.store, self.partition, self.partition_id, self.epoch, "delete", None, self.run_id
+        )
+        return delete.delete(transaction, days)
+
+    def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
+        """Unlink files that were retired longer ago than `grace`."""
+        return clean.clean(self.store, self.partition, self.partition_id, grace)

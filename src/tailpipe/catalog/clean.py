@@ -1,0 +1,70 @@
+"""Clean up: unlink retired files once no reader can still want them, and sweep what nobody owns."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from tailpipe.catalog import layout
+from tailpipe.catalog.recover import orphans
+from tailpipe.catalog.store import Store
+
+__all__ = ["GRACE", "Cleaned", "clean", "sweep"]
+
+GRACE = timedelta(hours=1)
+"""How long a retired file stays for readers that took their snapshot before; a query may run that long."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What a clean-up has freed."""
+
+    files: int = 0
+    size: int = 0
+
+
+def clean(store: Store, partition: str, partition_id: int, grace: timedelta = GRACE) -> Cleaned:
+    """Unlink files that were retired longer ago than `grace`; the caller holds the partition's lock."""
+    before = (store.clock() - grace).isoformat()
+    rows = store.connection.execute(
+        "SELECT path, bytes FROM files WHERE partition_id = ? AND state = 'retired' AND retired_at <= ?"
+        " AND retired_by IN (SELECT id FROM transactions WHERE state = 'published')",
+        (partition_id, before),
+    ).fetchall()
+    for path, _ in rows:
+        store.failpoints.reach("clean.unlink")
+        store.disk.unlink(store.layout.stored(path))
+    store.failpoints.reach("clean.forget")
+    # The names are forgotten last: a file without a name in the catalog would be an orphan.
+    with store.writing() as connection:
+        connection.executemany(
+            "DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows]
+        )
+    _remove_empty(store, partition, {store.layout.stored(path).parent for path, _ in rows})
+    return Cleaned(len(rows), sum(size for _, size in rows))
+
+
+def sweep(store: Store, partition: str) -> Cleaned:
+    """Unlink stored files that the catalog does not know; the caller holds the partition's lock."""
+    count = size = 0
+    parents = set()
+    for path in list(orphans(store, partition)):
+        # A name that we never give is somebody's own: it stays, and the doctor tells of it.
+        if layout.is_our_name(path.name) is None:
+            continue
+        size += path.stat().st_size
+        count += 1
+        parents.add(path.parent)
+        store.disk.unlink(path)
+    _remove_empty(store, partition, parents)
+    return Cleaned(count, size)
+
+
+def _remove_empty(store: Store, partition: str, directories: set[Path]) -> None:
+    top = os.fspath(store.layout.files / layout.partition_segment(partition))
+    for directory in directories:
+        place = directory
+        while os.fspath(place).startswith(top + os.sep) and store.disk.remove_empty(place):
+            place = place.parent

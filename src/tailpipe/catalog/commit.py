@@ -1,0 +1,248 @@
+"""The commit protocol: a transaction from its intent to its publication.
+
+    1 intent      a row in the catalog; then the staging directory, which the job fills
+    2 verify      size, footer, columns, bounds of each file; the accounts balance
+    3 store       files fsynced and renamed into `files/`, directories fsynced
+    4 commit      one SQLite transaction, and only if the epoch is still ours
+    5 publish     manifest, hive, mark, staging
+
+Until 4 a crash or an error leaves the partition as it was; from 4 on everything is finished by
+whoever opens the partition next.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from tailpipe.catalog import layout, manifest, verify
+from tailpipe.catalog.apply import apply, load_coverage
+from tailpipe.catalog.locks import check_epoch
+from tailpipe.catalog.publish import publish
+from tailpipe.catalog.recover import rollback
+from tailpipe.catalog.store import Store, storage_errors
+from tailpipe.errors import CommitError, StorageError
+from tailpipe.model.coverage import Coverage
+from tailpipe.model.ledger import Unit
+from tailpipe.model.manifest import Manifest
+from tailpipe.model.staged import Kind, Staged, StagedFile
+
+__all__ = ["Committed", "Transaction", "begin"]
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A transaction that holds; `problem` says why its files are not in the hive yet, if they are not."""
+
+    transaction: str
+    sequence: int
+    unit: Unit | None
+    rows: int
+    files: tuple[str, ...]
+    retired: tuple[str, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """One unit of work of a partition, between its intent and its end."""
+
+    store: Store
+    partition: str
+    partition_id: int
+    epoch: int
+    name: str
+    kind: Kind
+    unit: Unit | None
+    begun_at: datetime
+
+    @property
+    def staging(self) -> Path:
+        """The private directory for the job's files; give them names that do not end in `.parquet`."""
+        return self.store.layout.staging / self.name
+
+    def commit(self, staged: Staged) -> Committed:
+        """Make all of it live, or raise and leave everything as it was."""
+        try:
+            with storage_errors(self.staging):
+                self._verify(staged)
+                files = self._store(staged)
+        except BaseException:
+            self.abort()
+            raise
+        return self.record(lambda connection, draft: self._draft(connection, draft, staged, files))
+
+    def abort(self) -> None:
+        """Give up: drop the staging directory and whatever was stored; a committed transaction stays."""
+        try:
+            with storage_errors(self.staging):
+                rollback(self.store, self.partition, [self.name])
+        except StorageError:
+            return  # the intent stays, and the next writer of the partition clears it away
+
+    def record(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Committed:
+        """Commit what `draft` makes of the current state, then publish it."""
+        try:
+            with storage_errors(self.staging):
+                committed = self._commit(draft)
+        except sqlite3.IntegrityError as problem:
+            self.abort()
+            raise self._refused(str(problem)) from problem
+        except BaseException:
+            # The rollback looks into the catalog: if the commit has happened after all, it does nothing.
+            self.abort()
+            raise
+        return self._publish(committed)
+
+    def _verify(self, staged: Staged) -> None:
+        self.store.failpoints.reach("verify.before")
+        found = verify.problems(staged, self.staging, self.kind)
+        found += [
+            f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
+            for one in staged.artifacts
+            if one.entry.unit != self.unit
+        ]
+        if found:
+            raise self._refused("; ".join(found[:5]))
+        self.store.failpoints.reach("verify.after")
+
+    def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
+        stored = []
+        directories = set()
+        for number, file in enumerate(staged.files):
+            path = self._target(file, layout.file_name(self.name, number))
+            target = self.store.layout.stored(path)
+            self.store.disk.make_directory(target.parent)
+            self.store.failpoints.reach("store.directory")
+            source = self.staging / file.path
+            self.store.disk.protect(source)
+            # The task has done so already; here it costs nothing, and a task on another host may not have.
+            self.store.disk.sync(source)
+            self.store.disk.rename(source, target)
+            self.store.failpoints.reach("store.rename")
+            directories.add(target.parent)
+            stored.append(replace(file, path=path))
+        for directory in sorted(directories):
+            self.store.disk.sync(directory)
+        self.store.failpoints.reach("store.synced")
+        return tuple(stored)
+
+    def _target(self, file: StagedFile, name: str) -> str:
+        if file.role == "rejected" or file.tp_date is None:
+            return layout.rejected_path(self.partition, str(self.unit), name)
+        return layout.data_path(self.partition, file.tp_index, file.tp_date, name)
+
+    def _draft(
+        self, connection: sqlite3.Connection, draft: Manifest, staged: Staged, files: tuple[StagedFile, ...]
+    ) -> Manifest:
+        removed = staged.retires
+        if self.kind == "replace":
+            rows = connection.execute(
+                "SELECT path FROM files WHERE partition_id = ? AND unit = ? AND state = 'live' ORDER BY path",
+                (self.partition_id, str(self.unit)),
+            )
+            removed = tuple(path for (path,) in rows)
+        coverage = load_coverage(connection, self.partition_id)
+        for one in staged.covers:
+            known = coverage.get(one.source, Coverage())
+            coverage[one.source] = known.cover(one.days, settled_before=one.settled_before)
+        return replace(
+            draft,
+            added=files,
+            removed=removed,
+            artifacts=staged.artifacts,
+            coverage=coverage,
+            samples=staged.samples,
+        )
+
+    def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
+        self.store.failpoints.reach("commit.begin")
+        with self.store.writing() as connection:
+            check_epoch(self.store, self.partition, self.partition_id, self.epoch)
+            (sequence,) = connection.execute(
+                "SELECT coalesce(max(sequence), 0) + 1 FROM transactions"
+            ).fetchone()
+            made = draft(
+                connection,
+                Manifest(
+                    self.name,
+                    sequence,
+                    self.partition,
+                    self.kind,
+                    self.unit,
+                    self.begun_at,
+                    self.store.clock(),
+                ),
+            )
+            row = connection.execute(
+                "UPDATE transactions SET state = 'committed', sequence = ?, committed_at = ?, record = ?"
+                " WHERE name = ? AND state = 'intent' RETURNING id",
+                (sequence, made.committed_at.isoformat(), manifest.to_text(made), self.name),
+            ).fetchone()
+            if row is None:
+                raise self._refused("its transaction is over")
+            apply(connection, made, partition_id=self.partition_id, transaction_id=row[0])
+            self.store.failpoints.reach("commit.before")
+        return made
+
+    def _publish(self, made: Manifest) -> Committed:
+        problem = ""
+        try:
+            with storage_errors(self.staging):
+                self.store.failpoints.reach("commit.after")
+                publish(self.store, made)
+        except StorageError as refused:
+            problem = f"{refused.message}; it is committed, and the hive follows at the next run"
+        return Committed(
+            self.name,
+            made.sequence,
+            self.unit,
+            sum(file.rows for file in made.added if file.role == "data"),
+            tuple(file.path for file in made.added),
+            made.removed,
+            problem,
+        )
+
+    def _refused(self, reason: str) -> CommitError:
+        return CommitError(
+            f"{self.partition} {self.unit or self.kind} was not committed: {reason}",
+            partition=self.partition,
+            unit=str(self.unit or self.kind),
+            hint="nothing was changed; collect it again",
+        )
+
+
+def begin(
+    store: Store,
+    partition: str,
+    partition_id: int,
+    epoch: int,
+    kind: Kind,
+    unit: Unit | None,
+    run_id: int | None,
+) -> Transaction:
+    """Record the intent, then make the staging directory."""
+    store.failpoints.reach("intent.before")
+    now = store.clock()
+    with store.writing() as connection:
+        check_epoch(store, partition, partition_id, epoch)
+        (number,) = connection.execute(
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'transactions'), 0) + 1"
+        ).fetchone()
+        # The random part keeps names apart from those of a catalog that was lost before it was rebuilt.
+        name = f"{number:08d}-{secrets.token_hex(4)}"
+        connection.execute(
+            "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at)"
+            " VALUES (?, ?, ?, ?, 'intent', ?, ?, ?)",
+            (name, partition_id, kind, str(unit) if unit else None, epoch, run_id, now.isoformat()),
+        )
+    store.failpoints.reach("intent.after")
+    transaction = Transaction(store, partition, partition_id, epoch, name, kind, unit, now)
+    with storage_errors(transaction.staging):
+        store.disk.make_directory(transaction.staging)
+    store.failpoints.reach("staging.made")
+    return transaction

@@ -1,0 +1,87 @@
+"""Delete dates of a partition: a transaction like any other, after which those days count as dropped."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.commit import Committed, Transaction
+from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.ledger import Unit
+from tailpipe.model.manifest import Loss, Manifest
+
+__all__ = ["Deletion", "delete", "preview"]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """What a deletion would take away."""
+
+    partition: str
+    files: int
+    rows: int
+    size: int
+    dates: DaySet
+
+
+@dataclass(frozen=True)
+class _Doomed:
+    path: str
+    unit: Unit
+    tp_date: date | None
+    rows: int
+    size: int
+
+
+def preview(connection: sqlite3.Connection, partition: str, partition_id: int, days: DaySet) -> Deletion:
+    """What `delete` of these days would do, for the question that is asked before."""
+    doomed = [one for one in _doomed(connection, partition_id, days) if one.tp_date]
+    return Deletion(
+        partition,
+        len(doomed),
+        sum(one.rows for one in doomed),
+        sum(one.size for one in doomed),
+        DaySet.of(one.tp_date for one in doomed if one.tp_date),
+    )
+
+
+def delete(transaction: Transaction, days: DaySet) -> Committed:
+    """Retire every file of these dates, and mark the days dropped for all sources."""
+
+    def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:
+        doomed = _doomed(connection, transaction.partition_id, days)
+        dates = DaySet.of(one.tp_date for one in doomed if one.tp_date)
+        losses = {Loss(one.unit, one.tp_date, "dropped") for one in doomed if one.tp_date}
+        transaction.store.failpoints.reach("delete.before")
+        return replace(
+            made,
+            removed=tuple(one.path for one in doomed),
+            coverage=_dropped(load_coverage(connection, transaction.partition_id), days, dates),
+            losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
+        )
+
+    committed = transaction.record(draft)
+    transaction.store.failpoints.reach("delete.after")
+    return committed
+
+
+def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> list[_Doomed]:
+    rows = connection.execute(
+        "SELECT path, unit, tp_date, rows, bytes FROM files WHERE partition_id = ? AND state = 'live'"
+        " ORDER BY path",
+        (partition_id,),
+    )
+    files = [
+        _Doomed(path, Unit.from_key(unit), date.fromisoformat(day) if day else None, count, size)
+        for path, unit, day, count, size in rows
+    ]
+    # Rejected rows may have no date of their own; they go with the day of their unit.
+    return [one for one in files if (one.tp_date or one.unit.day or date.min) in days]
+
+
+def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> dict[str, Coverage]:
+    """Only days of which something is known are dropped; the others can still be asked for."""
+    return {source: known.drop(days & (known.known | dates)) for source, known in coverage.items()}

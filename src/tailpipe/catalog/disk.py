@@ -1,0 +1,110 @@
+"""The disk: every change of a file or directory goes through here, so that a test can have another one."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+import sys
+from pathlib import Path
+
+__all__ = ["CANNOT_EXCHANGE", "CANNOT_LINK", "NETWORK", "Disk"]
+
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "9p", "fuse.s3fs"})
+CANNOT_LINK = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+CANNOT_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2  # linux/fs.h
+_RENAME_SWAP = 2  # sys/stdio.h of macOS
+
+
+class Disk:
+    """The local file system; directories are made 0700 and stored files 0400, whatever the umask is."""
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory and its parents, each durable in its own parent."""
+        if path.is_dir():
+            return
+        self.make_directory(path.parent)
+        with contextlib.suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            path.chmod(0o700)
+        self.sync(path.parent)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move a file or directory within the file system, in one step."""
+        source.rename(target)
+
+    def link(self, source: Path, target: Path) -> None:
+        """Give a stored file a second name; raises one of CANNOT_LINK where the file system has no links."""
+        os.link(source, target)
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Copy a stored file, durably; `target` is not yet visible to anyone."""
+        target.unlink(missing_ok=True)
+        shutil.copyfile(source, target)
+        self.protect(target)
+        self.sync(target)
+
+    def exchange(self, one: Path, other: Path) -> None:
+        """Swap two directories in one step; raises one of CANNOT_EXCHANGE where that is unknown."""
+        library = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            result = library.renamex_np(os.fsencode(one), os.fsencode(other), _RENAME_SWAP)
+        elif hasattr(library, "renameat2"):
+            result = library.renameat2(
+                _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
+            )
+        else:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if result != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(one), None, str(other))
+
+    def unlink(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+        path.unlink(missing_ok=True)
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a directory of ours with all that is in it, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(path)
+
+    def remove_empty(self, path: Path) -> bool:
+        """Remove a directory if nothing is in it, and say whether it was."""
+        try:
+            path.rmdir()
+        except OSError:
+            return False
+        return True
+
+    def protect(self, path: Path) -> None:
+        """Make a file readable by its owner alone, and writable by nobody."""
+        path.chmod(0o400)
+
+    def sync(self, path: Path) -> None:
+        """Wait until a file's bytes, or a directory's entries, are on the disk."""
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def filesystem(self, path: Path) -> str:
+        """The type of the file system of a path, or an empty text where the system does not tell."""
+        try:
+            lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return ""
+        found, longest = "", -1
+        target = path.resolve()
+        for line in lines:
+            _, mount, kind, *_ = line.split(" ")
+            # The kernel writes a space in a mount point as \040.
+            point = Path(mount.replace("\\040", " "))
+            if target.is_relative_to(point) and len(point.parts) >= longest:
+                found, longest = kind, len(point.parts)
+        return found

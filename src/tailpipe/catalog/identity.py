@@ -1,0 +1,339 @@
+"""Artifact identity: what became of each artifact since it was last taken, decided from facts alone.
+
+Names, sizes, times and etags settle most cases. Where they do not, the content does: `needs` names the
+prints that are still wanted, the caller reads them, and so on until nothing is wanted; `decide` then
+tells the fate of every artifact. The table of cases is in docs/artifact-identity.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from itertools import takewhile
+from typing import Literal
+
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import LedgerEntry
+
+__all__ = ["Decision", "Fate", "Listed", "PrintRequest", "Prints", "decide", "needs"]
+
+Fate = Literal["new", "unchanged", "grown", "replaced", "truncated", "rotated", "asked_again", "repeated"]
+
+Prints = Mapping[tuple[str, int], str | None]
+"""The print of the first bytes of an artifact, by URI and length; None if it has fewer bytes."""
+
+IDLE = timedelta(seconds=60)
+"""A file that nobody has written to for so long is closed: its last line counts without a line end."""
+
+TICK = timedelta(seconds=2)
+"""The coarsest clock of a file system: within it a second write may leave the time as it is."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An artifact as a source has just listed it."""
+
+    source: str
+    artifact: Artifact
+
+
+@dataclass(frozen=True)
+class PrintRequest:
+    """A wish for the prints of the first decompressed bytes of an artifact, all in one reading."""
+
+    source: str
+    uri: str
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The fate of one listed artifact: under which identity it goes on, and from where to read it.
+
+    `entry` is what the ledger knew of the content, or of the object that this one replaces. `has_news`
+    says whether there may be something to read. The rows of `entry` go only if the fate is `replaced`.
+    """
+
+    source: str
+    artifact: Artifact
+    fate: Fate
+    origin: str
+    generation: int = 0
+    entry: LedgerEntry | None = None
+    start_byte: int = 0
+    start_ordinal: int = 0
+    has_news: bool = True
+    is_closed: bool = True
+
+    def noted(self) -> LedgerEntry | None:
+        """The entry under the name and with the facts of today, if that is all that has changed."""
+        if self.has_news or self.entry is None or self.fate == "repeated":
+            return None
+        found = self.artifact
+        entry = replace(
+            self.entry,
+            source=self.source,
+            uri=found.uri,
+            size=found.size,
+            modified=found.modified,
+            etag=found.etag,
+        )
+        return entry if entry != self.entry else None
+
+
+def needs(
+    listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints
+) -> tuple[PrintRequest, ...]:
+    """The prints without which `decide` cannot decide, as far as can be told from those that are known.
+
+    Call it until it wants nothing more; it is done after four rounds at most. First it asks for the
+    heads, which cost next to nothing, and for long prints only where the heads agree.
+    """
+    return _compare(_once(listed), tuple(ledger), prints).requests
+
+
+def decide(
+    listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime
+) -> tuple[Decision, ...]:
+    """The fate of every listed artifact, in the order of the listing.
+
+    Each artifact gets an identity of its own, and each entry of the ledger goes on in one artifact at
+    most: content alone never makes one artifact of two. An undated entry that a source does not list is
+    taken to have vanished; so a source always lists its undated artifacts, and a day whole.
+    """
+    entries = tuple(ledger)
+    once = _once(listed)
+    comparison = _compare(once, entries, prints)
+    if comparison.requests:
+        raise ValueError(f"prints are wanted: {comparison.requests}")
+    newest: dict[str, int] = defaultdict(lambda: -1)
+    for entry in entries:
+        newest[entry.origin] = max(newest[entry.origin], entry.generation)
+    here = _by_uri(entries)
+    decisions: list[Decision] = []
+    seen: set[str] = set()
+    for one in listed:
+        uri = one.artifact.uri
+        fresh = Decision(
+            one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now)
+        )
+        if uri in seen:
+            decisions.append(replace(fresh, fate="repeated", has_news=False))
+        elif one.artifact.kind != "file":
+            decisions.append(_decide_whole(fresh, here.get(uri), now))
+        else:
+            decisions.append(_decide_file(fresh, here.get(uri), comparison))
+        seen.add(uri)
+    return tuple(decisions)
+
+
+@dataclass
+class _Comparison:
+    """What the prints tell so far: files that still hold what they held, and where the rest may be."""
+
+    same: dict[str, LedgerEntry] = field(default_factory=dict)
+    blank: dict[str, LedgerEntry] = field(default_factory=dict)
+    pairs: list[tuple[Artifact, LedgerEntry]] = field(default_factory=list)
+    moved: dict[str, LedgerEntry] = field(default_factory=dict)
+    gone: set[tuple[str, int]] = field(default_factory=set)
+    wanted: dict[tuple[str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def requests(self) -> tuple[PrintRequest, ...]:
+        return tuple(
+            PrintRequest(source, uri, tuple(sorted(lengths)))
+            for (source, uri), lengths in self.wanted.items()
+        )
+
+
+def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints: Prints) -> _Comparison:
+    result = _Comparison()
+    here = _by_uri(entries)
+    strangers, undecided = [], set()
+    for one in once.values():
+        uri, entry = one.artifact.uri, here.get(one.artifact.uri)
+        if one.artifact.kind != "file":
+            continue
+        if entry is None or _is_other(one.artifact, entry):
+            strangers.append(one)
+        elif _is_untouched(one.artifact, entry):
+            result.same[uri] = entry
+        elif length := _unknown(uri, entry, prints):
+            result.wanted[one.source, uri].add(length)
+            undecided.add(entry.identity)
+        elif not _starts_with(uri, entry, prints):
+            strangers.append(one)
+        elif entry.committed_ordinals:
+            result.same[uri] = entry
+        else:
+            # Many contents begin with no row at all, or with the same header: look elsewhere first.
+            result.blank[uri] = entry
+            strangers.append(one)
+    settled = {entry.identity for entry in result.same.values()} | undecided
+    loose = _Loose(entry for entry in entries if entry.identity not in settled)
+    for one in strangers:
+        if one.artifact.size != 0:
+            loose.look_for(one, prints, result)
+    result.moved = _pair(result.pairs)
+    result.gone = {entry.identity for entry in result.moved.values()}
+    return result
+
+
+class _Loose:
+    """Entries whose content is not where it was, to be looked for by their heads."""
+
+    def __init__(self, entries: Iterable[LedgerEntry]) -> None:
+        self._by_place: dict[tuple[str, date | None], dict[tuple[int, str], list[LedgerEntry]]] = {}
+        for entry in entries:
+            if entry.kind == "file" and entry.committed_ordinals:
+                heads = self._by_place.setdefault((entry.source, entry.unit.day), {})
+                length, print_ = _probes(entry)[0]
+                heads.setdefault((length, print_), []).append(entry)
+
+    def look_for(self, one: Listed, prints: Prints, result: _Comparison) -> None:
+        """Add to `result` the entries that this artifact may go on with, or the prints that would tell.
+
+        An artifact of a Day can only be one of the same Day, or one that was undated before: a rotation
+        may add a date to a name, but never changes it.
+        """
+        uri = one.artifact.uri
+        for day in {one.artifact.day, None}:
+            heads = self._by_place.get((one.source, day), {})
+            for length in {length for length, _ in heads}:
+                if (uri, length) not in prints:
+                    result.wanted[one.source, uri].add(length)
+                    continue
+                for entry in heads.get((length, prints[uri, length] or ""), ()):
+                    if wanted := _unknown(uri, entry, prints):
+                        result.wanted[one.source, uri].add(wanted)
+                    elif _starts_with(uri, entry, prints):
+                        result.pairs.append((one.artifact, entry))
+
+
+def _pair(pairs: Iterable[tuple[Artifact, LedgerEntry]]) -> dict[str, LedgerEntry]:
+    """Choose for each artifact one entry and for each entry one artifact, the best matches first."""
+
+    def rank(pair: tuple[Artifact, LedgerEntry]) -> tuple[int, bool, int, str, tuple[str, int]]:
+        found, entry = pair
+        names = zip(found.uri, entry.uri or entry.origin, strict=False)
+        alike = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], names))
+        other_time = found.modified != entry.modified
+        return -entry.committed_bytes, other_time, -alike, found.uri, entry.identity
+
+    chosen: dict[str, LedgerEntry] = {}
+    used: set[tuple[str, int]] = set()
+    for found, entry in sorted(pairs, key=rank):
+        if found.uri not in chosen and entry.identity not in used:
+            chosen[found.uri] = entry
+            used.add(entry.identity)
+    return chosen
+
+
+def _decide_whole(fresh: Decision, known: LedgerEntry | None, now: datetime) -> Decision:
+    if known is None:
+        return fresh
+    kept = replace(fresh, origin=known.origin, generation=known.generation, entry=known)
+    if fresh.artifact.kind == "object":
+        if _is_same_object(fresh.artifact, known):
+            return replace(kept, fate="unchanged", has_news=False)
+        return replace(fresh, fate="replaced", entry=known)
+    if known.as_of >= now:
+        return replace(kept, fate="unchanged", has_news=False)
+    return replace(kept, fate="asked_again")
+
+
+def _decide_file(fresh: Decision, known: LedgerEntry | None, comparison: _Comparison) -> Decision:
+    uri = fresh.artifact.uri
+    if uri in comparison.same:
+        return _decide_same(fresh, comparison.same[uri])
+    if uri in comparison.moved:
+        return _decide_moved(fresh, comparison.moved[uri])
+    if uri in comparison.blank:
+        return _decide_same(fresh, comparison.blank[uri])
+    if known is not None and known.identity not in comparison.gone:
+        return replace(fresh, fate="truncated")
+    return fresh
+
+
+def _decide_same(fresh: Decision, entry: LedgerEntry) -> Decision:
+    decision = _continue(fresh, entry)
+    size = fresh.artifact.size
+    if _is_untouched(fresh.artifact, entry):
+        has_news = entry.unread_bytes > 0 and fresh.is_closed
+    else:
+        has_news = entry.unread_bytes > 0 or size is None or size != entry.size
+    return replace(decision, fate="grown" if has_news else "unchanged", has_news=has_news)
+
+
+def _decide_moved(fresh: Decision, entry: LedgerEntry) -> Decision:
+    modified = fresh.artifact.modified
+    is_read = modified is not None and modified == entry.modified and modified + TICK < entry.as_of
+    return replace(_continue(fresh, entry), fate="rotated", has_news=not is_read or entry.unread_bytes > 0)
+
+
+def _continue(fresh: Decision, entry: LedgerEntry) -> Decision:
+    return replace(
+        fresh,
+        origin=entry.origin,
+        generation=entry.generation,
+        entry=entry,
+        start_byte=entry.committed_bytes,
+        start_ordinal=entry.committed_ordinals,
+    )
+
+
+def _is_untouched(artifact: Artifact, entry: LedgerEntry) -> bool:
+    facts = (artifact.size, artifact.modified)
+    return artifact.modified is not None and facts == (entry.size, entry.modified)
+
+
+def _is_other(artifact: Artifact, entry: LedgerEntry) -> bool:
+    return artifact.size == 0 and entry.committed_bytes > 0
+
+
+def _unknown(uri: str, entry: LedgerEntry, prints: Prints) -> int | None:
+    """The length of the next print that would tell whether the artifact begins as the entry does."""
+    for length, print_ in _probes(entry):
+        if (uri, length) not in prints:
+            return length
+        if prints[uri, length] != print_:
+            return None
+    return None
+
+
+def _starts_with(uri: str, entry: LedgerEntry, prints: Prints) -> bool:
+    # An entry without a print equals nothing, least of all a content that is too short to have one.
+    return all(print_ and prints.get((uri, length)) == print_ for length, print_ in _probes(entry))
+
+
+def _probes(entry: LedgerEntry) -> list[tuple[int, str]]:
+    """The prints to compare, the cheapest first; nothing is longer than the content that was committed."""
+    if not entry.committed_bytes:
+        return []
+    whole = (entry.committed_bytes, entry.fingerprint or "")
+    return [(entry.head_length, entry.head), whole] if entry.head else [whole]
+
+
+def _is_same_object(found: Artifact, entry: LedgerEntry) -> bool:
+    if found.etag is not None and entry.etag is not None:
+        return found.etag == entry.etag
+    return (found.size, found.modified) == (entry.size, entry.modified)
+
+
+def _is_closed(artifact: Artifact, now: datetime) -> bool:
+    return artifact.kind != "file" or artifact.modified is None or now - artifact.modified >= IDLE
+
+
+def _once(listed: Iterable[Listed]) -> dict[str, Listed]:
+    once: dict[str, Listed] = {}
+    for one in listed:
+        once.setdefault(one.artifact.uri, one)
+    return once
+
+
+def _by_uri(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
+    return {
+        entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None
+    }

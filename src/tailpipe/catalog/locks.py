@@ -1,0 +1,100 @@
+"""Locks: one writer for each partition, freed by the kernel when its process dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from tailpipe.catalog.store import Store
+from tailpipe.errors import LockedError
+
+__all__ = ["check_epoch", "hold", "take_over"]
+
+
+@contextlib.contextmanager
+def hold(store: Store, partition: str) -> Iterator[None]:
+    """Hold the partition's lock, or raise LockedError that names who holds it."""
+    handle = _acquire(store.layout.lock(partition), partition)
+    try:
+        _sign(handle, store.clock())
+        yield
+    finally:
+        os.close(handle)  # frees the lock
+
+
+def take_over(store: Store, partition: str) -> tuple[int, int]:
+    """Begin a new epoch of the partition and return its id and epoch.
+
+    The lock alone does not stop a writer that was suspended while its lock file was removed by
+    hand: whoever finds another epoch than his own must not commit any more.
+    """
+    with store.writing() as connection:
+        connection.execute(
+            "INSERT INTO partitions (name, epoch) VALUES (?, 1)"
+            " ON CONFLICT (name) DO UPDATE SET epoch = epoch + 1",
+            (partition,),
+        )
+        row = connection.execute("SELECT id, epoch FROM partitions WHERE name = ?", (partition,)).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def check_epoch(store: Store, partition: str, partition_id: int, epoch: int) -> None:
+    """Raise LockedError if another writer has begun a later epoch; to be called inside a transaction."""
+    row = store.connection.execute("SELECT epoch FROM partitions WHERE id = ?", (partition_id,)).fetchone()
+    if row is None or row[0] != epoch:
+        raise LockedError(
+            f'partition "{partition}" was taken over by another process while this one stood still;'
+            " nothing was changed",
+            path=str(store.layout.lock(partition)),
+            partition=partition,
+            hint="collect again; what is missing will be found",
+        )
+
+
+def _acquire(path: Path, partition: str) -> int:
+    while True:
+        # Python opens close-on-exec: no JVM or command that we start can keep the lock after us.
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The file may have been removed and made anew between the two calls.
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(handle).st_ino:
+                    return handle
+        except BlockingIOError:
+            error = _locked(handle, path, partition)
+            os.close(handle)
+            raise error from None
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _sign(handle: int, now: datetime) -> None:
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+    text = json.dumps({"pid": os.getpid(), "command": command, "since": now.isoformat(timespec="seconds")})
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, text.encode(), 0)
+
+
+def _locked(handle: int, path: Path, partition: str) -> LockedError:
+    try:
+        holder = json.loads(os.pread(handle, 65536, 0))
+        pid, who = int(holder["pid"]), f"pid {holder['pid']} since {holder['since']} ({holder['command']})"
+    except (ValueError, KeyError, TypeError):  # it has just been taken and is not signed yet
+        pid, who = None, "another process"
+    return LockedError(
+        f'partition "{partition}" is being written by {who}; nothing was changed',
+        path=str(path),
+        partition=partition,
+        pid=pid,
+        hint="wait until it is done, or end that process",
+    )

@@ -1,0 +1,159 @@
+"""Manifests as text (inside the catalog, until published) and as parquet files (for ever after)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from tailpipe.errors import CatalogError
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.manifest import Loss, Manifest
+from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
+
+__all__ = ["from_text", "read", "to_text", "write"]
+
+FORMAT = 1
+_LISTS = ("added", "removed", "artifacts", "coverage", "losses", "samples")
+_COLUMNS = ("entry", "name", "tp_date", "rows", "body")
+
+
+def to_text(manifest: Manifest) -> str:
+    """The manifest as one JSON text."""
+    return json.dumps(_plain(manifest), ensure_ascii=False)
+
+
+def from_text(text: str) -> Manifest:
+    """The manifest that `to_text` wrote."""
+    return _manifest(json.loads(text))
+
+
+def write(manifest: Manifest, path: Path) -> None:
+    """Write a parquet file with one row for each entry, so that any tool can read the history."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    whole: dict[str, Any] = _plain(manifest)
+    entries = [("transaction", {key: value for key, value in whole.items() if key not in _LISTS})]
+    for name in _LISTS:
+        entries += [(name, entry) for entry in _entries(whole[name])]
+    schema = pa.schema(
+        [(name, pa.int64() if name == "rows" else pa.string()) for name in _COLUMNS],
+        metadata={"tailpipe.manifest": str(FORMAT), "tailpipe.entries": str(len(entries))},
+    )
+    rows = [
+        {
+            "entry": kind,
+            "name": str(entry.get("path") or entry.get("source") or entry.get("transaction") or ""),
+            "tp_date": entry.get("tp_date"),
+            "rows": entry.get("rows"),
+            "body": json.dumps(entry, ensure_ascii=False),
+        }
+        for kind, entry in entries
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
+
+
+def read(path: Path) -> Manifest:
+    """Read a manifest file, or raise CatalogError if it is not whole."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # Not `read_table`: that would look for a dataset and start threads.
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=False)
+        facts = table.schema.metadata or {}
+        rows = table.select(["entry", "body"]).to_pylist()
+        if facts[b"tailpipe.manifest"] != str(FORMAT).encode() or int(facts[b"tailpipe.entries"]) != len(
+            rows
+        ):
+            raise ValueError("unknown format")  # noqa: TRY301 - told below, with the path
+        whole: dict[str, Any] = {name: [] for name in _LISTS}
+        for row in rows:
+            body = json.loads(row["body"])
+            if row["entry"] == "transaction":
+                whole.update(body)
+            else:
+                whole[row["entry"]].append(body)
+        whole["removed"] = [one["path"] for one in whole["removed"]]
+        whole["coverage"] = {one.pop("source"): one for one in whole["coverage"]}
+        return _manifest(whole)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
+        raise CatalogError(
+            f"{path} is not a readable manifest: {problem}", path=str(path), hint="restore it from a backup"
+        ) from problem
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        return [{"source": source, **coverage} for source, coverage in value.items()]
+    return [entry if isinstance(entry, dict) else {"path": entry} for entry in value]
+
+
+def _plain(value: Any) -> Any:
+    """A value in the terms of JSON; days and units by their text."""
+    if isinstance(value, DaySet | Unit):
+        return str(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _manifest(whole: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        transaction=whole["transaction"],
+        sequence=whole["sequence"],
+        partition=whole["partition"],
+        kind=whole["kind"],
+        unit=Unit.from_key(whole["unit"]) if whole["unit"] else None,
+        begun_at=datetime.fromisoformat(whole["begun_at"]),
+        committed_at=datetime.fromisoformat(whole["committed_at"]),
+        added=tuple(_file(one) for one in whole["added"]),
+        removed=tuple(whole["removed"]),
+        artifacts=tuple(_artifact(one) for one in whole["artifacts"]),
+        coverage={source: _coverage(one) for source, one in whole["coverage"].items()},
+        losses=tuple(
+            Loss(Unit.from_key(one["unit"]), date.fromisoformat(one["tp_date"]), one["reason"])
+            for one in whole["losses"]
+        ),
+        samples=tuple(Sample(**one) for one in whole["samples"]),
+    )
+
+
+def _file(one: Mapping[str, Any]) -> StagedFile:
+    bounds = {name: _moment(one[name]) for name in ("min_timestamp", "max_timestamp")}
+    day = date.fromisoformat(one["tp_date"]) if one["tp_date"] else None
+    return StagedFile(**{**one, **bounds, "tp_date": day})
+
+
+def _artifact(one: Mapping[str, Any]) -> StagedArtifact:
+    listed = one["entry"]
+    entry = LedgerEntry(
+        **{
+            **listed,
+            "unit": Unit.from_key(listed["unit"]),
+            "as_of": datetime.fromisoformat(listed["as_of"]),
+            "modified": _moment(listed["modified"]),
+            "taken": DaySet.parse(listed["taken"]),
+            "left_out": DaySet.parse(listed["left_out"]),
+        }
+    )
+    return StagedArtifact(entry, Accounts(**one["accounts"]), one["since_bytes"], one["since_ordinals"])
+
+
+def _coverage(one: Mapping[str, str]) -> Coverage:
+    return Coverage(**{state: DaySet.parse(text) for state, text in one.items()})
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,252 @@
+"""Read the catalog: snapshots for queries, and what plans and reports need to know; no lock is taken."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tailpipe.catalog.apply import EPOCH, load_coverage
+from tailpipe.catalog.store import Store
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.staged import Sample
+
+__all__ = [
+    "LiveFile",
+    "PartitionState",
+    "PartitionTotals",
+    "Snapshot",
+    "partition_state",
+    "partitions",
+    "samples",
+    "snapshot",
+    "totals",
+]
+
+
+class LiveFile(NamedTuple):
+    """A file that a query may read; a tuple, because there may be a hundred thousand of them.
+
+    The bounds are microseconds since 1970, as the catalog keeps them.
+    """
+
+    path: str
+    partition: str
+    unit: str
+    tp_index: str | None
+    tp_date: date
+    rows: int
+    size: int
+    min_microseconds: int | None
+    max_microseconds: int | None
+    columns_id: int
+
+    @property
+    def min_timestamp(self) -> datetime | None:
+        """The oldest `tp_timestamp`."""
+        return (
+            None if self.min_microseconds is None else EPOCH + timedelta(microseconds=self.min_microseconds)
+        )
+
+    @property
+    def max_timestamp(self) -> datetime | None:
+        """The newest `tp_timestamp`."""
+        return (
+            None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
+        )
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The live files at one instant, whole Days only; they stay readable for the grace period.
+
+    Read them with `hive_partitioning=false`: each file carries all its columns, and a directory name
+    may be a shortened index.
+    """
+
+    root: Path
+    files: tuple[LiveFile, ...]
+    columns: Mapping[int, Mapping[str, str]]
+    sequence: int
+
+    def paths(self) -> list[str]:
+        """The absolute paths, as DuckDB takes them."""
+        root = f"{self.root}/"
+        return [root + file.path for file in self.files]
+
+    @property
+    def rows(self) -> int:
+        """How many rows all files hold."""
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True)
+class PartitionTotals:
+    """How much a partition holds."""
+
+    name: str
+    files: int
+    rows: int
+    size: int
+    first_date: date | None
+    last_date: date | None
+    rejected_rows: int
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """What a plan starts from: the coverage of each source, the ledger, and the dates that units lost."""
+
+    partition: str
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    ledger: tuple[LedgerEntry, ...] = ()
+    lost: Mapping[Unit, DaySet] = field(default_factory=dict)
+
+
+def snapshot(store: Store, table: str | None = None, partition: str | None = None) -> Snapshot:
+    """The live files of all tables, of one table, or of one partition (`table.partition`)."""
+    with store.reading() as connection:
+        names = _names(connection, table, partition)
+        files: list[LiveFile] = []
+        for identifier, name in names.items():
+            rows = connection.execute(
+                "SELECT path, ?, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp,"
+                " columns_id FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
+                " ORDER BY tp_date, path",
+                (name, identifier),
+            )
+            files += [
+                LiveFile(path, of, unit, index, date.fromisoformat(day), *rest)
+                for path, of, unit, index, day, *rest in rows
+            ]
+        columns = {
+            identifier: json.loads(text)
+            for identifier, text in connection.execute("SELECT id, columns FROM column_sets")
+        }
+        (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+    used = {file.columns_id for file in files}
+    return Snapshot(
+        store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, sequence
+    )
+
+
+def partitions(store: Store) -> list[PartitionTotals]:
+    """All partitions that ever held something, with what they hold now."""
+    with store.reading() as connection:
+        rows = connection.execute(
+            "SELECT p.name, count(f.path) FILTER (WHERE role = 'data'),"
+            " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
+            " min(tp_date) FILTER (WHERE role = 'data'), max(tp_date) FILTER (WHERE role = 'data'),"
+            " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0)"
+            " FROM partitions p LEFT JOIN files f ON f.partition_id = p.id AND f.state = 'live'"
+            " WHERE EXISTS (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0)"
+            " GROUP BY p.name ORDER BY p.name"
+        ).fetchall()
+    return [
+        PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected)
+        for name, files, rows_, size, first, last, rejected in rows
+    ]
+
+
+def partition_state(store: Store, partition: str) -> PartitionState:
+    """Everything a plan needs to know of a partition, at one instant."""
+    with store.reading() as connection:
+        row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
+        if row is None:
+            return PartitionState(partition)
+        lost: dict[Unit, list[date]] = {}
+        for unit, day in connection.execute("SELECT unit, tp_date FROM losses WHERE partition_id = ?", row):
+            lost.setdefault(Unit.from_key(unit), []).append(date.fromisoformat(day))
+        return PartitionState(
+            partition,
+            load_coverage(connection, row[0]),
+            tuple(_ledger(connection, row[0])),
+            {unit: DaySet.of(days) for unit, days in lost.items()},
+        )
+
+
+def totals(store: Store, partition: str) -> Accounts:
+    """The accounts of all rows that count today; what was replaced since is left out."""
+    row = store.connection.execute(
+        "SELECT sum(read), sum(kept), sum(filtered), sum(rejected), sum(out_of_window), sum(duplicate)"
+        " FROM accounts WHERE superseded_by IS NULL AND transaction_id IN (SELECT t.id FROM transactions t"
+        " JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)",
+        (partition,),
+    ).fetchone()
+    return Accounts(*(value or 0 for value in row))
+
+
+def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
+    """The newest rejected rows of a partition."""
+    rows = store.connection.execute(
+        "SELECT uri, position, reason, text FROM rejected_samples WHERE transaction_id IN (SELECT t.id"
+        " FROM transactions t JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)"
+        " ORDER BY transaction_id DESC, number LIMIT ?",
+        (partition, limit),
+    )
+    return [Sample(*row) for row in rows]
+
+
+def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> dict[int, str]:
+    rows = connection.execute("SELECT id, name FROM partitions ORDER BY name")
+    return {
+        identifier: name
+        for identifier, name in rows
+        if (table is None or name.partition(".")[0] == table) and (partition is None or name == partition)
+    }
+
+
+def _ledger(connection: sqlite3.Connection, partition_id: int) -> list[LedgerEntry]:
+    rows = connection.execute(
+        "SELECT origin, source, unit, as_of, generation, uri, kind, size, modified, etag, committed_bytes,"
+        " committed_ordinals, unread_bytes, fingerprint, head, taken, left_out FROM artifacts"
+        " WHERE partition_id = ? ORDER BY origin, generation",
+        (partition_id,),
+    )
+    return [_entry(*row) for row in rows]
+
+
+def _entry(
+    origin: str, source: str, unit: str, as_of: str, generation: int, uri: str | None, kind: Any, *rest: Any
+) -> LedgerEntry:
+    (
+        size,
+        modified,
+        etag,
+        committed_bytes,
+        committed_ordinals,
+        unread_bytes,
+        fingerprint,
+        head,
+        taken,
+        left_out,
+    ) = rest
+    return LedgerEntry(
+        origin,
+        source,
+        Unit.from_key(unit),
+        datetime.fromisoformat(as_of),
+        generation,
+        uri,
+        kind,
+        size,
+        datetime.fromisoformat(modified) if modified else None,
+        etag,
+        committed_bytes,
+        committed_ordinals,
+        unread_bytes,
+        fingerprint,
+        head,
+        DaySet.parse(taken),
+        DaySet.parse(left_out),
+    )
+
+
+def _day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None

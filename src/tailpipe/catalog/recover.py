@@ -1,0 +1,72 @@
+"""Recover a partition after a crash: finish what was committed, undo what was not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailpipe.catalog import layout, manifest
+from tailpipe.catalog.publish import drop_staging, publish
+from tailpipe.catalog.store import Store
+
+__all__ = ["orphans", "recover", "rollback"]
+
+
+def recover(store: Store, partition: str, partition_id: int) -> int:
+    """Bring the partition to a whole state; the caller holds its lock. Returns how much was to do."""
+    store.failpoints.reach("recover.before")
+    # Listed before the catalog is read: a transaction that begins meanwhile must not lose its directory.
+    staged = sorted(entry.name for entry in store.layout.staging.iterdir())
+    open_ones = store.connection.execute(
+        "SELECT name, state, record FROM transactions"
+        " WHERE partition_id = ? AND state IN ('intent', 'committed') ORDER BY sequence, id",
+        (partition_id,),
+    ).fetchall()
+    for _, state, record in open_ones:
+        if state == "committed":
+            store.failpoints.reach("recover.forward")
+            publish(store, manifest.from_text(record))
+    undone = [name for name, state, _ in open_ones if state == "intent"]
+    if undone:
+        rollback(store, partition, undone)
+    for name in staged:
+        if _is_over(store, name):
+            drop_staging(store, name)
+    store.failpoints.reach("recover.after")
+    return len(open_ones)
+
+
+def rollback(store: Store, partition: str, transactions: list[str]) -> None:
+    """Drop all that transactions without a commit have left; the mark comes last, so it can be done again."""
+    for path in orphans(store, partition):
+        if layout.is_our_name(path.name) in transactions:
+            store.failpoints.reach("rollback.orphan")
+            store.disk.unlink(path)
+    for name in transactions:
+        store.failpoints.reach("rollback.staging")
+        store.disk.remove_tree(store.layout.staging / name)
+    store.failpoints.reach("rollback.before")
+    with store.writing() as connection:
+        connection.executemany(
+            "UPDATE transactions SET state = 'aborted' WHERE name = ? AND state = 'intent'",
+            [(name,) for name in transactions],
+        )
+    store.failpoints.reach("rollback.after")
+
+
+def orphans(store: Store, partition: str) -> Iterator[Path]:
+    """The stored files of a partition that the catalog does not know."""
+    for top in (store.layout.files, store.layout.rejected):
+        for root, _, names in os.walk(top / layout.partition_segment(partition)):
+            for name in names:
+                path = Path(root) / name
+                relative = path.relative_to(store.layout.internal).as_posix()
+                known = store.connection.execute("SELECT 1 FROM files WHERE path = ?", (relative,))
+                if known.fetchone() is None:
+                    yield path
+
+
+def _is_over(store: Store, transaction: str) -> bool:
+    row = store.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
+    return row is None or row[0] in ("published", "aborted")

@@ -1,0 +1,177 @@
+"""The tables of `catalog.db`, their version, and the steps from one version to the next."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tailpipe.errors import CatalogError
+
+__all__ = ["APPLICATION", "VERSION", "ensure", "migrate"]
+
+APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
+
+_FIRST = """
+CREATE TABLE partitions (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY,
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    window_start TEXT NOT NULL,
+    window_end TEXT NOT NULL,
+    command TEXT NOT NULL,
+    begun_at TEXT NOT NULL,
+    ended_at TEXT,
+    outcome TEXT NOT NULL DEFAULT 'running' CHECK (outcome IN ('running', 'done', 'failed', 'interrupted'))
+) STRICT;
+CREATE TABLE transactions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    kind TEXT NOT NULL CHECK (kind IN ('append', 'replace', 'rewrite', 'delete', 'repair')),
+    unit TEXT,
+    state TEXT NOT NULL CHECK (state IN ('intent', 'committed', 'published', 'aborted')),
+    epoch INTEGER NOT NULL,
+    run_id INTEGER REFERENCES runs (id),
+    begun_at TEXT NOT NULL,
+    committed_at TEXT,
+    sequence INTEGER UNIQUE,
+    record TEXT, -- the manifest, until it has been published
+    CHECK ((sequence IS NOT NULL) = (state IN ('committed', 'published')))
+) STRICT;
+CREATE INDEX transactions_open ON transactions (partition_id, state) WHERE state IN ('intent', 'committed');
+CREATE TABLE column_sets (
+    id INTEGER PRIMARY KEY,
+    columns TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE files (
+    path TEXT PRIMARY KEY,
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    unit TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('data', 'rejected')),
+    tp_index TEXT,
+    tp_date TEXT,
+    rows INTEGER NOT NULL CHECK (rows >= 0),
+    bytes INTEGER NOT NULL CHECK (bytes >= 0),
+    sha256 TEXT NOT NULL,
+    min_timestamp INTEGER, -- microseconds since 1970
+    max_timestamp INTEGER,
+    columns_id INTEGER NOT NULL REFERENCES column_sets (id),
+    state TEXT NOT NULL DEFAULT 'live' CHECK (state IN ('live', 'retired')),
+    retired_by INTEGER REFERENCES transactions (id),
+    retired_at TEXT,
+    CHECK ((state = 'retired') = (retired_by IS NOT NULL)),
+    CHECK (role = 'rejected' OR tp_date IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_of_partition ON files (partition_id, state, tp_date);
+CREATE INDEX files_of_unit ON files (partition_id, unit) WHERE state = 'live';
+CREATE INDEX files_retired ON files (retired_by) WHERE state = 'retired';
+CREATE TABLE artifacts (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    origin TEXT NOT NULL,
+    generation INTEGER NOT NULL CHECK (generation >= 0),
+    uri TEXT,
+    source TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    as_of TEXT NOT NULL,
+    size INTEGER,
+    modified TEXT,
+    etag TEXT,
+    fingerprint TEXT,
+    head TEXT,
+    committed_bytes INTEGER NOT NULL CHECK (committed_bytes >= 0),
+    committed_ordinals INTEGER NOT NULL CHECK (committed_ordinals >= 0),
+    unread_bytes INTEGER NOT NULL CHECK (unread_bytes >= 0),
+    taken TEXT NOT NULL, -- sets of days: 2024-01-01..2024-01-31, 2024-02-02
+    left_out TEXT NOT NULL,
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    PRIMARY KEY (partition_id, origin, generation),
+    UNIQUE (partition_id, uri)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX artifacts_of_unit ON artifacts (partition_id, unit);
+CREATE TABLE coverage (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    source TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('covered', 'missing', 'dropped', 'unsettled')),
+    days TEXT NOT NULL,
+    PRIMARY KEY (partition_id, source, state)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE losses (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    unit TEXT NOT NULL,
+    tp_date TEXT NOT NULL,
+    reason TEXT NOT NULL CHECK (reason IN ('dropped', 'missing')),
+    PRIMARY KEY (partition_id, unit, tp_date)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE accounts (
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    origin TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    read INTEGER NOT NULL CHECK (read >= 0),
+    kept INTEGER NOT NULL CHECK (kept >= 0),
+    filtered INTEGER NOT NULL CHECK (filtered >= 0),
+    rejected INTEGER NOT NULL CHECK (rejected >= 0),
+    out_of_window INTEGER NOT NULL CHECK (out_of_window >= 0),
+    duplicate INTEGER NOT NULL CHECK (duplicate >= 0),
+    superseded_by INTEGER REFERENCES transactions (id),
+    PRIMARY KEY (transaction_id, origin, generation),
+    CONSTRAINT balance CHECK (read = kept + filtered + rejected + out_of_window + duplicate)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rejected_samples (
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    number INTEGER NOT NULL,
+    uri TEXT NOT NULL,
+    position TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (transaction_id, number)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""The script at place n leads from version n to n + 1; a published one is never edited."""
+
+VERSION = len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> None:
+    """Bring the database to the newest version, each step in a transaction of its own."""
+    for number in range(_version(connection, path, len(migrations)), len(migrations)):
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have been quicker while we waited for the lock.
+        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
+            for statement in migrations[number].split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+
+
+def ensure(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a database that a reader could not understand; readers never change it."""
+    if _version(connection, path, VERSION) < VERSION:
+        raise CatalogError(
+            f"{path} is of an older version", path=path, hint="any command that collects brings it up to date"
+        )
+
+
+def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if version and application != APPLICATION:
+        raise CatalogError(
+            f"{path} is not a catalog of tailpipe",
+            path=path,
+            hint="move it away, or choose another workspace",
+        )
+    if version > newest:
+        raise CatalogError(
+            f"{path} was written by a newer tailpipe (version {version}, this one knows {newest})",
+            path=path,
+            hint="upgrade tailpipe",
+        )
+    return version

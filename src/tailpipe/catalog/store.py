@@ -1,0 +1,194 @@
+"""The store: one open `catalog.db` with the layout, disk, clock and failpoints that belong to it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tailpipe.catalog import schema
+from tailpipe.catalog.disk import NETWORK, Disk
+from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.catalog.layout import Layout
+from tailpipe.errors import CatalogError, StorageError, WorkspaceError
+
+__all__ = ["Store", "open_store", "storage_errors", "utc_now"]
+
+REBUILD = "write it anew from the manifests: tailpipe doctor --rebuild"
+BUSY_SECONDS = 60.0
+
+
+def utc_now() -> datetime:
+    """The clock of everyone who is not a test."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Store:
+    """What every step of the catalog works with."""
+
+    layout: Layout
+    connection: sqlite3.Connection
+    is_read_only: bool
+    disk: Disk = field(default_factory=Disk)
+    clock: Callable[[], datetime] = utc_now
+    failpoints: Failpoints = field(default_factory=Failpoints)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view over several statements."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing; waits for another writer."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with storage_errors(self.layout.database):
+            self.connection.execute(begin)
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                # A full disk can end the transaction by itself; only what is still open is rolled back.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.connection.close()
+
+
+def open_store(
+    layout: Layout,
+    *,
+    is_read_only: bool = False,
+    disk: Disk | None = None,
+    clock: Callable[[], datetime] = utc_now,
+    failpoints: Failpoints | None = None,
+) -> Store:
+    """Open the catalog of a workspace; for writing it is made if the workspace has none yet."""
+    disk = disk or Disk()
+    points = failpoints or Failpoints.from_environment(os.environ)
+    with storage_errors(layout.database):
+        if not is_read_only:
+            _prepare(layout, disk)
+        elif not layout.database.exists():
+            raise _missing(layout)
+        connection = _connect(layout, is_read_only)
+        try:
+            if is_read_only:
+                schema.ensure(connection, str(layout.database))
+            else:
+                schema.migrate(connection, str(layout.database))
+        except BaseException:
+            connection.close()
+            raise
+    return Store(layout, connection, is_read_only, disk, clock, points)
+
+
+def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
+    path = layout.database
+    query = "mode=rwc"
+    if is_read_only:
+        # Without a log to read and a place to make one, SQLite opens a WAL database only as immutable.
+        is_still = not path.with_name("catalog.db-wal").exists() and not os.access(path.parent, os.W_OK)
+        query = "mode=ro&immutable=1" if is_still else "mode=ro"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{query}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    try:
+        if not is_read_only:
+            path.chmod(0o600)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(layout: Layout, disk: Disk) -> None:
+    if (kind := disk.filesystem(layout.home)) in NETWORK:
+        raise WorkspaceError(
+            f"{layout.home} is on a network file system ({kind}), where SQLite's log and locks are not safe",
+            path=str(layout.home),
+            hint="keep the workspace on a local disk; data_dir may point to the shared one",
+        )
+    if layout.home.exists() and (owner := layout.home.stat().st_uid) != os.geteuid():
+        raise WorkspaceError(
+            f"{layout.home} belongs to another user (uid {owner}, you are {os.geteuid()})",
+            path=str(layout.home),
+            hint="run tailpipe as its owner, or choose a workspace of your own",
+        )
+    if not layout.database.exists() and any(layout.manifests.glob("*.manifest")):
+        raise _missing(layout)
+    for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
+        disk.make_directory(directory)
+
+
+def _missing(layout: Layout) -> CatalogError:
+    if any(layout.manifests.glob("*.manifest")):
+        return CatalogError(f"{layout.database} is missing", path=str(layout.database), hint=REBUILD)
+    return CatalogError(
+        f"{layout.home} holds no catalog", path=str(layout.database), hint="nothing was collected into it yet"
+    )
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say into messages with a way out."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.DatabaseError as problem:
+        raise _from_sqlite(problem, path) from problem
+    except OSError as problem:
+        raise _from_system(problem, path) from problem
+
+
+def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StorageError(
+            f"no space left for {path}", path=str(path), hint="free some space, then run it again"
+        )
+    if code == sqlite3.SQLITE_BUSY:
+        return StorageError(
+            f"{path} was held by another process for {BUSY_SECONDS:.0f} seconds",
+            path=str(path),
+            hint="run it again when the other one is done",
+        )
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
+        return StorageError(
+            f"cannot use {path}: {problem}", path=str(path), hint="check its owner and permissions"
+        )
+    return CatalogError(f"{path} is damaged: {problem}", path=str(path), hint=REBUILD)
+
+
+def _from_system(problem: OSError, path: Path) -> StorageError:
+    place = str(problem.filename or path)
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageError(
+            f"no space left for {place}", path=place, hint="free some space, then run it again"
+        )
+    reason = (problem.strerror or str(problem)).lower()
+    hints = {
+        errno.EROFS: "mount it writable, or choose another workspace",
+        errno.EACCES: "check its owner and permissions",
+        errno.EPERM: "check its owner and permissions",
+    }
+    hint = hints.get(problem.errno or 0, "check the disk, then run: tailpipe doctor")
+    return StorageError(f"cannot use {place}: {reason}", path=place, hint=hint)

@@ -1,0 +1,95 @@
+"""Verify what was staged before it becomes live: size, footer, columns, bounds, accounts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tailpipe.model.staged import Kind, Staged, StagedFile
+
+__all__ = ["problems"]
+
+
+def problems(staged: Staged, staging: Path, kind: Kind) -> list[str]:
+    """Everything that speaks against committing; empty if it is sound."""
+    found = [problem for file in staged.files for problem in _file_problems(file, staging)]
+    if len({file.path for file in staged.files}) != len(staged.files):
+        found.append("a staged file is named twice")
+    if staged.retires and kind != "rewrite":
+        found.append(f"single files are retired by a rewrite, not by {kind}")
+    return found + _account_problems(staged)
+
+
+def _account_problems(staged: Staged) -> list[str]:
+    found = []
+    for one in staged.artifacts:
+        accounts = one.accounts
+        if not accounts.is_balanced:
+            found.append(
+                f'the accounts of "{one.entry.origin}" do not balance: read {accounts.read},'
+                f" kept {accounts.kept}, filtered {accounts.filtered}, rejected {accounts.rejected},"
+                f" out of window {accounts.out_of_window}, duplicate {accounts.duplicate}"
+            )
+    total = staged.accounts
+    kept = sum(file.rows for file in staged.files if file.role == "data")
+    if kept != total.kept + staged.carried:
+        found.append(
+            f"the files hold {kept} rows, but the accounts say {total.kept} kept and {staged.carried} carried"
+        )
+    rejected = sum(file.rows for file in staged.files if file.role == "rejected")
+    if rejected != total.rejected:
+        found.append(f"the files hold {rejected} rejected rows, but the accounts say {total.rejected}")
+    return found
+
+
+def _file_problems(file: StagedFile, staging: Path) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = staging / file.path
+    if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(staging.resolve()):
+        return [f"{file.path} is not a file in staging"]
+    if (size := path.stat().st_size) != file.size:
+        return [f"{file.path} has {size} bytes instead of {file.size}"]
+    try:
+        footer = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as problem:
+        return [f"{file.path} is not a parquet file: {problem}"]
+    found = []
+    if footer.num_rows != file.rows:
+        found.append(f"{file.path} holds {footer.num_rows} rows instead of {file.rows}")
+    if file.role == "data":
+        if file.tp_date is None:
+            found.append(f"{file.path} has no date")
+        names = set(footer.schema.to_arrow_schema().names)
+        if names != set(file.columns):
+            found.append(
+                f"{file.path} has other columns than it says: {', '.join(sorted(names ^ set(file.columns)))}"
+            )
+        found += _bound_problems(file, footer)
+    return found
+
+
+def _bound_problems(file: StagedFile, footer: Any) -> list[str]:
+    """Hold the bounds against the footer's statistics, as far as the footer has them."""
+    said = (_naive(file.min_timestamp), _naive(file.max_timestamp))
+    lows, highs = [], []
+    for group in range(footer.num_row_groups):
+        for number in range(footer.num_columns):
+            column = footer.row_group(group).column(number)
+            if column.path_in_schema != "tp_timestamp":
+                continue
+            if column.statistics is None or not column.statistics.has_min_max:
+                return []
+            lows.append(_naive(column.statistics.min))
+            highs.append(_naive(column.statistics.max))
+    if not lows or not isinstance(lows[0], datetime) or (min(lows), max(highs)) == said:
+        return []
+    return [f"{file.path} has timestamps from {min(lows)} to {max(highs)} instead of {said[0]} to {said[1]}"]
+
+
+def _naive(moment: datetime | None) -> Any:
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    return moment

@@ -1,0 +1,163 @@
+"""Coverage: which days of a source are in the workspace, which are still to come, which were given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from typing import Literal
+
+__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State"]
+
+State = Literal["covered", "missing", "dropped"]
+
+_LAST = date.max.toordinal()
+
+
+@dataclass(frozen=True)
+class DaySet:
+    """A set of days, kept as spans that include both ends.
+
+    Whatever spans it is made of, the set holds them sorted, apart from each other and never empty, so
+    that equal sets compare equal. A set may reach to `date.max`: that is how «from then on» is written.
+    """
+
+    spans: tuple[tuple[date, date], ...] = ()
+
+    def __post_init__(self) -> None:
+        merged: list[tuple[int, int]] = []
+        for first, last in sorted((first.toordinal(), last.toordinal()) for first, last in self.spans):
+            if last < first:
+                continue
+            if merged and first <= merged[-1][1] + 1:
+                merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+            else:
+                merged.append((first, last))
+        object.__setattr__(
+            self, "spans", tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
+        )
+
+    @classmethod
+    def of(cls, days: Iterable[date]) -> DaySet:
+        """The set of these days, given in any order."""
+        return cls(tuple((day, day) for day in days))
+
+    @classmethod
+    def span(cls, first: date, last: date) -> DaySet:
+        """All days from `first` to `last`, both included; none if `last` lies before `first`."""
+        return cls(((first, last),))
+
+    @classmethod
+    def parse(cls, text: str) -> DaySet:
+        """The set that `str` has written as `text`; so a set can be stored as text."""
+        ends = (span.partition("..") for span in text.split(", ") if span)
+        return cls(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
+
+    @property
+    def first(self) -> date | None:
+        """The oldest day, or None if there is none."""
+        return self.spans[0][0] if self.spans else None
+
+    @property
+    def last(self) -> date | None:
+        """The newest day, or None if there is none."""
+        return self.spans[-1][1] if self.spans else None
+
+    def __contains__(self, day: object) -> bool:
+        return isinstance(day, date) and any(first <= day <= last for first, last in self.spans)
+
+    def __iter__(self) -> Iterator[date]:
+        for first, last in self.spans:
+            yield from map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1))
+
+    def __len__(self) -> int:
+        return sum(last.toordinal() - first.toordinal() + 1 for first, last in self.spans)
+
+    def __bool__(self) -> bool:
+        return bool(self.spans)
+
+    def __or__(self, other: DaySet) -> DaySet:
+        return DaySet(self.spans + other.spans)
+
+    def __and__(self, other: DaySet) -> DaySet:
+        pairs = ((max(a, c), min(b, d)) for a, b in self.spans for c, d in other.spans)
+        return DaySet(tuple((first, last) for first, last in pairs if first <= last))
+
+    def __sub__(self, other: DaySet) -> DaySet:
+        edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]
+        holes = ((before[1] + 1, after[0] - 1) for before, after in pairwise(edges))
+        return self & DaySet(
+            tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in self.spans)
+
+
+NO_DAYS = DaySet()
+EVERY_DAY = DaySet.span(date.min, date.max)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What is known of the days of one source of a partition; no day has two states.
+
+    A *covered* day was listed and all that it held is committed. A *missing* one was asked for and has
+    not been done; so has every day between the oldest known one and today that has no state. A
+    *dropped* one was deleted or has expired. `unsettled` days are covered, but were listed so early
+    that late artifacts may still have come since: they are listed once more.
+    """
+
+    covered: DaySet = field(default=NO_DAYS)
+    missing: DaySet = field(default=NO_DAYS)
+    dropped: DaySet = field(default=NO_DAYS)
+    unsettled: DaySet = field(default=NO_DAYS)
+
+    def __post_init__(self) -> None:
+        twice = (self.covered & self.missing) | (self.covered & self.dropped) | (self.missing & self.dropped)
+        if twice:
+            raise ValueError(f"days with two states: {twice}")
+        if self.unsettled - self.covered:
+            raise ValueError(f"unsettled days that are not covered: {self.unsettled - self.covered}")
+
+    @property
+    def known(self) -> DaySet:
+        """All days that have a state."""
+        return self.covered | self.missing | self.dropped
+
+    def state(self, day: date) -> State | None:
+        """The recorded state of a day, or None if nobody ever asked for it."""
+        if day in self.covered:
+            return "covered"
+        if day in self.missing:
+            return "missing"
+        return "dropped" if day in self.dropped else None
+
+    def cover(self, days: DaySet, *, settled_before: date) -> Coverage:
+        """The coverage once these days are done; those before `settled_before` need no second look."""
+        early = days & DaySet.span(settled_before, date.max)
+        return Coverage(
+            covered=self.covered | days,
+            missing=self.missing - days,
+            dropped=self.dropped - days,
+            unsettled=(self.unsettled - days) | early,
+        )
+
+    def ask(self, days: DaySet) -> Coverage:
+        """The coverage once somebody has asked for these days: what is not covered becomes missing."""
+        return Coverage(
+            covered=self.covered,
+            missing=self.missing | (days - self.covered),
+            dropped=self.dropped - days,
+            unsettled=self.unsettled,
+        )
+
+    def drop(self, days: DaySet) -> Coverage:
+        """The coverage once these days are deleted or have expired."""
+        return Coverage(
+            covered=self.covered - days,
+            missing=self.missing - days,
+            dropped=self.dropped | days,
+            unsettled=self.unsettled - days,
+        )

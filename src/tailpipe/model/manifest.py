@@ -1,0 +1,46 @@
+"""Manifests: the immutable record of one transaction, from which the catalog can be told again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+from tailpipe.model.coverage import Coverage
+from tailpipe.model.ledger import Unit
+from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
+
+__all__ = ["Loss", "Manifest"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A unit no longer has its rows of `tp_date`, because they were dropped or their file went missing."""
+
+    unit: Unit
+    tp_date: date
+    reason: Literal["dropped", "missing"]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One transaction: the files that came and went, and what is known since.
+
+    `coverage` is the whole coverage of each source that the transaction touched, as it is after it.
+    A deletion or a repair has no unit of its own.
+    """
+
+    transaction: str
+    sequence: int
+    partition: str
+    kind: Kind
+    unit: Unit | None
+    begun_at: datetime
+    committed_at: datetime
+    added: tuple[StagedFile, ...] = ()
+    removed: tuple[str, ...] = ()
+    artifacts: tuple[StagedArtifact, ...] = ()
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+    samples: tuple[Sample, ...] = ()

@@ -1,0 +1,98 @@
+"""What a job hands to the catalog: staged files, the artifacts they came from, and their accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import LedgerEntry
+
+__all__ = ["Covered", "Kind", "Role", "Sample", "Staged", "StagedArtifact", "StagedFile"]
+
+Kind = Literal["append", "replace", "rewrite", "delete", "repair"]
+Role = Literal["data", "rejected"]
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A parquet file that a task wrote, fsynced and checksummed; it holds one date and one index.
+
+    `path` is relative to the transaction's staging directory, and to the internal directory once the
+    file is stored. Bounds are those of `tp_timestamp`; `columns` maps names to DuckDB types. Rejected
+    rows have neither bounds nor, perhaps, a date.
+    """
+
+    path: str
+    rows: int
+    size: int
+    sha256: str
+    tp_date: date | None
+    tp_index: str | None = None
+    min_timestamp: datetime | None = None
+    max_timestamp: datetime | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    role: Role = "data"
+
+
+@dataclass(frozen=True)
+class StagedArtifact:
+    """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
+
+    `since_bytes` and `since_ordinals` say where this job began to read, and must be where the last
+    commit ended: that is what makes it impossible to take the same bytes twice.
+    """
+
+    entry: LedgerEntry
+    accounts: Accounts
+    since_bytes: int = 0
+    since_ordinals: int = 0
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether it goes on from an earlier commit."""
+        return bool(self.since_bytes or self.since_ordinals)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Days of a source that are complete now; those from `settled_before` on may still get late artifacts."""
+
+    source: str
+    days: DaySet
+    settled_before: date
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One rejected row, shown in the report: which artifact, where in it, why, and its text."""
+
+    uri: str
+    position: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Staged:
+    """All that one transaction brings.
+
+    `retires` are the live files that go in the same instant (only for a rewrite); `carried` counts
+    the rows of retired files that the new files hold again, so that files and accounts can be held
+    against each other.
+    """
+
+    files: tuple[StagedFile, ...] = ()
+    artifacts: tuple[StagedArtifact, ...] = ()
+    covers: tuple[Covered, ...] = ()
+    retires: tuple[str, ...] = ()
+    carried: int = 0
+    samples: tuple[Sample, ...] = ()
+
+    @property
+    def accounts(self) -> Accounts:
+        """The sum over all artifacts."""
+        return sum((one.accounts for one in self.artifacts), Accounts())

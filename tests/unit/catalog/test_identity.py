@@ -1,0 +1,261 @@
+"""Every case of the table in docs/artifact-identity.md, and what the table cannot show."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog.identity import Decision, Listed, PrintRequest, decide, needs
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import HEAD_BYTES, LedgerEntry, Unit, fingerprints
+
+DOCS = Path(__file__).parents[3] / "docs" / "artifact-identity.md"
+HOUR = datetime(2024, 1, 31, 12, tzinfo=UTC)
+NOW = HOUR + timedelta(minutes=59, seconds=30)
+PACK = Unit(pack="p")
+
+_THING = re.compile(
+    r"(?P<name>[^=#]*)(#(?P<etag>\d))?=(?P<lines>\w*)(?P<rest>~?)@(?P<minute>\d+)( \((?P<identity>.*)\))?"
+)
+
+
+class Found:
+    """A file or object in the notation of the table."""
+
+    def __init__(self, text: str) -> None:
+        match = _THING.fullmatch(text)
+        assert match, text
+        self.name, self.etag = match["name"], match["etag"]
+        self.lines = "".join(f"{line}\n" for line in match["lines"]).encode()
+        self.content = self.lines + match["rest"].encode()
+        self.modified = HOUR + timedelta(minutes=int(match["minute"]))
+        origin, _, generation = (match["identity"] or f"{self.name}, 0").partition(", ")
+        self.identity = (origin, int(generation))
+
+    @property
+    def artifact(self) -> Artifact:
+        raw = gzip.compress(self.content) if self.name.endswith(".gz") else self.content
+        return Artifact(self.name, len(raw), self.modified, self.etag, kind="object" if self.etag else "file")
+
+    @property
+    def entry(self) -> LedgerEntry:
+        return remember(self.artifact, self.content, len(self.lines), self.identity)
+
+
+def remember(
+    artifact: Artifact, content: bytes, committed: int, identity: tuple[str, int], *, source: str = "s"
+) -> LedgerEntry:
+    prints = fingerprints([content], [committed, min(committed, HEAD_BYTES)])
+    return LedgerEntry(
+        origin=identity[0],
+        generation=identity[1],
+        source=source,
+        unit=PACK if artifact.day is None else Unit(day=artifact.day),
+        as_of=artifact.modified + timedelta(seconds=20) if artifact.modified else NOW,
+        uri=artifact.uri or None,
+        kind=artifact.kind,
+        size=artifact.size,
+        modified=artifact.modified,
+        etag=artifact.etag,
+        committed_bytes=committed,
+        committed_ordinals=content[:committed].count(b"\n"),
+        unread_bytes=len(content) - committed,
+        fingerprint=prints[committed] if committed else None,
+        head=prints[min(committed, HEAD_BYTES)] if committed else None,
+    )
+
+
+def settle(
+    listed: list[Listed], ledger: list[LedgerEntry], contents: dict[str, bytes], *, now: datetime = NOW
+) -> tuple[tuple[Decision, ...], list[PrintRequest]]:
+    """Answer all requests from `contents`, then decide."""
+    prints: dict[tuple[str, int], str | None] = {}
+    asked: list[PrintRequest] = []
+    for _ in range(4):
+        for request in needs(listed, ledger, prints):
+            asked.append(request)
+            found = fingerprints([contents[request.uri]], request.lengths)
+            prints |= {(request.uri, length): print_ for length, print_ in found.items()}
+    return decide(listed, ledger, prints, now=now), asked
+
+
+def show(decision: Decision) -> str:
+    text = f"{decision.artifact.uri} {decision.fate}"
+    goes_on = decision.fate in ("grown", "rotated")
+    if goes_on and decision.origin != decision.artifact.uri:
+        text += f" as {decision.origin}"
+    if goes_on and decision.has_news:
+        text += f" from {decision.start_ordinal}"
+    if decision.fate in ("new", "truncated", "replaced") and decision.generation:
+        text += f", generation {decision.generation}"
+    return text
+
+
+def cases() -> list[object]:
+    section = DOCS.read_text(encoding="utf-8").partition("## The cases")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")][2:]
+    return [
+        pytest.param(*(re.findall(r"`([^`]+)`", cell) for cell in cells), id=name.strip().replace(" ", "_"))
+        for name, *cells in rows
+    ]
+
+
+@pytest.mark.parametrize(("remembered", "found", "read", "decided"), cases())
+def test_the_table_of_cases_holds(
+    remembered: list[str], found: list[str], read: list[str], decided: list[str]
+) -> None:
+    things = [Found(text) for text in found]
+    ledger = [Found(text).entry for text in remembered]
+    decisions, asked = settle(
+        [Listed("s", thing.artifact) for thing in things],
+        ledger,
+        {thing.name: thing.content for thing in things},
+    )
+    assert sorted({request.uri for request in asked}) == sorted(read)
+    assert len(decisions) == len(decided)
+    for decision, text in zip(decisions, decided, strict=True):
+        wanted = text.removesuffix(", closed")
+        shown = show(decision)
+        assert shown in (wanted, wanted.replace(" rotated", f" rotated as {decision.origin}"))
+        assert decision.is_closed or not text.endswith(", closed")
+
+
+def test_each_entry_goes_on_in_one_artifact_at_most() -> None:
+    content = b"a\nb\n"
+    ledger = [remember(Artifact("x", 4, HOUR), content, 4, ("x", 0))]
+    listed = [Listed("s", Artifact(name, 4, HOUR)) for name in "pqr"]
+    decisions, _ = settle(listed, ledger, dict.fromkeys("pqr", content))
+    assert [decision.fate for decision in decisions] == ["rotated", "new", "new"]
+
+
+def test_a_long_print_is_asked_for_only_where_the_head_agrees() -> None:
+    old = b"old line\n" * 1000
+    other = b"new line\n" * 1000
+    ledger = [remember(Artifact("a.log", len(old), HOUR), old, len(old), ("a.log", 0))]
+    later = HOUR + timedelta(minutes=1)
+    listed = [Listed("s", Artifact("a.log", 9000, later)), Listed("s", Artifact("a.log.1", 9000, later))]
+    decisions, asked = settle(listed, ledger, {"a.log": other, "a.log.1": old})
+    assert [request.lengths for request in asked if request.uri == "a.log"] == [(HEAD_BYTES,)]
+    assert [request.lengths for request in asked if request.uri == "a.log.1"] == [(HEAD_BYTES,), (9000,)]
+    assert [decision.fate for decision in decisions] == ["new", "rotated"]
+
+
+def test_contents_that_differ_behind_the_head_are_two() -> None:
+    old, other = b"x\n" * 2000, b"x\n" * 1999 + b"y\n"
+    ledger = [remember(Artifact("a.log", len(old), HOUR), old, len(old), ("a.log", 0))]
+    listed = [Listed("s", Artifact("b.log", len(other), HOUR))]
+    decisions, _ = settle(listed, ledger, {"b.log": other})
+    assert decisions[0].fate == "new"
+
+
+def test_a_log_with_a_header_alone_does_not_claim_a_content_that_came_from_elsewhere() -> None:
+    header, rows = b"#fields\n", b"#fields\na\nb\n"
+    idle = replace(remember(Artifact("a.1", 8, HOUR), header, 8, ("a.1", 0)), committed_ordinals=0)
+    busy = remember(Artifact("a", 12, HOUR), rows, 12, ("a", 0))
+    later = HOUR + timedelta(minutes=1)
+    listed = [Listed("s", Artifact("a.1", 12, later)), Listed("s", Artifact("a", 8, later))]
+    decisions, _ = settle(listed, [idle, busy], {"a.1": rows, "a": header})
+    assert [(one.fate, one.origin, one.generation) for one in decisions] == [
+        ("rotated", "a", 0),
+        ("new", "a", 1),
+    ]
+
+
+def test_a_log_with_a_header_alone_goes_on_where_it_lies() -> None:
+    idle = replace(remember(Artifact("a", 8, HOUR), b"#fields\n", 8, ("a", 0)), committed_ordinals=0)
+    listed = [Listed("s", Artifact("a", 10, HOUR + timedelta(minutes=1)))]
+    decisions, _ = settle(listed, [idle], {"a": b"#fields\na\n"})
+    assert (decisions[0].fate, decisions[0].start_byte, decisions[0].generation) == ("grown", 8, 0)
+
+
+def test_a_rotation_is_looked_for_within_one_source() -> None:
+    ledger = [remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0), source="other")]
+    decisions, asked = settle([Listed("s", Artifact("b", 2, HOUR))], ledger, {"b": b"a\n"})
+    assert decisions[0].fate == "new"
+    assert not asked
+
+
+def test_a_known_name_stays_known_when_its_source_is_renamed() -> None:
+    ledger = [remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0), source="before")]
+    decisions, _ = settle([Listed("after", Artifact("a", 2, HOUR))], ledger, {})
+    assert decisions[0].fate == "unchanged"
+    noted = decisions[0].noted()
+    assert noted is not None
+    assert noted.source == "after"
+
+
+@pytest.mark.parametrize(("day", "fate"), [(30, "new"), (31, "rotated")])
+def test_a_dated_log_is_found_again_within_its_day_alone(day: int, fate: str) -> None:
+    ledger = [remember(Artifact("a", 2, HOUR, day=date(2024, 1, 31)), b"a\n", 2, ("a", 0))]
+    listed = [Listed("s", Artifact("b", 2, HOUR, day=date(2024, 1, day)))]
+    decisions, _ = settle(listed, ledger, {"b": b"a\n"})
+    assert decisions[0].fate == fate
+
+
+def test_an_undated_log_may_be_rotated_to_a_name_with_a_date() -> None:
+    ledger = [remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0))]
+    listed = [Listed("s", Artifact("a-20240131", 2, HOUR, day=date(2024, 1, 31)))]
+    decisions, _ = settle(listed, ledger, {"a-20240131": b"a\n"})
+    assert decisions[0].fate == "rotated"
+
+
+def test_a_renamed_log_is_read_again_if_it_was_written_to_in_the_same_tick() -> None:
+    entry = remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0))
+    listed = [Listed("s", Artifact("a.gz", 30, HOUR))]
+    for as_of, has_news in ((HOUR + timedelta(seconds=1), True), (HOUR + timedelta(seconds=3), False)):
+        decisions, _ = settle(listed, [replace(entry, as_of=as_of)], {"a.gz": b"a\nb\n"})
+        assert (decisions[0].fate, decisions[0].has_news) == ("rotated", has_news)
+
+
+def test_a_touched_file_is_noted_so_that_it_is_not_read_again() -> None:
+    entry = remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0))
+    listed = [Listed("s", Artifact("a", 2, HOUR + timedelta(minutes=1)))]
+    decisions, asked = settle(listed, [entry], {"a": b"a\n"})
+    noted = decisions[0].noted()
+    assert asked
+    assert noted is not None
+    decisions, asked = settle(listed, [noted], {})
+    assert not asked
+    assert decisions[0].noted() is None
+
+
+def test_without_an_etag_size_and_time_tell_an_object() -> None:
+    known = Artifact("k", 2, HOUR, kind="object")
+    ledger = [remember(known, b"a\n", 2, ("k", 0))]
+    for found, fate in ((known, "unchanged"), (replace(known, size=3), "replaced")):
+        assert settle([Listed("s", found)], ledger, {})[0][0].fate == fate
+
+
+def test_a_range_is_asked_again_by_a_later_run_only() -> None:
+    known = Artifact("api?day=1", kind="range")
+    ledger = [replace(remember(known, b"", 0, ("api?day=1", 0)), as_of=NOW)]
+    for now, fate in ((NOW, "unchanged"), (NOW + timedelta(hours=1), "asked_again")):
+        decision = settle([Listed("s", known)], ledger, {}, now=now)[0][0]
+        assert (decision.fate, decision.generation) == (fate, 0)
+
+
+def test_a_file_without_size_or_time_is_known_by_its_content() -> None:
+    known = Artifact("a")
+    ledger = [remember(known, b"a\n", 2, ("a", 0))]
+    decisions, asked = settle([Listed("s", known)], ledger, {"a": b"a\n"})
+    assert (decisions[0].fate, decisions[0].start_byte) == ("grown", 2)
+    assert asked
+
+
+def test_deciding_without_the_wanted_prints_is_refused() -> None:
+    ledger = [remember(Artifact("a", 2, HOUR), b"a\n", 2, ("a", 0))]
+    with pytest.raises(ValueError, match="prints are wanted"):
+        decide([Listed("s", Artifact("a", 4, NOW))], ledger, {}, now=NOW)
+
+
+def test_prints_of_several_lengths_are_taken_in_one_pass() -> None:
+    chunks = iter([b"ab", b"", b"cd", b"ef"])
+    found = fingerprints(chunks, [3, 1, 0])
+    assert found == {length: fingerprints([b"abcdef"], [length])[length] for length in (0, 1, 3)}
+    assert list(chunks) == [b"ef"]
+    assert fingerprints([b"abc"], [3, 4])[4] is None
