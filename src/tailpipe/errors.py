@@ -141,9 +141,7 @@ class CatalogError(WorkspaceError):
 class LockedError(WorkspaceError):
     """Another process holds the partition; collecting goes on with the others."""
 
-    def __init__(
-        self, message: str, *, path: str, partition: str, pid: int | None = None, hint: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, path: str, partition: str, pid: int | None = None, hint: str = "") -> None:
         super().__init__(message, path=path, hint=hint)
         self.partition = partition
         self.pid = pid

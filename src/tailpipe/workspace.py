@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from tailpipe.catalog.layout import foreign_data
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.layout import Layout, foreign_data
+from tailpipe.catalog.read import PartitionTotals
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
@@ -48,7 +50,7 @@ class Workspace:
         """The config; on the first run its directory is made."""
         environment = self.environment
         if environment.has_own_config:
-            self._make(environment.install_dir, *environment.config_paths)
+            self._make(*environment.config_paths)
         around = Surroundings(now=datetime.now(UTC), env=os.environ, home=str(environment.home))
         try:
             return load_config(environment.config_paths, self.registry, around)
@@ -61,7 +63,15 @@ class Workspace:
         """What holds for this run."""
         return Settings.resolve(self.environment, self.config)
 
-    def prepare(self) -> Path:
+    def held(self) -> Mapping[str, PartitionTotals]:
+        """How much each partition holds, by `table.partition`; also those that no config names any more."""
+        layout = self.prepare()
+        if not layout.database.exists():
+            return {}
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return {totals.name: totals for totals in catalog.partitions()}
+
+    def prepare(self) -> Layout:
         """Make the workspace's directory, or refuse one that holds someone else's data."""
         location = self.settings.location
         for directory in {location, self.settings.data_dir}:
@@ -73,7 +83,7 @@ class Workspace:
                     hint=f'move it away, or name another directory: workspace "{name}" {{ location = "…" }}',
                 )
         self._make(location, self.settings.data_dir)
-        return location
+        return Layout.of(location, self.settings.data_dir)
 
     def _make(self, *directories: Path) -> None:
         made: list[str] = []
@@ -89,4 +99,4 @@ class Workspace:
                 message = f'cannot make "{directory}": {error.strerror}'
                 raise WorkspaceError(message, path=str(directory), hint=hint) from error
         if made:
-            self._say("made " + " and ".join(made))
+            self._say("created " + " and ".join(made))

@@ -38,11 +38,11 @@ COMMANDS: dict[str, str] = {
 class LazyGroup(click.Group):
     """A group whose commands are modules of this package, each imported when it is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """All names, in order."""
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command itself, or None."""
         if cmd_name not in COMMANDS:
             return None
@@ -56,11 +56,11 @@ class LazyGroup(click.Group):
         """The command, or the nearest name to a wrong one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f' Did you mean "{near[0]}"?' if near else ""
-            raise click.UsageError(f'there is no command "{args[0]}".{hint}', ctx)
+            hint = f', did you mean "{near[0]}"?' if near else ""
+            raise click.UsageError(f'there is no command "{args[0]}"{hint}', ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list in `--help`, without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
@@ -102,7 +102,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         result: Any = app.main(args=None if arguments is None else list(arguments), standalone_mode=False)
     except click.ClickException as failure:
-        failure.show()
+        context = getattr(failure, "ctx", None)
+        command = context.command_path if context else "tailpipe"
+        message = " ".join(failure.format_message().split())
+        render.problem(message[:1].lower() + message[1:].rstrip("."), f"see: {command} --help")
         return failure.exit_code
     except (KeyboardInterrupt, click.Abort):
         render.say("interrupted")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any
 
+from tailpipe.catalog.read import PartitionTotals
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
@@ -101,7 +102,7 @@ def table_record(table: Table, plugin: str | None, partitions: list[str]) -> Rec
     }
 
 
-def partition_record(partition: Partition, plugin: str | None, local: Mapping[str, int]) -> Record:
+def partition_record(partition: Partition, plugin: str | None, held: PartitionTotals | None) -> Record:
     """A partition, its sources, and what of it is here."""
     return {
         "name": partition.address,
@@ -111,7 +112,11 @@ def partition_record(partition: Partition, plugin: str | None, local: Mapping[st
         "filter": partition.filter,
         "tp_index": partition.tp_index,
         "sources": [plain_data(source) for source in partition.sources],
-        "local": dict(local),
+        "local": {
+            "file_count": held.files if held else 0,
+            "file_size": held.size if held else 0,
+            "row_count": held.rows if held else 0,
+        },
     }
 
 
@@ -137,7 +142,7 @@ def schema_record(schema: Schema) -> Record:
         "name": schema.name,
         "plugin": None,
         "description": schema.description,
-        "options": {key: value for key, value in values.items() if key not in ("name", "description")},
+        "options": _values(values),
     }
 
 

@@ -17,7 +17,7 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, TailpipeError
 from tailpipe.model.visible import shorten, visible, width
 
-__all__ = ["OUTPUTS", "data", "error", "record", "records", "say"]
+__all__ = ["OUTPUTS", "data", "error", "problem", "record", "records", "say"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
@@ -30,8 +30,8 @@ def data(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """A line for the person, not for a program."""
-    click.echo(visible(text), err=True)
+    """Words for the person, not for a program."""
+    click.echo("\n".join(visible(line) for line in text.split("\n")), err=True)
 
 
 def error(failure: TailpipeError) -> None:
@@ -40,10 +40,15 @@ def error(failure: TailpipeError) -> None:
         click.echo(render_diagnostics(failure.diagnostics), err=True, nl=False)
         click.echo(f"\n{failure.message}", err=True)
         return
+    problem(failure.message, failure.hint)
+
+
+def problem(message: str, hint: str = "") -> None:
+    """What is wrong, and what to do next."""
     mark = click.style("error:", fg="red", bold=True) if "NO_COLOR" not in os.environ else "error:"
-    click.echo(f"{mark} {visible(failure.message)}", err=True)
-    if failure.hint:
-        click.echo(f"  = {visible(failure.hint)}", err=True)
+    click.echo(f"{mark} {visible(message)}", err=True)
+    if hint:
+        click.echo(f"  = {visible(hint)}", err=True)
 
 
 def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None) -> None:
@@ -59,11 +64,8 @@ def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | No
         data("\n".join(_lines(row) for row in rows))
     elif output == "plain":
         fields = list(columns or (rows[0] if rows else {}))
-        data(
-            "\n".join(
-                "\t".join(_cell(row.get(field)) for field in fields) for row in [dict(zip(fields, fields)), *rows]
-            )
-        )
+        lines = [fields, *([_cell(_field(row, field)) for field in fields] for row in rows)]
+        data("\n".join("\t".join(line) for line in lines))
     elif rows:
         data(_table(rows, columns or {field: field for field in rows[0]}))
     else:
@@ -81,7 +83,11 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
     longest = max((len(key) for key in single), default=0)
-    lines = [f"{key:<{longest}}  {_cell(value)}" for key, value in single.items()]
+    lines = [f"{key:<{longest}}  {_cell(value)}" for key, value in single.items() if not isinstance(value, Mapping)]
+    for name, value in single.items():
+        if isinstance(value, Mapping):
+            widest = max(len(key) for key in value)
+            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {_quoted(item)}" for key, item in value.items())]
     for name, rows in tables.items():
         if rows:
             table = _table(rows, (parts or {})[name])
@@ -91,7 +97,7 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
 
 def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
     """Columns under headings, the last one cut so that a line fits the terminal."""
-    cells = [[_cell(row.get(field)) for field in columns] for row in rows]
+    cells = [[_cell(_field(row, field)) for field in columns] for row in rows]
     headings = list(columns.values())
     widths = [max(width(line[i]) for line in [headings, *cells]) for i in range(len(headings))]
     room = shutil.get_terminal_size((120, 24)).columns - 2 if sys.stdout.isatty() else None
@@ -103,6 +109,19 @@ def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
     return "\n".join(
         "  ".join(_pad(cell, size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines
     )
+
+
+def _field(row: Record, path: str) -> Any:
+    """A field of a record, or of a record inside it: `local.row_count`."""
+    value: Any = row
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _quoted(value: Any) -> str:
+    """A value as config writes it, because blanks and quotes matter in an option."""
+    return visible(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _pad(text: str, size: int) -> str:

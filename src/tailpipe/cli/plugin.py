@@ -1,0 +1,109 @@
+"""`tailpipe plugin`: which plugins there are, and how they come and go."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.describe import plugin_record
+from tailpipe.cli.listing import noun_group
+from tailpipe.errors import PluginError, TailpipeError, UsageError
+from tailpipe.plugin import Registry
+from tailpipe.workspace import Workspace
+
+__all__ = ["command"]
+
+PREFIX = "tailpipe-plugin-"
+BUILT_IN = "tailpipe"
+_BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def _records(workspace: Workspace) -> list[dict[str, Any]]:
+    records = [plugin_record(plugin) for plugin in workspace.registry.plugins.values()]
+    for warning in workspace.registry.warnings:
+        render.say(f"warning: {warning}")
+    return records
+
+
+command = noun_group(
+    "plugin",
+    _records,
+    {"name": "plugin", "version": "version", "package": "package", "description": "description"},
+    example="core",
+)
+command.help = "List, show, install and remove plugins."
+
+
+@command.command("install", epilog="Examples: tailpipe plugin install okta · tailpipe plugin install ./my-plugin")
+@click.argument("wanted", metavar="NAME_OR_PATH")
+@click.option("--editable", "-e", is_flag=True, help="Use a directory as it is, so that changes count at once.")
+def install(wanted: str, editable: bool) -> None:
+    """Install a plugin with pip into the environment that tailpipe runs in.
+
+    A bare NAME means the package tailpipe-plugin-NAME; a path or any requirement of pip works too.
+    """
+    if editable and not Path(wanted).is_dir():
+        raise UsageError(f'there is no directory "{wanted}" to install from', hint="leave --editable out")
+    _run_pip(["install", *(["-e"] if editable else []), requirement(wanted)])
+    render.say("done; see: tailpipe plugin list")
+
+
+@command.command("update", epilog="Example: tailpipe plugin update okta")
+@click.argument("wanted", metavar="NAME_OR_PATH")
+def update(wanted: str) -> None:
+    """Update a plugin with pip to its newest version."""
+    _run_pip(["install", "--upgrade", _package_of(wanted)])
+    render.say("done; see: tailpipe plugin list")
+
+
+@command.command("uninstall", epilog="Example: tailpipe plugin uninstall okta")
+@click.argument("wanted", metavar="NAME")
+def uninstall(wanted: str) -> None:
+    """Remove a plugin's package with pip. What was collected with it stays, and can be queried."""
+    _run_pip(["uninstall", "--yes", _package_of(wanted)])
+    render.say("done; what it collected is still there")
+
+
+def requirement(wanted: str) -> str:
+    """What pip is asked for: a bare name gets our prefix, anything else is left as it is."""
+    if Path(wanted).exists() or not _BARE_NAME.fullmatch(wanted) or wanted.startswith(PREFIX):
+        return wanted
+    return PREFIX + wanted
+
+
+def _package_of(wanted: str) -> str:
+    """The package of an installed plugin, by the plugin's name or the package's own."""
+    try:
+        plugin = Registry.installed().plugins.get(wanted)
+    except PluginError:
+        plugin = None  # two plugins quarrel over a name, and this command is the way out
+    package = plugin.package if plugin else requirement(wanted)
+    if package == BUILT_IN:
+        raise UsageError(f'"{wanted}" is built in', hint="it comes and goes with tailpipe itself")
+    return package
+
+
+def _run_pip(arguments: list[str]) -> None:
+    if find_spec("pip") is not None:
+        call = [sys.executable, "-m", "pip", *arguments]
+    elif (uv := shutil.which("uv")) is not None:
+        verb, *rest = [argument for argument in arguments if argument != "--yes"]
+        call = [uv, "pip", verb, "--python", sys.executable, *rest]
+    else:
+        raise TailpipeError(
+            "there is no pip in the environment that tailpipe runs in",
+            hint=f"add it with: {sys.executable} -m ensurepip",
+        )
+    render.say(f"running: {shlex.join(call)}")
+    done = subprocess.run(call, check=False)
+    if done.returncode:
+        raise TailpipeError(f"{arguments[0]} failed with exit code {done.returncode}", hint="its own words are above")
