@@ -1,7 +1,7 @@
 """The plugin `core`: the formats and sources that belong to no product."""
 
 from tailpipe.plugin import Plugin
-from tailpipe.plugins.core.formats import FORMATS, PRESETS
+from tailpipe.plugin.formats import FORMATS, PRESETS
 from tailpipe.plugins.core.sources import File
 
 plugin = Plugin(

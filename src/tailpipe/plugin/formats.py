@@ -1,4 +1,4 @@
-"""The formats that belong to no product: how each kind of text becomes named fields."""
+"""The formats that belong to no product, for tables of any plugin: how each kind of text becomes named fields."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tailpipe.plugin import Declared, Format, UsageError, nested, option
+from tailpipe.errors import UsageError
+from tailpipe.model.format import Format
+from tailpipe.model.option import Declared, nested, option
 
-__all__ = ["FORMATS", "PRESETS"]
+__all__ = [
+    "FORMATS",
+    "PRESETS",
+    "Delimited",
+    "Grok",
+    "Json",
+    "Jsonl",
+    "Logfmt",
+    "Multiline",
+    "Parquet",
+    "Regex",
+    "Syslog",
+]
 
 _MEGABYTE = 1024 * 1024
 
