@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -9,16 +10,20 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
+from click.shell_completion import shell_complete
 
 from tailpipe import __version__
 from tailpipe.cli import render
 from tailpipe.cli.options import common
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 
-__all__ = ["app", "main"]
+__all__ = ["COMPLETE", "app", "main"]
+
+COMPLETE = "_TAILPIPE_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 COMMANDS: dict[str, str] = {
     "collect": "Collect logs into the workspace.",
@@ -87,6 +92,7 @@ def app() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    gc.set_threshold(100_000, 20, 20)  # with the default, a large config spends a quarter of its time in there
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -100,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _run(arguments: Sequence[str] | None) -> int:
     logging.basicConfig(level=_log_level(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
-        result: Any = app.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        _dispatch(sys.argv[1:] if arguments is None else list(arguments))
     except click.ClickException as failure:
         context = getattr(failure, "ctx", None)
         command = context.command_path if context else "tailpipe"
@@ -121,7 +127,19 @@ def _run(arguments: Sequence[str] | None) -> int:
         if _log_level() == logging.DEBUG:
             render.say(traceback.format_exc())
         return EXIT_FAILED
-    return result if isinstance(result, int) else EXIT_DONE
+    return EXIT_DONE
+
+
+def _dispatch(arguments: list[str]) -> None:
+    """Call the command. Not by `app.main`, which has its own exit codes for interrupts and closed pipes."""
+    if instruction := os.environ.get(COMPLETE):
+        sys.exit(shell_complete(app, {}, "tailpipe", COMPLETE, instruction))
+    try:
+        with app.make_context("tailpipe", arguments) as context:
+            app.invoke(context)
+    except click.exceptions.Exit as leaving:  # --help and --version
+        if leaving.exit_code:
+            sys.exit(leaving.exit_code)
 
 
 def _log_level() -> int:

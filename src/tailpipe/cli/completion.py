@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from tailpipe.cli import render
-from tailpipe.cli.app import app
+from tailpipe.cli.app import COMPLETE, app
 
 __all__ = ["command"]
 
@@ -24,4 +24,4 @@ def command(shell: str) -> None:
     """
     script = get_completion_class(shell)
     assert script is not None  # noqa: S101 - the choices above are the shells that click knows
-    render.data(script(app, {}, "tailpipe", "_TAILPIPE_COMPLETE").source())
+    render.data(script(app, {}, "tailpipe", COMPLETE).source())

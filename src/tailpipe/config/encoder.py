@@ -32,8 +32,7 @@ def encode(kind: str, value: Any) -> Block:
     """A noun as the block that would make it."""
     labels = [Label(value.type)] if isinstance(value, Connection | Format | Source) else []
     body = Body()
-    declared: type = type(value)
-    for option in options_of(declared).values():
+    for option in options_of(type(value)).values():
         given = getattr(value, option.field)
         if option.kind == "label":
             is_default_source = isinstance(value, Source) and given == value.type
@@ -60,8 +59,7 @@ def plain_data(value: Any) -> Any:
         return value
     typed = isinstance(value, Connection | Format | Source)
     data = {"type": getattr(value, "type", None)} if typed else {}
-    declared: type = type(value)
-    for option in options_of(declared).values():
+    for option in options_of(type(value)).values():
         data[option.name] = _referred(option, getattr(value, option.field))
     return data
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import stat
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
+from tailpipe.errors import UsageError
 
-__all__ = ["FUNCTIONS", "Surroundings", "arity", "kind_of"]
+__all__ = ["FUNCTIONS", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
 
 Value = Any
 """A value of the language: text, number, boolean, null, list, map, or a reference to a block."""
@@ -48,15 +53,21 @@ def kind_of(value: Value) -> str:
     return "map" if isinstance(value, dict) else "reference"
 
 
+def a_kind(value: Value) -> str:
+    """The same behind «not»: `a number`, but `text`."""
+    kind = kind_of(value)
+    return kind if kind in ("null", "text") else f"a {kind}"
+
+
 def _text(value: Value, what: str = "text") -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{what} is expected, not a {kind_of(value)}" if value is not None else f"{what} is null")
+        raise ValueError(f"{what} is expected, not {a_kind(value)}")
     return value
 
 
 def _list(value: Value) -> list[Value]:
     if not isinstance(value, list):
-        raise ValueError(f"a list is expected, not a {kind_of(value)}" if value is not None else "the list is null")
+        raise ValueError(f"a list is expected, not {a_kind(value)}")
     return value
 
 
@@ -68,26 +79,30 @@ def shown(value: Value) -> str:
         return value
     if isinstance(value, int | float):
         return repr(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
-    raise ValueError(f"a {kind_of(value)} cannot be part of a text" if value is not None else "null in a text")
+    raise ValueError(f"{a_kind(value)} cannot be part of a text")
 
 
 def _env(around: Surroundings, name: Value, default: Value = None) -> Value:
     value = around.env.get(_text(name, "the name of a variable"))
     if value is None and default is None:
-        raise ValueError(f'the environment variable "{name}" is not set')
+        hint = f'set it, or give a value for that case: env("{name}", "…")'
+        raise UsageError(f'the environment variable "{name}" is not set', hint=hint)
     return value if value is not None else default
 
 
 def _timestamp(around: Surroundings) -> Value:
-    return around.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _rfc3339(around.now)
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def _timeadd(_: Surroundings, time: Value, duration: Value) -> Value:
     try:
-        moment = parse_timestamp(_text(time)) + parse_duration(_text(duration))
+        return _rfc3339(parse_timestamp(_text(time)) + parse_duration(_text(duration)))
     except OverflowError:
         raise ValueError("the time is out of range") from None
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _formatdate(_: Surroundings, layout: Value, time: Value) -> Value:
@@ -102,16 +117,21 @@ def _pathexpand(around: Surroundings, path: Value) -> Value:
 def _file(around: Surroundings, path: Value) -> Value:
     if around.directory is None:
         raise ValueError("there is no directory to read files from")
-    base = around.directory.resolve()
-    target = (base / _pathexpand(around, path)).resolve()
-    if not target.is_relative_to(base):
-        raise ValueError(f'"{path}" lies outside the config directory')
     try:
-        if target.stat().st_size > _SIZE_LIMIT:
+        base = around.directory.resolve()
+        target = (base / _pathexpand(around, path)).resolve()
+        if not target.is_relative_to(base):
+            raise UsageError(f'"{path}" lies outside the config directory', hint=f"move the file below {base.name}")
+        facts = target.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            raise ValueError(f'"{path}" is not a file')
+        if facts.st_size > _SIZE_LIMIT:
             raise ValueError(f'"{path}" is larger than {_SIZE_LIMIT:,} bytes')
         return target.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f'cannot read "{path}": {error.strerror}') from None
+    except RuntimeError:
+        raise ValueError(f'cannot read "{path}": too many symbolic links') from None
     except UnicodeDecodeError:
         raise ValueError(f'"{path}" is not UTF-8 text') from None
 
@@ -146,9 +166,12 @@ def _replace(_: Surroundings, text: Value, old: Value, new: Value) -> Value:
     pattern, by = _text(old), _text(new)
     if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
         try:
-            return re.sub(pattern[1:-1], re.sub(r"\$(\d+)", r"\\g<\1>", by), _text(text))
-        except (re.error, IndexError) as error:
-            raise ValueError(f"not a regular expression: {error}") from None
+            # A backslash in the replacement means itself; only $1 and its like name a group.
+            groups = re.sub(r"\$(\d+)", r"\\g<\1>", by.replace("\\", "\\\\"))
+            with warnings.catch_warnings(action="ignore"):
+                return re.sub(pattern[1:-1], groups, _text(text))
+        except (re.error, IndexError, OverflowError) as error:
+            raise ValueError(f'"{pattern[1:-1]}" does not work as a regular expression: {error}') from None
     return _text(text).replace(pattern, by)
 
 
@@ -159,7 +182,7 @@ def _format(_: Surroundings, layout: Value, *values: Value) -> Value:
         flags, width, precision, verb = match.groups()
         if verb == "%":
             return "%"
-        if int(width or 0) > _SIZE_LIMIT or int(precision or 0) > 1000:
+        if len(width) > 4 or len(precision or "") > 3:
             raise ValueError(f'"{match[0]}" is too wide')
         if not rest:
             raise ValueError(f'there is no value for "{match[0]}"')
@@ -167,25 +190,36 @@ def _format(_: Surroundings, layout: Value, *values: Value) -> Value:
 
     text = _VERB.sub(one, _text(layout))
     if rest:
-        raise ValueError(f"there are {len(rest)} values too many")
+        many = "there is 1 value" if len(rest) == 1 else f"there are {len(rest)} values"
+        raise ValueError(f"{many} too many for the layout")
     return text
 
 
 def _verb(value: Value, flags: str, width: str, precision: str | None, verb: str) -> str:
     points = f".{precision}" if precision else ""
+    if verb not in "svqtdxXofeEgG":
+        raise ValueError(f'there is no "%{verb}"; use %s, %d, %f, %t, %x, %q or %%')
     if verb in "sv":
-        return f"%{flags}{width}{points}s" % (shown(value) if not isinstance(value, list | dict) else json.dumps(value))
+        return f"%{flags}{width}{points}s" % (_json(value) if isinstance(value, list | dict) else shown(value))
     if verb == "q":
-        return f"%{flags}{width}s" % json.dumps(value)
-    if verb == "t" and isinstance(value, bool):
+        return f"%{flags}{width}s" % _json(value)
+    is_boolean = isinstance(value, bool)
+    if verb == "t" and is_boolean:
         return shown(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f'"%{verb}" takes {"a boolean" if verb == "t" else "a number"}, not a {kind_of(value)}')
-    if verb in "dxXo":
-        return f"%{flags}{width}{verb}" % int(value)
-    if verb in "feEgG":
-        return f"%{flags}{width}{points}{verb}" % value
-    raise ValueError(f'there is no "%{verb}"')
+    if verb == "t" or is_boolean or not isinstance(value, int | float):
+        wanted = "true or false" if verb == "t" else "a number"
+        raise ValueError(f'"%{verb}" takes {wanted}, not {a_kind(value)}')
+    try:
+        return f"%{flags}{width}{verb}" % int(value) if verb in "dxXo" else f"%{flags}{width}{points}{verb}" % value
+    except OverflowError:
+        raise ValueError(f'the number is too large for "%{verb}"') from None
+
+
+def _json(value: Value) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        raise ValueError("a reference cannot be part of a text") from None
 
 
 def _coalesce(_: Surroundings, *values: Value) -> Value:
@@ -197,15 +231,22 @@ def _coalesce(_: Surroundings, *values: Value) -> Value:
 
 def _jsondecode(_: Surroundings, text: Value) -> Value:
     try:
-        return json.loads(_text(text), parse_constant=_no_constant)
+        return json.loads(_text(text), parse_constant=_no_constant, parse_float=_float)
     except RecursionError:
         raise ValueError("the JSON is nested too deep") from None
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        why = error.msg[:1].lower() + error.msg[1:]
+        raise ValueError(f"not JSON: {why} at line {error.lineno}, column {error.colno} of it") from None
 
 
 def _no_constant(word: str) -> Value:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"not JSON: {word} is no number there")
+
+
+def _float(digits: str) -> float:
+    if math.isfinite(value := float(digits)):
+        return value
+    raise ValueError(f"the number {digits[:40]} is too large")
 
 
 Function = Callable[..., Value]
@@ -230,6 +271,7 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 
 
+@cache
 def arity(function: Function) -> tuple[int, int | None]:
     """How few and how many arguments a function takes; None for any number."""
     parameters = list(signature(function).parameters.values())[1:]

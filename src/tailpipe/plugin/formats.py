@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,18 +29,22 @@ __all__ = [
 _MEGABYTE = 1024 * 1024
 
 
-def _check_regex(text: str) -> None:
+def _check_regex(text: str) -> re.Pattern[str]:
     try:
-        compiled = re.compile(text)
-    except re.error as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about `[[:alpha:]]`, which means something to DuckDB
+            return re.compile(text)
+    except (re.error, OverflowError) as error:
         raise UsageError(f"not a regular expression: {error}") from None
-    if compiled.groups and not compiled.groupindex:
-        raise UsageError("the groups have no names", hint="write (?P<name>…)")
+    except RecursionError:
+        raise UsageError("not a regular expression: it is nested too deep") from None
 
 
 def _check_layout(text: str) -> None:
-    _check_regex(text)
-    if not re.compile(text).groupindex:
+    compiled = _check_regex(text)
+    if compiled.groups and not compiled.groupindex:
+        raise UsageError("the groups have no names", hint="write (?P<name>…)")
+    if not compiled.groupindex:
         raise UsageError("the layout has no named group, so no field", hint="write (?P<name>…)")
 
 
@@ -58,6 +63,31 @@ def _check_timezone(name: str) -> None:
 def _check_size(value: int) -> None:
     if value <= 0:
         raise UsageError("a size must be above 0")
+
+
+def _check_text(text: str) -> None:
+    if not text or "\n" in text:
+        raise UsageError("one character or more is expected, on one line")
+
+
+def _check_character(text: str) -> None:
+    if len(text) > 1:
+        raise UsageError("a single character is expected, or none")
+
+
+def _check_count(value: int) -> None:
+    if value < 0:
+        raise UsageError("a count cannot be below 0")
+
+
+def _check_fields(names: Sequence[str]) -> None:
+    if not all(names):
+        raise UsageError("a field needs a name")
+    taken: set[str] = set()
+    for name in names:
+        if name.lower() in taken:  # DuckDB does not tell cases apart
+            raise UsageError(f'the field "{name}" is there twice')
+        taken.add(name.lower())
 
 
 def _timezone() -> str | None:
@@ -110,16 +140,22 @@ class Delimited(Format):
     """Lines of values with something between them, such as CSV."""
 
     type = "delimited"
-    delimiter: str = option("What stands between values: any text, or `\\s+` for any run of blanks.", default=",")
+    delimiter: str = option(
+        "What stands between values: any text, or `\\s+` for any run of blanks.", default=",", check=_check_text
+    )
     header: bool | None = option(
         "Whether the first line names the fields; found out from the text if not given.", default=None
     )
-    fields: Sequence[str] = option("Names of the fields, in order; wins over a header.", default=())
-    quote: str = option("Character around values that hold the delimiter; empty for none.", default='"')
-    escape: str = option("Character before a quote inside quotes.", default='"')
+    fields: Sequence[str] = option(
+        "Names of the fields, in order; wins over a header.", default=(), check=_check_fields
+    )
+    quote: str = option(
+        "Character around values that hold the delimiter; empty for none.", default='"', check=_check_character
+    )
+    escape: str = option("Character before a quote inside quotes.", default='"', check=_check_character)
     null_if: Sequence[str] = option("Texts that mean null.", default=("",))
-    comment: str | None = option("Lines that begin with this are left out.", default=None)
-    skip_lines: int = option("How many lines at the top of each artifact are left out.", default=0)
+    comment: str | None = option("Lines that begin with this are left out.", default=None, check=_check_text)
+    skip_lines: int = option("How many lines at the top of each artifact are left out.", default=0, check=_check_count)
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 

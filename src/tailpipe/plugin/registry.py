@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tailpipe.errors import PluginError
 from tailpipe.model.connection import Connection
@@ -114,17 +114,40 @@ def _without_twins(kind: str, claims: Iterable[tuple[Plugin, str, T]]) -> Mappin
 
 def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
     for entry in metadata.entry_points(group=ENTRY_POINTS):
-        package = entry.dist.name if entry.dist else ""
+        package = ""
         try:
+            package, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
             plugin = entry.load()
             if not isinstance(plugin, Plugin):
                 raise TypeError(f"{entry.value} is a {type(plugin).__name__}, not a Plugin")
-            yield plugin.from_package(package, entry.dist.version if entry.dist else "")
-        except Exception as error:  # noqa: BLE001 - whatever a foreign module raises at import
+            _refuse_misfits(plugin)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign module raises at import
             why = " ".join(str(error).split()) or "no reason given"
-            registry.warnings.append(
-                f'plugin "{entry.name}" of package "{package}" is left out: {type(error).__name__}: {why}'
-            )
+            origin = f' of package "{package}"' if package else ""
+            registry.warnings.append(f'plugin "{entry.name}"{origin} is left out: {type(error).__name__}: {why}')
+        else:
+            yield plugin.from_package(package, version)
+
+
+def _refuse_misfits(plugin: Plugin) -> None:
+    """Find now, while it is known whose fault it is, what would fail at the first question."""
+    types: dict[type[Any], Sequence[Any]] = {
+        Source: plugin.sources,
+        Format: plugin.formats,
+        Connection: plugin.connections,
+    }
+    for base, declared in types.items():
+        for part in declared:
+            is_type = isinstance(part, type) and issubclass(part, base)
+            if not is_type or not part.type:
+                raise TypeError(f"{part!r} is not a type of {base.__name__.lower()}")
+    values: dict[type[Any], Sequence[Any]] = {Table: plugin.made_tables(), Format: plugin.presets}
+    for base, made in values.items():
+        for part in made:
+            if not isinstance(part, base):
+                raise TypeError(f"{part!r} is not a {base.__name__.lower()}")
+    for connection in plugin.connections:
+        connection()  # the default one
 
 
 def _origin(plugin: Plugin) -> str:

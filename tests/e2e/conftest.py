@@ -1,0 +1,62 @@
+"""The command line as a person runs it: a process of its own, in a home of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Path:
+    return tmp_path / "install"
+
+
+@pytest.fixture
+def run(tmp_path: Path, install: Path) -> Run:
+    """Run `tailpipe` with arguments; keyword arguments are environment variables."""
+
+    def call(*arguments: str, **env: str) -> Done:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
+        home = {"HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "NO_COLOR": "1"}
+        done = subprocess.run(
+            [sys.executable, "-m", "tailpipe", *arguments],
+            env={**kept, **home, **env},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def write_config(install: Path) -> Callable[[str], Path]:
+    """Put text into a `.tpc` file of the install directory."""
+
+    def write(text: str, name: str = "main.tpc") -> Path:
+        path = install / "config" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
