@@ -95,10 +95,13 @@ class Catalog:
     @contextlib.contextmanager
     def writer(self, partition: str) -> Iterator[Writer]:
         """Hold the partition for writing: its lock, a new epoch, and everything recovered."""
-        with storage_errors(self.store.layout.lock(partition)), locks.hold(self.store, partition):
-            self.store.failpoints.reach("lock.taken")
-            partition_id, epoch = locks.take_over(self.store, partition)
-            recovered = recover.recover(self.store, partition, partition_id)
+        with contextlib.ExitStack() as held:
+            # Not around the body: what goes wrong there is not about the catalog's files.
+            with storage_errors(self.store.layout.lock(partition)):
+                held.enter_context(locks.hold(self.store, partition))
+                self.store.failpoints.reach("lock.taken")
+                partition_id, epoch = locks.take_over(self.store, partition)
+                recovered = recover.recover(self.store, partition, partition_id)
             yield Writer(self.store, partition, partition_id, epoch, recovered)
 
     def _id(self, partition: str) -> int:
@@ -169,4 +172,5 @@ class Writer:
 
     def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
         """Unlink files that were retired longer ago than `grace`."""
-        return clean.clean(self.store, self.partition, self.partition_id, grace)
+        with storage_errors(self.store.layout.files):
+            return clean.clean(self.store, self.partition, self.partition_id, grace)

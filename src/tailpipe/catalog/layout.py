@@ -80,6 +80,11 @@ class Layout:
         """The lock file of a partition."""
         return self.locks / f"{_encode(partition)}.lock"
 
+    @property
+    def catalog_lock(self) -> Path:
+        """The lock file of the catalog as a whole; no partition has a name without a dot."""
+        return self.locks / "catalog.lock"
+
     def manifest(self, transaction: str) -> Path:
         """The manifest of a transaction."""
         return self.manifests / f"{transaction}.manifest"

@@ -12,21 +12,42 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.store import Store
 from tailpipe.errors import LockedError
 
-__all__ = ["check_epoch", "hold", "take_over"]
+__all__ = ["check_epoch", "hold", "hold_catalog", "take_over"]
 
 
 @contextlib.contextmanager
 def hold(store: Store, partition: str) -> Iterator[None]:
     """Hold the partition's lock, or raise LockedError that names who holds it."""
-    handle = _acquire(store.layout.lock(partition), partition)
+    with hold_catalog(store.layout):
+        handle = _acquire(store.layout.lock(partition), partition)
+        try:
+            _sign(handle, store.clock())
+            yield
+        finally:
+            os.close(handle)  # frees the lock
+
+
+@contextlib.contextmanager
+def hold_catalog(layout: Layout, *, alone: bool = False) -> Iterator[None]:
+    """Keep `catalog.db` from being exchanged while a partition is written, or write it anew `alone`."""
+    path = layout.catalog_lock
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        _sign(handle, store.clock())
+        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         yield
+    except BlockingIOError:
+        raise LockedError(
+            f"{layout.database} is in use by another process; nothing was changed",
+            path=str(path),
+            partition="",
+            hint="wait until it is done",
+        ) from None
     finally:
-        os.close(handle)  # frees the lock
+        os.close(handle)
 
 
 def take_over(store: Store, partition: str) -> tuple[int, int]:

@@ -173,23 +173,25 @@ def partition_state(store: Store, partition: str) -> PartitionState:
 
 def totals(store: Store, partition: str) -> Accounts:
     """The accounts of all rows that count today; what was replaced since is left out."""
-    row = store.connection.execute(
-        "SELECT sum(read), sum(kept), sum(filtered), sum(rejected), sum(out_of_window), sum(duplicate)"
-        " FROM accounts WHERE superseded_by IS NULL AND transaction_id IN (SELECT t.id FROM transactions t"
-        " JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)",
-        (partition,),
-    ).fetchone()
+    with store.reading() as connection:
+        row = connection.execute(
+            "SELECT sum(read), sum(kept), sum(filtered), sum(rejected), sum(out_of_window), sum(duplicate)"
+            " FROM accounts WHERE superseded_by IS NULL AND transaction_id IN (SELECT t.id"
+            " FROM transactions t JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)",
+            (partition,),
+        ).fetchone()
     return Accounts(*(value or 0 for value in row))
 
 
 def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     """The newest rejected rows of a partition."""
-    rows = store.connection.execute(
-        "SELECT uri, position, reason, text FROM rejected_samples WHERE transaction_id IN (SELECT t.id"
-        " FROM transactions t JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)"
-        " ORDER BY transaction_id DESC, number LIMIT ?",
-        (partition, limit),
-    )
+    with store.reading() as connection:
+        rows = connection.execute(
+            "SELECT uri, position, reason, text FROM rejected_samples WHERE transaction_id IN (SELECT t.id"
+            " FROM transactions t JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)"
+            " ORDER BY transaction_id DESC, number LIMIT ?",
+            (partition, limit),
+        ).fetchall()
     return [Sample(*row) for row in rows]
 
 

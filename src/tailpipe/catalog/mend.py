@@ -1,0 +1,56 @@
+"""Mend units that lost files: retire them in a transaction, and mark their days to be collected again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from tailpipe.catalog import commit
+from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.catalog import Writer
+from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.ledger import Unit
+from tailpipe.model.manifest import Loss, Manifest
+
+__all__ = ["retire_missing"]
+
+
+def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
+    """Take files out of the live set that cannot be read any more, so that queries go on with the rest."""
+    transaction = commit.begin(
+        writer.store, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
+    )
+
+    def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:
+        losses = set()
+        for path in paths:
+            unit, day = connection.execute(
+                "SELECT unit, tp_date FROM files WHERE path = ?", (path,)
+            ).fetchone()
+            of = Unit.from_key(unit)
+            losses.add(
+                Loss(of, date.fromisoformat(day) if day else of.day or made.committed_at.date(), "missing")
+            )
+        days = DaySet.of(loss.unit.day or loss.tp_date for loss in losses)
+        coverage = load_coverage(connection, writer.partition_id)
+        return replace(
+            made,
+            removed=tuple(paths),
+            coverage={source: _missing(known, days) for source, known in coverage.items()},
+            losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
+        )
+
+    return transaction.record(draft)
+
+
+def _loss(connection: sqlite3.Connection, path: str, today: date) -> Loss:
+    key, day = connection.execute("SELECT unit, tp_date FROM files WHERE path = ?", (path,)).fetchone()
+    unit = Unit.from_key(key)
+    return Loss(unit, date.fromisoformat(day) if day else unit.day or today, "missing")
+
+
+def _missing(known: Coverage, days: DaySet) -> Coverage:
+    lost = known.covered & days
+    return Coverage(known.covered - lost, known.missing | lost, known.dropped, known.unsettled - lost)

@@ -1,0 +1,122 @@
+"""The plan of a run as plain data: what was asked for, the units to do, and what is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+
+from tailpipe.catalog.identity import Decision
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.staged import Covered
+from tailpipe.model.window import Window
+
+__all__ = ["Ask", "Cause", "Plan", "PlannedArtifact", "Skip", "SourceState", "UnitPlan"]
+
+Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "asked again", "grown"]
+"""Why an artifact is read; the first of them that holds for any of its artifacts names the unit."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the user wants of a run; without a window it takes up where the last one ended."""
+
+    now: datetime
+    window: Window | None = None
+    overwrite: bool = False
+    lookback: timedelta = timedelta(days=30)
+
+    @property
+    def today(self) -> date:
+        """The day that has not ended yet, in UTC."""
+        return self.now.astimezone(UTC).date()
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """A source that takes part in the run, and what is known of its days.
+
+    `lists_all` is true for a source that lists so cheaply that each run may look at all its days;
+    another is asked only for what is missing and for the last `overlap_days`.
+    """
+
+    name: str
+    coverage: Coverage = field(default_factory=Coverage)
+    lists_all: bool = True
+    overlap_days: int = 2
+
+
+@dataclass(frozen=True)
+class PlannedArtifact:
+    """An artifact to read, from `start_byte` on, numbering its rows from `start_ordinal` on.
+
+    If it `is_anew`, the rows that it left before go in the same commit. `dates` are those to which the
+    rows of an undated artifact are cut; a dated one is taken whole. An artifact that goes on has taken,
+    in the end, these dates and those that it had taken before.
+    """
+
+    decision: Decision
+    cause: Cause
+    start_byte: int = 0
+    start_ordinal: int = 0
+    is_anew: bool = False
+    dates: DaySet | None = None
+
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """One transaction: what to read, what goes with it, what stays, and which days are covered then.
+
+    An *append* takes nothing away; a *replace* takes away all that the unit has; a *rewrite* takes away
+    the rows of `drops` and carries over those of `keeps`. `restores` are lost dates that are whole again.
+    """
+
+    unit: Unit
+    kind: Literal["append", "replace", "rewrite"]
+    reason: str
+    artifacts: tuple[PlannedArtifact, ...]
+    drops: tuple[LedgerEntry, ...] = ()
+    keeps: tuple[LedgerEntry, ...] = ()
+    covers: tuple[Covered, ...] = ()
+    restores: DaySet = NO_DAYS
+
+
+@dataclass(frozen=True)
+class Skip:
+    """An artifact that is not read, and why."""
+
+    source: str
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run has to do, in this order, and what it leaves alone.
+
+    `asks` are recorded as missing before the first unit, so that an interrupted run is completed by the
+    next one; `noted` entries and the `closing` days, which need no unit of their own, after the last unit.
+    """
+
+    units: tuple[UnitPlan, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    asks: Mapping[str, DaySet] = field(default_factory=dict)
+    noted: tuple[LedgerEntry, ...] = ()
+    closing: tuple[Covered, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the workspace already has all that was asked for."""
+        return not (self.units or self.noted or self.closing)
+
+    def closing_without(self, failed: Collection[Unit]) -> tuple[Covered, ...]:
+        """The closing days if these units have failed: a source with a failed pack closes none."""
+        open_ = {
+            one.decision.source
+            for unit in self.units
+            if unit.unit in failed and unit.unit.pack
+            for one in unit.artifacts
+        }
+        return tuple(one for one in self.closing if one.source not in open_)

@@ -1,0 +1,394 @@
+"""Plans against a model: whatever happens to the logs and wherever a run stops, each line is taken once."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tailpipe.catalog.identity import Listed, decide, needs
+from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, SourceState, UnitPlan
+from tailpipe.catalog.planning import gaps, listing, plan_units
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.ledger import HEAD_BYTES, LedgerEntry, Unit, fingerprints
+from tailpipe.model.staged import Covered
+from tailpipe.model.window import Window
+
+START = datetime(2024, 3, 10, 12, tzinfo=UTC)
+SOURCES = {"files": True, "bucket": False}
+EVER = Window(START - timedelta(days=400), START + timedelta(days=4000))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a log: no two are alike."""
+
+    number: int
+    day: date
+
+    @property
+    def text(self) -> bytes:
+        return f"{self.day} {self.number}\n".encode()
+
+
+@dataclass
+class Log:
+    """A file or object as it lies in its source."""
+
+    source: str
+    day: date | None
+    lines: list[Line]
+    modified: datetime
+    etag: int = 0
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(line.text for line in self.lines)
+
+    def artifact(self, uri: str) -> Artifact:
+        size = len(self.content) // (2 if uri.endswith(".gz") else 1)
+        if self.source == "bucket":
+            return Artifact(uri, size, self.modified, str(self.etag), self.day, "object")
+        return Artifact(uri, size, self.modified, day=self.day)
+
+
+@dataclass
+class Catalog:
+    """The least catalog that can carry out a plan; it refuses what must never happen."""
+
+    coverage: dict[str, Coverage] = field(default_factory=lambda: {name: Coverage() for name in SOURCES})
+    ledger: dict[tuple[str, int], LedgerEntry] = field(default_factory=dict)
+    lost: dict[Unit, DaySet] = field(default_factory=dict)
+    rows: dict[tuple[str, int], dict[int, Line]] = field(default_factory=dict)
+
+    def drop(self, days: DaySet) -> None:
+        for identity, rows in self.rows.items():
+            gone = {ordinal: line for ordinal, line in rows.items() if line.day in days}
+            unit = self.ledger[identity].unit
+            if gone:
+                dates = DaySet.of(line.day for line in gone.values())
+                self.lost[unit] = self.lost.get(unit, NO_DAYS) | dates
+            self.rows[identity] = {key: line for key, line in rows.items() if key not in gone}
+        for name, known in self.coverage.items():
+            self.coverage[name] = known.drop(days)
+
+    def ask(self, plan: Plan) -> None:
+        for name, days in plan.asks.items():
+            self.coverage[name] = self.coverage[name].ask(days)
+
+    def commit(self, unit: UnitPlan, logs: dict[str, Log], now: datetime) -> None:
+        held = {entry.identity for entry in self.ledger.values() if entry.unit == unit.unit}
+        drops = {entry.identity for entry in unit.drops}
+        assert drops <= held
+        assert (unit.kind == "append") == (not drops)
+        assert (unit.kind == "replace") == (bool(drops) and drops == held)
+        for identity in drops:
+            del self.ledger[identity], self.rows[identity]
+        for one in unit.artifacts:
+            self._take(one, unit.unit, logs[one.decision.artifact.uri], now)
+        self.lost[unit.unit] = self.lost.get(unit.unit, NO_DAYS) - unit.restores
+        self.cover(unit.covers)
+
+    def _take(self, one: PlannedArtifact, unit: Unit, log: Log, now: datetime) -> None:
+        decision, found = one.decision, one.decision.artifact
+        identity = (decision.origin, decision.generation)
+        before = self.ledger.get(identity)
+        assert (before.committed_ordinals if before else 0) == one.start_ordinal
+        assert before is None or before.unit == unit
+        new = dict(enumerate(log.lines))
+        new = {ordinal: line for ordinal, line in new.items() if ordinal >= one.start_ordinal}
+        kept = {key: line for key, line in new.items() if one.dates is None or line.day in one.dates}
+        self.rows.setdefault(identity, {}).update(kept)
+        left = DaySet.of(line.day for key, line in new.items() if key not in kept)
+        size = len(log.content)
+        prints = fingerprints([log.content], [size, min(size, HEAD_BYTES)])
+        entry = LedgerEntry(
+            decision.origin,
+            decision.source,
+            unit,
+            now,
+            decision.generation,
+            found.uri,
+            found.kind,
+            found.size,
+            found.modified,
+            found.etag,
+            committed_bytes=size,
+            committed_ordinals=len(log.lines),
+            fingerprint=prints[size],
+            head=prints[min(size, HEAD_BYTES)],
+            left_out=left | (before.left_out if before else NO_DAYS),
+        )
+        if one.dates is not None:
+            entry = replace(entry, taken=one.dates | (before.taken if before else NO_DAYS))
+        self.note(entry)
+
+    def note(self, entry: LedgerEntry) -> None:
+        for identity, other in self.ledger.items():
+            if other.uri == entry.uri:
+                self.ledger[identity] = replace(other, uri=None)
+        self.ledger[entry.identity] = entry
+
+    def cover(self, covers: tuple[Covered, ...]) -> None:
+        for one in covers:
+            known = self.coverage[one.source]
+            self.coverage[one.source] = known.cover(one.days, settled_before=one.settled_before)
+
+
+@dataclass
+class World:
+    """Logs, a clock, and a catalog."""
+
+    now: datetime = START
+    logs: dict[str, Log] = field(default_factory=dict)
+    catalog: Catalog = field(default_factory=Catalog)
+    count: int = 0
+
+    def lines(self, days: list[date]) -> list[Line]:
+        self.count += len(days)
+        return [Line(self.count - number, day) for number, day in enumerate(days)]
+
+    def plan(self, ask: Ask) -> Plan:
+        catalog = self.catalog
+        sources = [SourceState(name, catalog.coverage[name], all_) for name, all_ in SOURCES.items()]
+        asked = listing(sources, ask, catalog.lost)
+        listed = [
+            Listed(log.source, log.artifact(uri))
+            for uri, log in self.logs.items()
+            if log.day is None or log.day in asked[log.source]
+        ]
+        ledger = tuple(catalog.ledger.values())
+        prints: dict[tuple[str, int], str | None] = {}
+        while requests := needs(listed, ledger, prints):
+            for request in requests:
+                found = fingerprints([self.logs[request.uri].content], request.lengths)
+                prints |= {(request.uri, length): print_ for length, print_ in found.items()}
+        decisions = decide(listed, ledger, prints, now=ask.now)
+        plan = plan_units(sources, decisions, ask, ledger=ledger, lost=catalog.lost)
+        self.check(plan, listed, ask)
+        return plan
+
+    def check(self, plan: Plan, listed: list[Listed], ask: Ask) -> None:
+        planned = [one.decision for unit in plan.units for one in unit.artifacts]
+        assert max(Counter((one.origin, one.generation) for one in planned).values(), default=1) == 1
+        assert max(Counter(unit.unit for unit in plan.units).values(), default=1) == 1
+        uris = {one.artifact.uri for one in planned}
+        left = {skip.uri for skip in plan.skipped if not skip.reason.startswith("no longer listed")}
+        assert uris | left == {one.artifact.uri for one in listed}
+        assert not uris & left
+        if ask.window is None:
+            for unit in plan.units:
+                for one in unit.artifacts:
+                    dropped = self.catalog.coverage[one.decision.source].dropped
+                    assert not (one.dates or NO_DAYS) & dropped
+                    assert unit.unit.day not in dropped or one.cause == "lost dates"
+
+    def run(self, ask: Ask, *, stop: int | None = None) -> Plan:
+        """Carry out a plan, up to a number of units if it is interrupted."""
+        plan = self.plan(ask)
+        self.catalog.ask(plan)
+        for unit in plan.units[:stop]:
+            self.catalog.commit(unit, self.logs, ask.now)
+        if stop is None:
+            for entry in plan.noted:
+                self.catalog.note(entry)
+            self.catalog.cover(plan.closing)
+        return plan
+
+    def taken(self) -> Counter[Line]:
+        return Counter(line for rows in self.catalog.rows.values() for line in rows.values())
+
+
+offsets = st.integers(-45, 1)
+spans = st.tuples(offsets, st.integers(0, 12))
+
+
+class Collecting(RuleBasedStateMachine):
+    """Logs come, grow, move and go; runs are whole or stopped; days are dropped; time passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+
+    def _day(self, offset: int) -> date:
+        return self.world.now.date() + timedelta(days=offset)
+
+    def _pick(self, data: st.DataObject, source: str | None = None) -> str | None:
+        names = sorted(uri for uri, log in self.world.logs.items() if source in (None, log.source))
+        return data.draw(st.sampled_from(names)) if names else None
+
+    def _tick(self) -> datetime:
+        self.world.now += timedelta(minutes=1)
+        return self.world.now
+
+    @initialize(offsets=st.lists(offsets, max_size=4))
+    def begin(self, offsets: list[int]) -> None:
+        for offset in offsets:
+            self.log_comes("files", offset, 2, is_dated=True)
+
+    @rule(
+        source=st.sampled_from(sorted(SOURCES)),
+        offset=offsets,
+        size=st.integers(0, 3),
+        is_dated=st.booleans(),
+    )
+    def log_comes(self, source: str, offset: int, size: int, *, is_dated: bool) -> None:
+        day = self._day(offset)
+        lines = self.world.lines([day - timedelta(days=number % 2) for number in range(size)])
+        log = Log(source, day if is_dated else None, lines, self._tick())
+        self.world.logs[f"{source}/{self.world.count}-{len(self.world.logs)}-{log.modified:%d%H%M}"] = log
+
+    @rule(data=st.data(), offsets=st.lists(offsets, min_size=1, max_size=2))
+    def log_grows(self, data: st.DataObject, offsets: list[int]) -> None:
+        if uri := self._pick(data, "files"):
+            log = self.world.logs[uri]
+            log.lines += self.world.lines([log.day or self._day(offset) for offset in offsets])
+            log.modified = self._tick()
+
+    @rule(data=st.data(), is_compressed=st.booleans(), has_heir=st.booleans())
+    def log_is_rotated(self, data: st.DataObject, *, is_compressed: bool, has_heir: bool) -> None:
+        uri = self._pick(data, "files")
+        if uri is None or uri.endswith(".gz"):
+            return
+        log = self.world.logs.pop(uri)
+        self.world.logs[f"{uri}.1" + (".gz" if is_compressed else "")] = log
+        if has_heir:
+            lines = self.world.lines([log.day or self._day(0)])
+            self.world.logs[uri] = Log("files", log.day, lines, self._tick())
+
+    @rule(data=st.data(), size=st.integers(0, 2))
+    def log_is_cut(self, data: st.DataObject, size: int) -> None:
+        if uri := self._pick(data, "files"):
+            log = self.world.logs[uri]
+            log.lines = self.world.lines([log.day or self._day(0)] * size)
+            log.modified = self._tick()
+
+    @rule(data=st.data())
+    def object_is_replaced(self, data: st.DataObject) -> None:
+        if uri := self._pick(data, "bucket"):
+            log = self.world.logs[uri]
+            log.lines = self.world.lines([log.day or self._day(0)] * 2)
+            log.etag, log.modified = log.etag + 1, self._tick()
+
+    @rule(data=st.data())
+    def log_vanishes(self, data: st.DataObject) -> None:
+        if uri := self._pick(data):
+            del self.world.logs[uri]
+
+    @rule(hours=st.integers(1, 100))
+    def time_passes(self, hours: int) -> None:
+        self.world.now += timedelta(hours=hours)
+
+    @rule(span=spans)
+    def days_are_dropped(self, span: tuple[int, int]) -> None:
+        first = self._day(span[0])
+        self.world.catalog.drop(DaySet.span(first, first + timedelta(days=span[1])))
+
+    @rule(span=st.none() | spans, overwrite=st.booleans(), stop=st.none() | st.integers(0, 6))
+    def collect(self, span: tuple[int, int] | None, stop: int | None, *, overwrite: bool) -> None:
+        window = None
+        if span is not None:
+            start = datetime.combine(self._day(span[0]), datetime.min.time(), UTC)
+            window = Window(start, start + timedelta(days=span[1] + 1))
+        ask = Ask(self._tick(), window, overwrite)
+        self.world.run(ask, stop=stop)
+        if stop is None:
+            again = self.world.plan(replace(ask, overwrite=False))
+            assert again.is_empty or overwrite
+            assert not again.asks or overwrite
+
+    @rule()
+    def interrupted_run_is_completed(self) -> None:
+        world = copy.deepcopy(self.world)
+        ask = Ask(self._tick())
+        world.run(ask)
+        for name, known in world.catalog.coverage.items():
+            assert not gaps(known, ask.today), name
+        assert world.plan(ask).is_empty
+
+    @invariant()
+    def no_line_is_there_twice(self) -> None:
+        assert max(self.world.taken().values(), default=1) == 1
+
+    def teardown(self) -> None:
+        world = self.world
+        world.run(Ask(world.now, EVER))
+        assert world.plan(Ask(world.now, EVER)).is_empty
+        today = world.now.date()
+        there = [log for log in world.logs.values() if log.day is None or log.day <= today]
+        taken = world.taken()
+        missing = [line for log in there for line in log.lines if taken[line] != 1]
+        assert not missing
+        objects = {line for log in there if log.source == "bucket" for line in log.lines}
+        keys = {uri for uri, log in world.logs.items() if log.source == "bucket" and log in there}
+        stale = {
+            line
+            for (origin, _), rows in world.catalog.rows.items()
+            if origin in keys
+            for line in rows.values()
+        }
+        assert stale <= objects
+
+
+TestCollecting = Collecting.TestCase
+TestCollecting.settings = settings(
+    max_examples=150, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """A world with a few logs, in which perhaps something was collected and dropped before."""
+    machine = Collecting()
+    comes = st.tuples(st.sampled_from(sorted(SOURCES)), offsets, st.integers(0, 2), st.booleans())
+    for has_passed in (True, False):
+        for source, offset, size, is_dated in draw(st.lists(comes, max_size=8)):
+            machine.log_comes(source, offset, size, is_dated=is_dated)
+        if has_passed and draw(st.booleans()):
+            machine.collect(draw(st.none() | spans), draw(st.none() | st.integers(0, 4)), overwrite=False)
+            machine.time_passes(draw(st.integers(1, 200)))
+        if has_passed and draw(st.booleans()):
+            machine.days_are_dropped(draw(spans))
+    return machine.world
+
+
+@given(world=worlds(), span=st.none() | spans, stop=st.integers(0, 8))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
+    world: World, span: tuple[int, int] | None, stop: int
+) -> None:
+    window = None
+    if span is not None:
+        start = datetime.combine(world.now.date() + timedelta(days=span[0]), datetime.min.time(), UTC)
+        window = Window(start, start + timedelta(days=span[1] + 1))
+    whole, stopped = copy.deepcopy(world), copy.deepcopy(world)
+    whole.run(Ask(world.now, window))
+    whole.run(Ask(world.now))
+    stopped.run(Ask(world.now, window), stop=stop)
+    stopped.run(Ask(world.now))
+    assert stopped.catalog.coverage == whole.catalog.coverage
+    assert stopped.taken() == whole.taken()
+
+
+@given(offsets=st.lists(offsets, max_size=12), count=st.integers(1, 5))
+@settings(max_examples=100, deadline=None)
+def test_every_new_artifact_of_the_window_is_planned_once(offsets: list[int], count: int) -> None:
+    machine = Collecting()
+    for offset in offsets:
+        machine.log_comes("files", offset, 1, is_dated=True)
+    for _ in range(count):
+        machine.log_comes("bucket", 0, 1, is_dated=False)
+    world = machine.world
+    plan = world.plan(Ask(world.now))
+    planned = [one.decision.artifact.uri for unit in plan.units for one in unit.artifacts]
+    first = (world.now - timedelta(days=30)).date()
+    wanted = [
+        uri for uri, log in world.logs.items() if log.day is None or first <= log.day <= world.now.date()
+    ]
+    assert sorted(planned) == sorted(wanted)
