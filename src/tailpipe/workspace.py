@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.commit import Committed
+from tailpipe.catalog.delete import Deletion
+from tailpipe.catalog.doctor import Finding, Repaired
 from tailpipe.catalog.layout import Layout, foreign_data
 from tailpipe.catalog.read import PartitionTotals
+from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.errors import WorkspaceError
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.selector import select
 from tailpipe.plugin import Registry
 
 __all__ = ["Workspace"]
@@ -66,10 +73,45 @@ class Workspace:
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""
         layout = self.prepare()
-        if not layout.database.exists():
+        if not is_begun(layout):
             return {}
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
             return {totals.name: totals for totals in catalog.partitions()}
+
+    def select(self, selectors: Iterable[str]) -> list[str]:
+        """The partitions that selectors mean, of those in the config and those that hold data."""
+        return select(selectors, sorted({*self.config.partitions, *self.held()}))
+
+    def preview_deletion(self, partitions: Iterable[str], days: DaySet) -> list[Deletion]:
+        """What deleting these days would take away; a partition that holds nothing is left out."""
+        layout, held = self.prepare(), self.held()
+        if not held:
+            return []
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return [catalog.preview_deletion(name, days) for name in partitions if name in held]
+
+    def delete(self, partition: str, days: DaySet) -> Committed:
+        """Delete days of a partition, in one transaction."""
+        layout = self.prepare()
+        with Catalog.open(layout.home, data=layout.data) as catalog:
+            return catalog.delete(partition, days)
+
+    def examine(self, *, with_checksums: bool) -> list[Finding]:
+        """What differs between the disk and the catalog; nothing if nothing was ever collected."""
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        return doctor.examine(layout.home, data=layout.data, with_checksums=with_checksums)
+
+    def repair(self, *, with_checksums: bool) -> Repaired:
+        """Mend what the doctor finds."""
+        layout = self.prepare()
+        return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
+
+    def rebuild(self) -> Rebuilt:
+        """Write the catalog anew from the manifests."""
+        layout = self.prepare()
+        return rebuild(layout.home, data=layout.data)
 
     def prepare(self) -> Layout:
         """Make the workspace's directory, or refuse one that holds someone else's data."""
@@ -100,3 +142,8 @@ class Workspace:
                 raise WorkspaceError(message, path=str(directory), hint=hint) from error
         if made:
             self._say("created " + " and ".join(made))
+
+
+def is_begun(layout: Layout) -> bool:
+    """Whether anything was ever collected: there is a catalog, or manifests that remember one."""
+    return layout.database.exists() or any(layout.manifests.glob("*.manifest"))

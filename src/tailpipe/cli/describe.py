@@ -20,6 +20,7 @@ __all__ = [
     "connection_record",
     "format_record",
     "format_type_record",
+    "held_record",
     "partition_record",
     "plugin_record",
     "schema_record",
@@ -112,11 +113,21 @@ def partition_record(partition: Partition, plugin: str | None, held: PartitionTo
         "filter": partition.filter,
         "tp_index": partition.tp_index,
         "sources": [plain_data(source) for source in partition.sources],
-        "local": {
-            "file_count": held.files if held else 0,
-            "file_size": held.size if held else 0,
-            "row_count": held.rows if held else 0,
-        },
+        "local": _local(held),
+    }
+
+
+def held_record(held: PartitionTotals) -> Record:
+    """A partition that holds data, but that no config names any more."""
+    return {
+        "name": held.name,
+        "plugin": None,
+        "table": held.name.split(".")[0],
+        "description": "no longer in the config",
+        "filter": None,
+        "tp_index": None,
+        "sources": [],
+        "local": _local(held),
     }
 
 
@@ -143,6 +154,14 @@ def schema_record(schema: Schema) -> Record:
         "plugin": None,
         "description": schema.description,
         "options": _values(values),
+    }
+
+
+def _local(held: PartitionTotals | None) -> Record:
+    return {
+        "file_count": held.files if held else 0,
+        "file_size": held.size if held else 0,
+        "row_count": held.rows if held else 0,
     }
 
 

@@ -1,11 +1,20 @@
-"""`tailpipe partition`: what is collected, from where, and how much of it is here."""
+"""`tailpipe partition`: what is collected, from where, how much of it is here, and how it goes."""
 
 from __future__ import annotations
 
+import sys
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from tailpipe.cli.describe import partition_record
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.describe import held_record, partition_record
 from tailpipe.cli.listing import noun_group
+from tailpipe.cli.options import common, completes, workspace_of
+from tailpipe.errors import UsageError
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.window import parse_moment
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -15,11 +24,11 @@ SOURCES = {"name": "source", "type": "type", "format": "format"}
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
     config, registry, held = workspace.config, workspace.registry, workspace.held()
-    records = []
-    for address, partition in sorted(config.partitions.items()):
+    records = {name: held_record(totals) for name, totals in held.items()}
+    for address, partition in config.partitions.items():
         plugin = None if partition.table in config.tables else registry.owner("table", partition.table)
-        records.append(partition_record(partition, plugin, held.get(address)))
-    return records
+        records[address] = partition_record(partition, plugin, held.get(address))
+    return [record for _, record in sorted(records.items())]
 
 
 command = noun_group(
@@ -38,3 +47,48 @@ command = noun_group(
     parts={"sources": SOURCES},
     also_named="partition.",
 )
+command.help = "List, show and delete partitions."
+
+
+@command.command("delete", epilog="Example: tailpipe partition delete app_log.local --to T-90d --force")
+@click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
+@click.option("--from", "start", metavar="TIME", help="Delete from this time on; from the beginning if not given.")
+@click.option("--to", "end", metavar="TIME", help="Delete up to this time; a bare date includes that day.")
+@click.option("--force", is_flag=True, help="Do not ask.")
+@common
+@click.pass_context
+def delete(context: click.Context, selector: str, start: str | None, end: str | None, force: bool) -> None:
+    """Delete what was collected into the partitions that the SELECTOR means.
+
+    Whole days are deleted, by the date of the rows: those that lie wholly between --from and --to. They
+    do not come back by a plain collect, only by one that asks for them with --from. A partition that is
+    no longer in the config can be deleted too.
+    """
+    workspace = workspace_of(context)
+    days = whole_days(start, end, now=datetime.now(UTC))
+    doomed = [one for one in workspace.preview_deletion(workspace.select([selector]), days) if one.files]
+    if not doomed:
+        render.say("there is nothing to delete")
+        return
+    for one in doomed:
+        render.say(f"{one.partition}: {one.rows:,} rows in {one.files:,} files, {one.dates}")
+    if not force:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing was deleted, because there is nobody to ask", hint="add --force if you mean it")
+        click.confirm("Delete them?", abort=True, err=True)
+    for one in doomed:
+        workspace.delete(one.partition, days)
+        render.say(f"deleted {one.rows:,} rows of {one.partition}")
+
+
+def whole_days(start: str | None, end: str | None, *, now: datetime) -> DaySet:
+    """The days that lie wholly between two times; a day that is cut by one of them stays."""
+    first, last = date.min, date.max
+    if start is not None:
+        moment = parse_moment(start, now=now)
+        first = moment.date() if moment.time() == time() else moment.date() + timedelta(days=1)
+    if end is not None:
+        last = parse_moment(end, now=now, is_end=True).date() - timedelta(days=1)
+    if first > last and start is not None and end is not None:
+        raise UsageError(f'there is no whole day from "{start}" to "{end}"', hint="days are those of UTC")
+    return DaySet.span(first, last)

@@ -13,9 +13,10 @@ from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
-from tailpipe.config.syntax import Block
+from tailpipe.config.syntax import Block, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
@@ -57,9 +58,18 @@ class _Builder:
         self.scope = Scope(around, every, made)
         self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
         self.decoded: dict[Reference, Any] = {}
+        self.decoding: list[Reference] = []
+        self.secrets = {
+            option.name
+            for by_type in classes.values()
+            for declared in by_type.values()
+            for option in options_of(declared).values()
+            if option.is_secret
+        }
 
     def build(self, texts: Sequence[ConfigText]) -> Config:
         for text in texts:
+            text.hide(self.secrets)
             body, problems = parse(text.text)
             for problem in problems:
                 self.decoder.report(text, problem)
@@ -103,12 +113,16 @@ class _Builder:
         located = self.scope.blocks.get(reference)
         if located is None:
             return self.made[reference]
+        if reference in self.decoding:
+            circle = [*self.decoding[self.decoding.index(reference) :], reference]
+            raise ValueError("the block depends on itself: " + " → ".join(map(str, circle)))
         if reference not in self.decoded:
             declared = self.single.get(reference.kind) or self.decoder.type_of(located.text, located.block)
-            address = str(reference)
+            self.decoding.append(reference)
             self.decoded[reference] = (
-                self.decoder.decode(located.text, located.block, declared, address) if declared else None
+                self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
             )
+            self.decoding.pop()
         return self.decoded[reference]
 
     # What no single option can tell
@@ -133,11 +147,13 @@ class _Builder:
             yield Problem(f'unknown table "{partition.table}"', block.labels[0].span, hint)
             return
         inner = [candidate for candidate in block.body.blocks if candidate.type == "source"]
-        names: set[str] = set()
+        names: dict[str, Span] = {}
         for source, source_block in zip(partition.sources, inner, strict=True):
+            span = source_block.labels[-1].span
             if source.name and source.name in names:
-                yield Problem(f'two sources are named "{source.name}"', source_block.labels[-1].span)
-            names.add(source.name)
+                note = ("first here", names[source.name])
+                yield Problem(f'two sources are named "{source.name}"', span, "give each its own name", note)
+            names.setdefault(source.name, span)
             if source.format is None and table.format is None:
                 hint = "add one to the source, or to the table: format = format.jsonl.default"
                 yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
@@ -162,23 +178,24 @@ def _table_problems(table: Table, block: Block) -> Iterable[Problem]:
     if not table.maps_time and not block.body.is_broken:
         hint = 'add column "tp_timestamp" { source = "…" }'
         yield Problem(f'table "{table.name}" does not say where tp_timestamp comes from', block.span, hint)
-    columns: set[str] = set()
+    columns: dict[str, Span] = {}
     inner = [candidate for candidate in block.body.blocks if candidate.type == "column"]
     for column, column_block in zip(table.columns, inner, strict=True):
         span = column_block.labels[0].span
         if column.name.lower() in columns:
-            yield Problem(f'the column "{column.name}" is there twice', span)
-        columns.add(column.name.lower())
+            note = ("first here", columns[column.name.lower()])
+            yield Problem(f'the column "{column.name}" is there twice', span, "", note)
+        columns.setdefault(column.name.lower(), span)
         if column.source is not None and column.transform is not None:
             hint = "a column comes from a field or from an expression"
             yield Problem(f'column "{column.name}" has both source and transform', span, hint)
         if not column.name:
             yield Problem("a column needs a name", span)
-        if column.name.startswith("tp_"):
+        if column.name.lower().startswith("tp_"):
             yield from _common_problems(column.name, column.type, span)
 
 
-def _common_problems(name: str, kind: str | None, span: tuple[int, int]) -> Iterable[Problem]:
+def _common_problems(name: str, kind: str | None, span: Span) -> Iterable[Problem]:
     if name in _MAPPED_BY_US:
         hint = "set it on the partition" if name == "tp_index" else "it is filled in by tailpipe itself"
         yield Problem(f'a table cannot map "{name}"', span, hint)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tailpipe.config import syntax
-from tailpipe.config.functions import kind_of
+from tailpipe.config.evaluator import did_you_mean
+from tailpipe.config.functions import a_kind, shown
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
@@ -17,6 +18,8 @@ from tailpipe.model.option import Secret
 __all__ = ["Reference", "convert"]
 
 Resolve = Callable[["Reference"], Any]
+_LARGEST = 1e308
+"""What a float can hold; a whole number of the language can be larger."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve:
     if origin is Literal:
         if value not in arguments or isinstance(value, bool):
             allowed = ", ".join(f'"{argument}"' for argument in arguments)
-            raise Problem(f"one of {allowed} is expected here", expression.span)
+            hint = did_you_mean(value, arguments) if isinstance(value, str) else ""
+            found = f'"{value}"' if isinstance(value, str) else a_kind(value)
+            raise Problem(f"one of {allowed} is expected here, not {found}", expression.span, hint)
         return value
     if origin in (Sequence, list, tuple):
         return _sequence(arguments[0], value, expression, resolve)
@@ -64,14 +69,14 @@ def _union(choices: tuple[Any, ...], value: Any, expression: syntax.Expression, 
 def _sequence(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     if not isinstance(value, list):
         hint = "write it in brackets: […]" if isinstance(value, str) else ""
-        raise Problem(f"a list is expected here, not {_a(value)}", expression.span, hint)
+        raise Problem(f"a list is expected here, not {a_kind(value)}", expression.span, hint)
     parts = expression.items if isinstance(expression, syntax.List) else [expression] * len(value)
     return tuple(convert(element, item, part, resolve) for item, part in zip(value, parts, strict=True))
 
 
 def _mapping(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     if not isinstance(value, dict):
-        raise Problem(f"a map is expected here, not {_a(value)}", expression.span, "write { name = value }")
+        raise Problem(f"a map is expected here, not {a_kind(value)}", expression.span, "write { name = value }")
     literal = expression if isinstance(expression, syntax.Map) else None
     parts = [item for _, item in literal.items] if literal else [expression] * len(value)
     return {key: convert(element, item, part, resolve) for (key, item), part in zip(value.items(), parts, strict=True)}
@@ -82,11 +87,15 @@ def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: 
     of_type = getattr(wanted, "type", "")
     example = f"{kind}.{of_type or 'TYPE'}.NAME"
     if not isinstance(value, Reference) or value.kind != kind:
-        found = f"{value.kind} {value}" if isinstance(value, Reference) else _a(value)
+        found = str(value) if isinstance(value, Reference) else a_kind(value)
         raise Problem(f"a {kind} is expected here, not {found}", expression.span, f"write {example}")
     if of_type and value.labels[0] != of_type:
-        raise Problem(f'a {kind} of type "{of_type}" is expected here', expression.span, f"write {example}")
-    return resolve(value)
+        message = f'a {kind} of type "{of_type}" is expected here, not {value}'
+        raise Problem(message, expression.span, f"write {example}")
+    try:
+        return resolve(value)
+    except ValueError as error:
+        raise Problem(str(error), expression.span) from None
 
 
 def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
@@ -97,9 +106,9 @@ def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
         return Secret(value)
     if annotation is bool and isinstance(value, bool):
         return value
-    if annotation is int and is_number and value == int(value):
+    if annotation is int and is_number and value % 1 == 0:
         return int(value)
-    if annotation is float and is_number:
+    if annotation is float and is_number and abs(value) < _LARGEST:
         return float(value)
     wanted = {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "text")
     hint = ""
@@ -109,9 +118,7 @@ def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
         hint = f"write {value} without quotes"
     elif annotation in (int, float) and isinstance(value, str):
         hint = "write it without quotes"
-    raise Problem(f"{wanted} is expected here, not {_a(value)}", expression.span, hint)
-
-
-def _a(value: Any) -> str:
-    kind = kind_of(value)
-    return kind if kind in ("null", "text") else f"a {kind}"
+    found = shown(value) if is_number and annotation is int else a_kind(value)
+    if is_number and annotation is float:
+        raise Problem("the number is too large", expression.span)
+    raise Problem(f"{wanted} is expected here, not {found}", expression.span, hint)

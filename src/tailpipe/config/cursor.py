@@ -28,7 +28,8 @@ class Cursor:
         self.text = text
         self.position = 0
         self.depth = 0
-        self.brackets = 0
+        self.brackets: list[str] = []
+        """Those that are open; between them newlines are blanks."""
 
     @property
     def at_end(self) -> bool:
@@ -65,13 +66,13 @@ class Cursor:
             raise Problem(otherwise, self.here(), f'"{character}" is expected here')
         self.position += 1
 
-    def inside(self, read: Callable[[], T]) -> T:
+    def inside(self, read: Callable[[], T], opening: str = "(") -> T:
         """Read something between brackets, where newlines are blanks."""
-        self.brackets += 1
+        self.brackets.append(opening)
         self.skip()
         value = read()
         self.skip()
-        self.brackets -= 1
+        self.brackets.pop()
         return value
 
     def deeper(self) -> Cursor:
@@ -95,6 +96,7 @@ class Cursor:
         return match.span()
 
     def shown_here(self) -> str:
-        """The word or character at the cursor, for a message."""
+        """What stands at the cursor, for a message."""
         start, end = self.here()
-        return self.text[start:end][:40]
+        word = self.text[start:end][:40]
+        return {'"': "text in quotes", "`": "text in backticks", "": "the end"}.get(word, f'"{word}"')

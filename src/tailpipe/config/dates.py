@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from tailpipe.errors import UsageError
+
 __all__ = ["format_date", "parse_duration", "parse_timestamp"]
 
 _DURATION = re.compile(r"([+-]?)((?:\d+(?:\.\d+)?(?:ms|us|ns|[wdhms]))+)")
@@ -93,7 +95,8 @@ def format_date(layout: str, moment: datetime) -> str:
         elif match[0] in _FIELDS:
             parts.append(_FIELDS[match[0]](moment))
         else:
-            raise ValueError(f'"{match[0]}" is no part of a date; put plain text in single quotes')
+            hint = "write YYYY, MM, DD, hh, mm, ss; plain text stands in single quotes"
+            raise UsageError(f'"{match[0]}" is no part of a date', hint=hint)
     return "".join(parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -10,7 +9,8 @@ from typing import Any, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
 from tailpipe.config.evaluator import did_you_mean
-from tailpipe.config.syntax import Attribute, Block, Expression, Label, Span
+from tailpipe.config.scope import LABELS
+from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
@@ -45,12 +45,8 @@ class Decoder:
         self._require(text, block, declared, values)
         if len(self.problems) > found:
             return None
-        options = options_of(declared)
-        try:
-            return declared(**{options[name].field: value for name, value in values.items()})
-        except (UsageError, ValueError) as error:
-            self.report(text, Problem(str(error), block.span, getattr(error, "hint", "")))
-            return None
+        fields = {options_of(declared)[name].field: value for name, value in values.items()}
+        return self._ask(text, block.span, lambda: declared(**fields))
 
     def type_of(self, text: ConfigText, block: Block) -> type | None:
         """The class of a typed block, by its first label."""
@@ -69,7 +65,7 @@ class Decoder:
 
     def report(self, text: ConfigText, problem: Problem, *notes: Note) -> None:
         """Keep a problem, with its place."""
-        self.problems.append(dataclasses.replace(text.diagnostic(problem), notes=notes))
+        self.problems.append(text.diagnostic(problem, *notes))
 
     def _labels(self, text: ConfigText, block: Block, given: list[Label], declared: type) -> dict[str, Any]:
         wanted = [option for option in options_of(declared).values() if option.kind == "label"]
@@ -95,14 +91,11 @@ class Decoder:
         values: dict[str, Any] = {}
         for attribute in block.body.attributes:
             option = options.get(attribute.name)
-            if option is None or option.kind == "label":
+            if option is None or option.kind != "option":
                 self.report(text, self._unknown(block, attribute, options))
-            elif option.kind == "block":
-                hint = f"write it as a block: {attribute.name} {{ … }}"
-                self.report(text, Problem(f'"{attribute.name}" is a block, not an argument', attribute.span, hint))
             elif attribute.name in first:
-                problem = Problem(f'the argument "{attribute.name}" is there twice', attribute.span)
-                self.report(text, problem, Note("first here", text.place(first[attribute.name].span)))
+                note = ("first here", first[attribute.name].span)
+                self.report(text, Problem(f'the argument "{attribute.name}" is there twice', attribute.span, "", note))
             else:
                 first[attribute.name] = attribute
                 self.spans[f"{address}.{attribute.name}"] = (text, attribute.value.span)
@@ -119,7 +112,7 @@ class Decoder:
                 return
             values[option.name] = convert(option.annotation, value, expression, self.resolve)
         except Problem as problem:
-            self.report(text, problem)
+            self.report(text, _unquoted(expression) if option.is_secret and _is_bare(expression) else problem)
         else:
             self._check(text, option, values[option.name], expression.span)
 
@@ -127,6 +120,7 @@ class Decoder:
         options = options_of(declared)
         by_block = {option.block: option for option in options.values() if option.kind == "block"}
         values: dict[str, Any] = {}
+        first: dict[str, Span] = {}
         for inner in block.body.blocks:
             option = by_block.get(inner.type)
             if option is None:
@@ -139,41 +133,58 @@ class Decoder:
             if is_many:
                 values[option.name] = (*values.get(option.name, ()), value)
             elif option.name in values:
-                self.report(text, Problem(f'the block "{inner.type}" is there twice', inner.span))
+                note = ("first here", first[inner.type])
+                self.report(text, Problem(f'the block "{inner.type}" is there twice', inner.span, "", note))
             else:
                 values[option.name] = value
+                first[inner.type] = inner.span
         return values
 
     def _require(self, text: ConfigText, block: Block, declared: type, values: dict[str, Any]) -> None:
         options = options_of(declared)
-        strange = [attribute.name for attribute in block.body.attributes if attribute.name not in options]
-        misspelt = {near for name in strange for near in get_close_matches(name, options, n=1)}
-        for option in options.values():
-            if option.name in values or option.kind == "label":
+        by_name = {option.block or option.name: option for option in options.values() if option.kind != "label"}
+        said = [item.name for item in block.body.attributes] + [inner.type for inner in block.body.blocks]
+        misspelt = {near for name in said for near in get_close_matches(name.lower(), by_name, n=1)}
+        for name, option in by_name.items():
+            if option.name in values:
                 continue
             if isinstance(option.annotation, type) and issubclass(option.annotation, Connection):
                 values[option.name] = self.resolve(Reference("connection", (option.annotation.type, "default")))
             elif not option.is_required:
                 values[option.name] = option.default
-            elif not block.body.is_broken and option.name not in misspelt:
+            elif not block.body.is_broken and name not in misspelt:
                 what = "block" if option.kind == "block" else "argument"
-                name = option.block if option.kind == "block" else option.name
                 hint = f"{name}: {option.description[:1].lower()}{option.description[1:].rstrip('.')}"
                 self.report(text, Problem(f'{_title(block)} has no {what} "{name}"', block.span, hint))
 
     def _check(self, text: ConfigText, option: Option, value: Any, span: tuple[int, int]) -> None:
-        if option.check is None or value is None:
-            return
+        if option.check is not None and value is not None:
+            check = option.check
+            self._ask(text, span, lambda: check(value))
+
+    def _ask(self, text: ConfigText, span: Span, answer: Callable[[], Any]) -> Any:
+        """What a declared class answers; whatever it raises is a problem at the span."""
         try:
-            option.check(value)
+            return answer()
         except (UsageError, ValueError) as error:
             self.report(text, Problem(str(error), span, getattr(error, "hint", "")))
+        except Exception as error:  # noqa: BLE001 - a plugin's code, on a value that a user wrote
+            self.report(text, Problem(f"cannot be checked: {type(error).__name__}: {error}", span))
+        return None
 
     def _unknown(self, block: Block, attribute: Attribute, options: Mapping[str, Option]) -> Problem:
+        name = attribute.name
+        for option in options.values():
+            if option.kind == "block" and name in (option.name, option.block):
+                hint = f"write it as a block: {option.block} {{ … }}"
+                return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
+            if option.kind == "label" and name == option.name:
+                hint = f'write it behind "{block.type}", in quotes and without ='
+                return Problem(f'"{name}" is a label, not an argument', attribute.span, hint)
         known = [option.name for option in options.values() if option.kind == "option"]
         otherwise = "there are: " + ", ".join(known) if known else "it takes none"
-        hint = did_you_mean(attribute.name, known, otherwise)
-        return Problem(f'unknown argument "{attribute.name}" in {_title(block)}', attribute.span, hint)
+        hint = did_you_mean(name, known, otherwise)
+        return Problem(f'unknown argument "{name}" in {_title(block)}', attribute.span, hint)
 
     def _unknown_block(
         self, block: Block, inner: Block, options: Mapping[str, Option], by_block: Mapping[str, Option]
@@ -185,6 +196,17 @@ class Decoder:
         otherwise = "there are: " + ", ".join(by_block) if by_block else "it takes none"
         hint = did_you_mean(inner.type, by_block, otherwise)
         return Problem(f'unknown block "{inner.type}" in {_title(block)}', inner.span, hint)
+
+
+def _is_bare(expression: Expression) -> bool:
+    """Whether it looks like a secret that stands without quotes, which a message must not show."""
+    if isinstance(expression, Binary):
+        return _is_bare(expression.left) or _is_bare(expression.right)
+    return isinstance(expression, Literal) or (isinstance(expression, Name) and expression.parts[0] not in LABELS)
+
+
+def _unquoted(expression: Expression) -> Problem:
+    return Problem("a secret is text", expression.span, 'write it in quotes, or take it from env("NAME")')
 
 
 def _title(block: Block) -> str:

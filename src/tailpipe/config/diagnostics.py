@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tailpipe.errors import Diagnostic, Place
-from tailpipe.model.visible import visible, width
+from tailpipe.model.visible import shorten, visible, width
 
 __all__ = ["render_diagnostic", "render_diagnostics"]
 
 _WIDTH = 100
-_SECRET = re.compile(
-    r"""([\w-]*(?:secret|passw|token|credential|private|api_?key|access_?key)[\w-]*"?\s*[=:]\s*)"""
-    r"""("(?:[^"\\]|\\.)*"?|`[^`]*`?)""",
-    re.IGNORECASE,
-)
+_MESSAGE_WIDTH = 400
+"""Room for any message of ours; only a user's own word can be longer."""
 
 
 def render_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
@@ -26,22 +22,27 @@ def render_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
 def render_diagnostic(diagnostic: Diagnostic) -> str:
     """One problem as people read it; ends with a newline."""
     place = diagnostic.place
-    lines = [f"error: {visible(diagnostic.message)}", f"  --> {visible(str(place))}"]
-    if not place.line:
-        lines += [f"  = {diagnostic.hint}"] if diagnostic.hint else []
-        return "\n".join(lines) + "\n"
-    margin = " " * len(str(place.line))
-    lines.append(f"{margin} |")
-    lines.append(f"{place.line} | {_excerpt(place)[0]}".rstrip())
-    lines.append(f"{margin} | {_excerpt(place)[1]} {visible(diagnostic.hint)}".rstrip())
+    message, hint = _short(diagnostic.message), _short(diagnostic.hint)
+    lines = [f"error: {message}", f"  --> {visible(str(place))}"]
+    if place.line:
+        margin = " " * len(str(place.line))
+        line, carets = _excerpt(place)
+        lines.append(f"{margin} |")
+        lines.append(f"{place.line} | {line}".rstrip())
+        lines.append(f"{margin} | {carets} {hint}".rstrip())
+    elif hint:
+        lines.append(f"  = {hint}")
     lines += [f"  --> {visible(str(note.place))}: {note.message}" for note in diagnostic.notes]
     return "\n".join(lines) + "\n"
 
 
+def _short(text: str) -> str:
+    return shorten(visible(text[: 2 * _MESSAGE_WIDTH]), _MESSAGE_WIDTH)
+
+
 def _excerpt(place: Place) -> tuple[str, str]:
     """The line around the column and the carets below it; a long line is cut on both sides."""
-    text = _masked(place.text)
-    start = place.column - 1
+    text, start = place.text, place.column - 1
     first = 0 if len(text) <= _WIDTH or start < _WIDTH - 20 else start - 40
     shown = text[first : first + _WIDTH]
     head, tail = "…" if first else "", "…" if first + _WIDTH < len(text) else ""
@@ -49,8 +50,3 @@ def _excerpt(place: Place) -> tuple[str, str]:
     marked = text[start : min(start + place.length, first + _WIDTH)]
     carets = "^" * max(1, width(visible(marked)))
     return head + visible(shown) + tail, " " * width(before) + carets
-
-
-def _masked(text: str) -> str:
-    """The line without the values of what looks like a secret; every character keeps its column."""
-    return _SECRET.sub(lambda match: match[1] + match[2][0] + "•" * (len(match[2]) - 2) + match[2][-1], text)

@@ -37,8 +37,7 @@ class Environment:
         named = config_path or env.get("TAILPIPE_CONFIG_PATH")
         paths = [_expand(part, home) for part in named.split(os.pathsep) if part] if named else [install / "config"]
         for path in paths if named else ():
-            if not path.exists():
-                raise UsageError(f'there is no "{path}" to read config from', hint="see --config-path")
+            _check_there(path)
         level = env.get("TAILPIPE_LOG_LEVEL")
         if level and level.lower() not in LOG_LEVELS:
             raise UsageError(f'TAILPIPE_LOG_LEVEL is "{level}"', hint="use one of " + ", ".join(LOG_LEVELS))
@@ -76,6 +75,16 @@ class Settings:
         location = _expand(block.location, environment.home) if block.location else default
         data_dir = _expand(block.data_dir, environment.home) if block.data_dir else location
         return cls(block, location, data_dir, environment.log_level or block.log_level or "warning")
+
+
+def _check_there(path: Path) -> None:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        hint = "see --config-path and TAILPIPE_CONFIG_PATH"
+        raise UsageError(f'there is no "{path}" to read config from', hint=hint) from None
+    except OSError as error:
+        raise UsageError(f'cannot read config from "{path}": {error.strerror}') from None
 
 
 def _expand(path: str, home: Path) -> Path:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
-from tailpipe.config.functions import FUNCTIONS, Surroundings, arity, kind_of, shown
+from tailpipe.config.functions import FUNCTIONS, Surroundings, a_kind, arity, shown
 from tailpipe.config.syntax import (
     Binary,
     Call,
@@ -18,15 +20,20 @@ from tailpipe.config.syntax import (
     Literal,
     Map,
     Name,
+    Span,
     Template,
     Unary,
 )
 from tailpipe.config.text import Problem
+from tailpipe.errors import UsageError
 
 __all__ = ["Evaluator", "did_you_mean"]
 
 Value = Any
 _SIZE_LIMIT = 1_000_000
+_LARGEST = 10**400
+_CANDIDATES = 1000
+"""How many names are compared for the nearest; a config of many thousand blocks must not take minutes."""
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -88,46 +95,52 @@ class Evaluator:
 
     def _map(self, expression: Map) -> dict[str, Value]:
         items: dict[str, Value] = {}
+        first: dict[str, Span] = {}
         for key_expression, value_expression in expression.items:
             key = self.value(key_expression)
             if isinstance(key, bool) or not isinstance(key, str | int | float):
-                raise Problem(f"a key is text, not a {kind_of(key)}", key_expression.span)
-            if shown(key) in items:
-                raise Problem(f'the key "{shown(key)}" is there twice', key_expression.span)
-            items[shown(key)] = self.value(value_expression)
+                raise Problem(f"a key is text, not {a_kind(key)}", key_expression.span)
+            name = shown(key)
+            if name in items:
+                note = ("first here", first[name])
+                raise Problem(f'the key "{name}" is there twice', key_expression.span, note=note)
+            first[name] = key_expression.span
+            items[name] = self.value(value_expression)
         return items
 
     def _index(self, expression: Index) -> Value:
         value, key = self.value(expression.value), self.value(expression.key)
         if isinstance(value, list):
             if isinstance(key, bool) or not isinstance(key, int):
-                raise Problem(f"a list is asked by number, not by {kind_of(key)}", expression.key.span)
+                raise Problem(f"the index of a list is a whole number, not {a_kind(key)}", expression.key.span)
             if not 0 <= key < len(value):
-                raise Problem(f"the list has {len(value)} items, none at {key}", expression.key.span)
+                items = "1 item" if len(value) == 1 else f"{len(value)} items"
+                raise Problem(f"the list has {items}, none at {key}", expression.key.span, "the first is at 0")
             return value[key]
         if isinstance(value, dict):
-            if key not in value if isinstance(key, str) else True:
-                hint = did_you_mean(str(key), value)
+            if not isinstance(key, str):
+                raise Problem(f"a key is text, not {a_kind(key)}", expression.key.span)
+            if key not in value:
+                hint = did_you_mean(key, value, _there_are(value))
                 raise Problem(f'the map has no key "{key}"', expression.key.span, hint)
             return value[key]
-        raise Problem(f"a {kind_of(value)} has no parts", expression.span)
+        raise Problem(f"{a_kind(value)} has no parts", expression.value.span)
 
     def _call(self, call: Call) -> Value:
         function = FUNCTIONS.get(call.function)
         name_span = (call.span[0], call.span[0] + len(call.function))
         if function is None:
-            hint = did_you_mean(call.function, FUNCTIONS)
+            hint = did_you_mean(call.function, FUNCTIONS, _there_are(FUNCTIONS))
             raise Problem(f'there is no function "{call.function}"', name_span, hint)
         fewest, most = arity(function)
         count = len(call.arguments)
         if count < fewest or (most is not None and count > most):
-            wanted = f"{fewest}" if most == fewest else f"{fewest} or more" if most is None else f"{fewest} to {most}"
-            raise Problem(f'"{call.function}" takes {wanted} arguments, not {count}', name_span)
+            raise Problem(f'"{call.function}" takes {_arguments(fewest, most)}, not {count}', call.span)
         arguments = [self.value(argument) for argument in call.arguments]
         try:
             return self._bounded(function(self.around, *arguments), call)
-        except ValueError as error:
-            raise Problem(f"{call.function}: {error}", call.span) from None
+        except (UsageError, ValueError) as error:
+            raise Problem(f"{call.function}: {error}", call.span, getattr(error, "hint", "")) from None
 
     def _unary(self, expression: Unary) -> Value:
         if expression.operator == "!":
@@ -146,10 +159,10 @@ class Evaluator:
         try:
             result = _ARITHMETIC[sign](first, second)
         except ZeroDivisionError:
-            raise Problem("a division by zero", expression.right.span) from None
+            raise Problem("division by zero", expression.right.span) from None
         except OverflowError:
             raise Problem("the number is too large", expression.span) from None
-        if isinstance(result, int) and abs(result) > 10**400:
+        if abs(result) > _LARGEST or (isinstance(result, float) and not math.isfinite(result)):
             raise Problem("the number is too large", expression.span)
         is_whole = sign == "/" and isinstance(result, float) and result.is_integer() and abs(result) < 2**53
         return int(result) if is_whole else result
@@ -157,14 +170,14 @@ class Evaluator:
     def _boolean(self, expression: Expression) -> bool:
         value = self.value(expression)
         if not isinstance(value, bool):
-            raise Problem(f"true or false is expected here, not a {kind_of(value)}", expression.span)
+            raise Problem(f"true or false is expected here, not {a_kind(value)}", expression.span)
         return value
 
     def _number(self, expression: Expression) -> int | float:
         value = self.value(expression)
         if isinstance(value, bool) or not isinstance(value, int | float):
             hint = 'text is joined by "${a}${b}"' if isinstance(value, str) else ""
-            raise Problem(f"a number is expected here, not a {kind_of(value)}", expression.span, hint)
+            raise Problem(f"a number is expected here, not {a_kind(value)}", expression.span, hint)
         return value
 
     def _bounded(self, value: Value, expression: Expression) -> Value:
@@ -175,8 +188,22 @@ class Evaluator:
 
 def did_you_mean(word: str, known: Any, otherwise: str = "") -> str:
     """A hint with the nearest of the known names, if one is near."""
-    near = get_close_matches(word[:100], [str(name) for name in known], n=1)
-    return f'did you mean "{near[0]}"?' if near else otherwise
+    by_lower = {str(name).lower(): str(name) for name in islice(known, _CANDIDATES)}
+    near = get_close_matches(word[:100].lower(), by_lower, n=1)
+    return f'did you mean "{by_lower[near[0]]}"?' if near else otherwise
+
+
+def _there_are(known: Any) -> str:
+    names = [str(name) for name in known]
+    return "there are: " + ", ".join(names[:20]) + (" …" if len(names) > 20 else "") if names else "it is empty"
+
+
+def _arguments(fewest: int, most: int | None) -> str:
+    if most is None:
+        return f"{fewest} or more arguments"
+    if fewest != most:
+        return f"{fewest} to {most} arguments"
+    return "1 argument" if most == 1 else f"{most or 'no'} arguments"
 
 
 def _equal(left: Value, right: Value) -> bool:

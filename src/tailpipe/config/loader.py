@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,25 +26,26 @@ def load_config(paths: Sequence[Path], registry: Registry, around: Surroundings)
 
 def _read_path(path: Path, problems: list[Diagnostic]) -> list[ConfigText]:
     try:
-        files = sorted(path.glob("*.tpc")) if path.is_dir() and os.listdir(path) else [path]  # noqa: PTH208
-        if path.is_dir() and files == [path]:
-            return []
+        is_directory = path.is_dir()
+        names = os.listdir(path) if is_directory else []  # noqa: PTH208 - glob() would pass over an error
     except OSError as error:
         problems.append(Diagnostic(f"cannot read the directory: {error.strerror}", Place(_shown(path), 0, 0)))
         return []
-    texts = (_read_file(file, problems) for file in files)
+    # Hidden files are left out: editors keep their locks and copies there.
+    found = [path / name for name in sorted(names) if name.endswith(".tpc") and not name.startswith(".")]
+    texts = (_read_file(file, problems) for file in (found if is_directory else [path]))
     return [text for text in texts if text is not None]
 
 
 def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
     name = _shown(path)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(BOM_UTF8)
     except OSError as error:
         problems.append(Diagnostic(f"cannot read the file: {error.strerror}", Place(name, 0, 0)))
         return None
     try:
-        return ConfigText(name, data.decode("utf-8-sig"), path.parent)
+        return ConfigText(name, data.decode("utf-8"), path.parent)
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Literal as OneOf
@@ -33,10 +34,14 @@ __all__ = ["parse"]
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_MORE_THAN_A_NUMBER = re.compile(r"[\w.]+")
 _OPERATOR = re.compile(r"\|\||&&|==|!=|<=|>=|[-+*/%<>]")
 _ITEM_FOLLOWS = re.compile(r"[^\W\d][\w-]*[ \t]*(?:=(?!=)|\{|\")")
-_FOR = re.compile(r"\s*for\s")
-_SKIPPED = re.compile(r'"(?:[^"\\\n]|\\.)*"?|`[^`]*`?|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/|[{}\n]')
+_NEXT_ITEM = re.compile(r"[ \t]*[^\W\d][\w-]*[ \t]*(?:=(?!=)|\{|\"|[^\W\d])")
+_FOR = re.compile(r"\s*(for)\s+[^\s=:]")
+_BRACE_BELOW = re.compile(r"\s*\{")
+_SKIPPED = re.compile(r'"(?:[^"\\\n]|\\.)*"?|`[^`]*`?|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[][(){}\n]')
+_CLOSING = re.compile(r"\}(?:[ \t]*\})*")
 _PRECEDENCE = {
     operator: rank
     for rank, operators in enumerate(("||", "&&", "== !=", "< <= > >=", "+ -", "* / %"))
@@ -44,6 +49,7 @@ _PRECEDENCE = {
 }
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _DIGITS_LIMIT = 400
+_CHAIN_LIMIT = 64
 
 
 def parse(text: str) -> tuple[Body, list[Problem]]:
@@ -74,8 +80,9 @@ class _Parser:
             self.body_items(body)
             if cursor.at_end:
                 return body
-            self.problems.append(Problem('"}" closes nothing', cursor.here()))
-            cursor.position += 1
+            if closing := _CLOSING.match(self.text, cursor.position):
+                self.problems.append(Problem('"}" closes nothing', closing.span(), "take it away"))
+                cursor.position = closing.end()
 
     def body_items(self, body: Body) -> None:
         """Attributes and blocks, up to a closing brace or the end."""
@@ -89,7 +96,7 @@ class _Parser:
             except Problem as problem:
                 self.problems.append(problem)
                 body.is_broken = True
-                cursor.depth, cursor.brackets = depth, 0
+                cursor.depth = depth
                 self.resume(problem.span[0])
 
     def item(self, body: Body) -> None:
@@ -98,7 +105,9 @@ class _Parser:
         name = cursor.word()
         if name is None:
             hint = "an argument is written name = value, a block name { … }"
-            raise Problem(f'a block or an argument is expected here, not "{cursor.shown_here()}"', cursor.here(), hint)
+            if cursor.peek() in ('"', "`"):
+                hint = "names of arguments and blocks stand without quotes"
+            raise Problem(f"a block or an argument is expected here, not {cursor.shown_here()}", cursor.here(), hint)
         span = (start, cursor.position)
         cursor.skip()
         following = cursor.peek()
@@ -108,7 +117,7 @@ class _Parser:
             body.attributes.append(Attribute(name, self.expression(), span))
             self.end_of_item()
         elif following == ":":
-            raise Problem(f'":" after the argument "{name}"', cursor.here(), "write = instead")
+            raise Problem(f'":" stands behind the argument "{name}"', cursor.here(), "write = instead")
         else:
             body.blocks.append(self.block(name, span))
 
@@ -117,14 +126,22 @@ class _Parser:
         cursor = self.cursor
         cursor.skip()
         if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
-            raise Problem(f'"{cursor.shown_here()}" is too much', cursor.here(), "end the line here; text needs quotes")
+            hint = "end the line here; text needs quotes"
+            if cursor.peek() == ",":
+                hint = "arguments have no comma between them"
+            raise Problem(f"{cursor.shown_here()} is too much", cursor.here(), hint)
 
     def block(self, kind: str, span: Span) -> Block:
         cursor = self.cursor
-        block = Block(kind, self.labels(kind), Body(), span)
+        try:
+            labels = self.labels(kind)
+        except Problem:
+            self.back_to_brace(span[1])
+            raise
+        block = Block(kind, labels, Body(), span)
         opening = cursor.position
-        cursor.position += 1
         with cursor.deeper():
+            cursor.position += 1
             self.body_items(block.body)
         if cursor.at_end:
             block.body.is_broken = True
@@ -143,24 +160,44 @@ class _Parser:
                 labels.append(Label(cast(str, value.value), value.span))
             elif (word := cursor.word()) is not None:
                 labels.append(Label(word, (start, cursor.position)))
+            elif match := _BRACE_BELOW.match(self.text, start):
+                cursor.position = match.end() - 1
+                raise Problem(f'the "{{" of "{kind}" is on another line', cursor.here(), f'put it behind "{kind}"')
             else:
                 hint = "an argument is written name = value, a block name { … }"
                 raise Problem(f'after "{kind}", "=" or "{{" is expected', cursor.here(), hint)
             cursor.skip()
         return labels
 
+    def back_to_brace(self, start: int) -> None:
+        """After a mistake in a block's labels, go to the brace at the end of its line, so that its body is skipped."""
+        head = self.text[start:].partition("\n")[0].rstrip()
+        if head.endswith("{"):
+            self.cursor.position = start + len(head) - 1
+
     def resume(self, start: int) -> None:
-        """Go on behind the line of the mistake, past blocks that were opened on it."""
-        cursor, depth = self.cursor, 0
+        """Go on behind the line of the mistake, and behind the brackets that are open there."""
+        cursor, opened = self.cursor, self.cursor.brackets
+        cursor.brackets = []
         cursor.position = max(cursor.position, start)
+        braces = opened.count("{")
         while match := _SKIPPED.search(self.text, cursor.position):
             found = match[0]
-            if found == "}" and depth == 0:
-                cursor.position = match.start()
-                return
+            if found in ("(", "[", "{"):
+                opened.append(found)
+                braces += found == "{"
+            elif found in (")", "]") and opened and opened[-1] != "{":
+                opened.pop()
+            elif found == "}":
+                if not braces:
+                    cursor.position = match.start()
+                    return
+                while opened.pop() != "{":
+                    pass
+                braces -= 1
             cursor.position = match.end()
-            depth += {"{": 1, "}": -1}.get(found, 0)
-            if found == "\n" and depth == 0:
+            # A list that is never closed ends where something begins that no list holds.
+            if found == "\n" and not braces and (not opened or _NEXT_ITEM.match(self.text, match.end())):
                 return
         cursor.position = len(self.text)
 
@@ -187,16 +224,23 @@ class _Parser:
     def binary(self, lowest: int) -> Expression:
         cursor = self.cursor
         left = self.unary()
-        while True:
+        for count in itertools.count():
             cursor.skip()
             match = _OPERATOR.match(self.text, cursor.position)
             if match is None or _PRECEDENCE[match[0]] < lowest:
-                return left
+                break
+            self.not_too_many(count, "operators")
             cursor.position = match.end()
             cursor.skip(newlines=True)
             with cursor.deeper():
                 right = self.binary(_PRECEDENCE[match[0]] + 1)
             left = Binary(match[0], left, right, (left.span[0], right.span[1]))
+        return left
+
+    def not_too_many(self, count: int, what: str) -> None:
+        """Refuse a chain so long that its tree would be deeper than Python's own stack."""
+        if count >= _CHAIN_LIMIT:
+            raise Problem(f"more than {_CHAIN_LIMIT} {what} in a row", self.cursor.here())
 
     def unary(self) -> Expression:
         cursor = self.cursor
@@ -211,13 +255,16 @@ class _Parser:
 
     def postfix(self, value: Expression) -> Expression:
         cursor = self.cursor
-        while True:
+        for count in itertools.count():
             following = cursor.peek()
+            if following not in ("[", "."):
+                break
+            self.not_too_many(count, "parts")
             if following == "[":
                 cursor.position += 1
-                key = cursor.inside(self.expression)
+                key = cursor.inside(self.expression, "[")
                 cursor.expect("]", "the index is not closed")
-            elif following == ".":
+            else:
                 cursor.position += 1
                 start = cursor.position
                 word = cursor.word()
@@ -227,9 +274,8 @@ class _Parser:
                     value = Name([*value.parts, word], (value.span[0], cursor.position))
                     continue
                 key = Literal(word, (start, cursor.position))
-            else:
-                return value
             value = Index(value, key, (value.span[0], cursor.position))
+        return value
 
     def primary(self) -> Expression:
         cursor = self.cursor
@@ -242,8 +288,10 @@ class _Parser:
             return self.number(match)
         if (word := cursor.word()) is not None:
             return self.name_or_call(word, start)
-        shown = f', not "{cursor.shown_here()}"' if following.strip() else ""
-        raise Problem(f"a value is expected here{shown}", cursor.here(), 'write text in quotes: "…"')
+        if not following.strip():
+            raise Problem("a value is expected here", cursor.here())
+        hint = 'write text in quotes: "…"' if following not in "'‘’“”„«»" else 'write text in straight quotes: "…"'
+        raise Problem(f"a value is expected here, not {cursor.shown_here()}", cursor.here(), hint)
 
     def group(self) -> Expression:
         self.cursor.position += 1
@@ -254,8 +302,8 @@ class _Parser:
     def number(self, match: re.Match[str]) -> Literal:
         cursor, span = self.cursor, match.span()
         cursor.position = span[1]
-        if cursor.word() is not None:
-            span = (span[0], cursor.position)
+        if more := _MORE_THAN_A_NUMBER.match(self.text, span[1]):
+            span = (span[0], more.end())
             raise Problem(f'"{self.text[slice(*span)][:40]}" is not a number', span, "text needs quotes")
         if len(match[0]) > _DIGITS_LIMIT:
             raise Problem("the number is too long", span)
@@ -272,19 +320,17 @@ class _Parser:
             return Literal(_CONSTANTS[word], (start, cursor.position))
         if cursor.peek() != "(":
             return Name([word], (start, cursor.position))
-        arguments = self.items(")", self.expression, f'the call of "{word}" is not closed')
+        arguments = self.items(")", self.expression, f'the call of "{word}"')
         return Call(word, arguments, (start, cursor.position))
 
     def list(self) -> List:
         start = self.cursor.position
-        if _FOR.match(self.text, start + 1):
-            raise Problem("there are no for expressions in this language", (start, start + 1))
-        items = self.items("]", self.expression, "the list is not closed")
+        items = self.items("]", self.expression, "the list")
         return List(items, (start, self.cursor.position))
 
     def map(self) -> Map:
         start = self.cursor.position
-        items = self.items("}", self.map_item, "the map is not closed")
+        items = self.items("}", self.map_item, "the map")
         return Map(items, (start, self.cursor.position))
 
     def map_item(self) -> tuple[Expression, Expression]:
@@ -294,28 +340,39 @@ class _Parser:
         key = self.expression() if word is None else Literal(word, (start, cursor.position))
         cursor.skip()
         if cursor.peek() not in ("=", ":"):
-            raise Problem("a key and its value have = between them", cursor.here(), '"=" is expected here')
+            raise Problem("a key and its value have = between them", cursor.here(), "write { key = value }")
         cursor.position += 1
         cursor.skip()
         return key, self.expression()
 
-    def items(self, closing: str, read: Callable[[], T], unclosed: str) -> list[T]:  # type: ignore[valid-type]
+    def items(self, closing: str, read: Callable[[], T], what: str) -> list[T]:  # type: ignore[valid-type]
         """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
         cursor, found = self.cursor, []
         start = cursor.position
+        if match := _FOR.match(self.text, start + 1):
+            raise Problem("there are no for expressions in this language", match.span(1), f"write {what} out")
         cursor.position += 1
-        cursor.brackets += 1
+        cursor.brackets.append(self.text[start])
         cursor.skip()
         while cursor.peek() != closing:
+            if cursor.at_end:
+                raise self.not_closed(closing, what, (start, start + 1))
             found.append(read())
             cursor.skip()
             if cursor.peek() == ",":
                 cursor.position += 1
                 cursor.skip()
-            elif cursor.peek() != closing and (closing != "}" or cursor.at_end):
-                if cursor.at_end:
-                    raise Problem(unclosed, (start, start + 1), f'add "{closing}"')
-                raise Problem(f'"," or "{closing}" is expected here, not "{cursor.shown_here()}"', cursor.here())
+            elif cursor.peek() != closing and closing != "}" and not cursor.at_end:
+                raise self.not_closed(closing, what, (start, start + 1))
         cursor.position += 1
-        cursor.brackets -= 1
+        cursor.brackets.pop()
         return found
+
+    def not_closed(self, closing: str, what: str, opening: Span) -> Problem:
+        cursor = self.cursor
+        if cursor.at_end:
+            return Problem(f"{what} is not closed", opening, f'add "{closing}"')
+        is_far = "\n" in self.text[opening[0] : cursor.position]
+        note = (f"{what} begins here", opening) if is_far else None
+        message = f'"," or "{closing}" is expected here, not {cursor.shown_here()}'
+        return Problem(message, cursor.here(), note=note)

@@ -112,11 +112,12 @@ def _print_part(parts: list[str | Expression], position: int) -> str:
 def _print_key(key: Expression) -> str:
     if isinstance(key, Literal) and isinstance(key.value, str) and _WORD.fullmatch(key.value):
         return key.value
-    return (
-        f"({print_expression(key)})"
-        if isinstance(key, Name | Call | Index | Binary | Conditional | Unary)
-        else (print_expression(key))
+    text = print_expression(key)
+    # A bare word as the key means itself, so whatever begins with one needs brackets.
+    is_plain = isinstance(key, Template | List | Map) or (
+        isinstance(key, Literal) and key.value is not None and not isinstance(key.value, bool)
     )
+    return text if is_plain else f"({text})"
 
 
 def _operand(value: Expression) -> str:

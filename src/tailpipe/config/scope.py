@@ -52,13 +52,18 @@ class Scope:
     """What exists without a block: default connections and presets."""
     blocks: dict[Reference, Located] = field(default_factory=dict)
     _asking: list[str] = field(default_factory=list)
+    _answers: dict[str, Any] = field(default_factory=dict)
+    _hints: dict[Reference, str] = field(default_factory=dict)
 
     def evaluate(self, text: ConfigText, expression: Expression) -> Any:
         """The value of an expression in a file; `file()` reads from that file's directory."""
         if isinstance(expression, Literal):
             return expression.value
         around = dataclasses.replace(self.around, directory=text.directory)
-        return Evaluator(around, self._name).value(expression)
+        try:
+            return Evaluator(around, self._name).value(expression)
+        except RecursionError:
+            raise Problem("the value is nested too deep", expression.span) from None
 
     def _name(self, name: Name) -> Any:
         kind = name.parts[0]
@@ -67,7 +72,7 @@ class Scope:
             raise Problem(f'unknown name "{kind}"', name.span, hint)
         count = LABELS[kind]
         if len(name.parts) <= count:
-            shape = ".".join([kind, *("TYPE", "NAME")[-count:]])
+            shape = ".".join([kind, *("TABLE" if kind == "partition" else "TYPE", "NAME")[-count:]])
             raise Problem(f'"{".".join(name.parts)}" is not a whole name', name.span, f"write {shape}")
         reference = Reference(kind, tuple(name.parts[1 : count + 1]))
         if reference not in self.blocks and reference not in self.made:
@@ -76,8 +81,12 @@ class Scope:
         return self._argument(reference, rest, name) if rest else reference
 
     def _nearest(self, reference: Reference) -> str:
-        same_kind = [str(known) for known in {**self.blocks, **self.made} if known.kind == reference.kind]
-        return did_you_mean(str(reference), same_kind, f"no such {reference.kind} is in the config")
+        if reference not in self._hints:
+            same_kind = [str(known) for known in {**self.made, **self.blocks} if known.kind == reference.kind]
+            labels = " ".join(f'"{label}"' for label in reference.labels)
+            otherwise = f"add it to the config: {reference.kind} {labels} {{ … }}"
+            self._hints[reference] = did_you_mean(str(reference), same_kind, otherwise)
+        return self._hints[reference]
 
     def _argument(self, reference: Reference, rest: list[str], name: Name) -> Any:
         option = self._option(reference, rest[0], name)
@@ -96,7 +105,9 @@ class Scope:
         options = {} if declared is None else options_of(declared)
         known = {key: option for key, option in options.items() if option.kind == "option"}
         if argument not in known:
-            raise Problem(f'{reference} has no argument "{argument}"', name.span, did_you_mean(argument, known))
+            otherwise = "there are: " + ", ".join(known) if known else ""
+            hint = did_you_mean(argument, known, otherwise)
+            raise Problem(f'{reference} has no argument "{argument}"', name.span, hint)
         return known[argument]
 
     def _value(self, reference: Reference, option: Option, name: Name) -> Any:
@@ -107,10 +118,12 @@ class Scope:
             if attribute.name == option.name:
                 return self._guarded(f"{reference}.{option.name}", located, attribute.value, name)
         if option.is_required:
-            raise Problem(f'{reference} does not say "{option.name}"', name.span)
+            raise Problem(f'{reference} does not say "{option.name}"', name.span, "add it there")
         return _plain(option.default)
 
     def _guarded(self, address: str, located: Located, expression: Expression, name: Name) -> Any:
+        if address in self._answers:
+            return self._answers[address]
         if address in self._asking:
             circle = " → ".join([*self._asking[self._asking.index(address) :], address])
             raise _Circle(f"the value depends on itself: {circle}", name.span)
@@ -118,7 +131,8 @@ class Scope:
             raise _Circle(f"more than {_CHAIN_LIMIT} references in a row", name.span)
         self._asking.append(address)
         try:
-            return self.evaluate(located.text, expression)
+            self._answers[address] = self.evaluate(located.text, expression)
+            return self._answers[address]
         except _Circle as circle:
             raise _Circle(circle.message, name.span) from None
         except Problem as problem:

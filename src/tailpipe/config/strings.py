@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import groupby
+from typing import cast
 
 from tailpipe.config.cursor import Cursor
 from tailpipe.config.syntax import Expression, Literal, Template
@@ -13,6 +15,7 @@ __all__ = ["StringReader"]
 
 _SIMPLE_TEXT = re.compile(r'"([^"\\$\n]*)"')
 _PLAIN = re.compile(r'[^"\\$\n]+')
+_REST = re.compile(r'(?:[^"\\\n]|\\.)*"?')
 _PLAIN_HEREDOC = re.compile(r"[^$]+")
 _HEREDOC = re.compile(r"<<(-?)([^\W\d]\w*)[ \t\r]*\n")
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
@@ -33,6 +36,16 @@ class StringReader:
         if simple := _SIMPLE_TEXT.match(cursor.text, start):
             cursor.position = simple.end()
             return Literal(simple[1], (start, cursor.position))
+        opened = len(cursor.brackets)
+        try:
+            parts = self._quoted_parts(start)
+        except Problem:
+            self._leave(opened, _REST.match(cursor.text, start + 1))
+            raise
+        return _template(parts, start, cursor.position)
+
+    def _quoted_parts(self, start: int) -> list[str | Expression]:
+        cursor = self.cursor
         cursor.position += 1
         parts: list[str | Expression] = []
         while (following := cursor.peek()) != '"':
@@ -49,7 +62,12 @@ class StringReader:
                 parts.append(match[0])
                 cursor.position = match.end()
         cursor.position += 1
-        return _template(parts, start, cursor.position)
+        return parts
+
+    def _leave(self, opened: int, end: re.Match[str] | None) -> None:
+        """After a mistake in a text, go behind it, so that what it holds is not taken for anything else."""
+        del self.cursor.brackets[opened:]
+        self.cursor.position = max(self.cursor.position, end.end() if end else 0)
 
     def raw(self) -> Literal:
         """`` `…` ``: every character means itself."""
@@ -68,12 +86,25 @@ class StringReader:
         opening = _HEREDOC.match(cursor.text, start)
         if opening is None:
             raise Problem("a heredoc begins with <<WORD at the end of a line", (start, start + 2))
-        end = re.compile(rf"^[ \t]*{opening[2]}(?=\s|$)", re.MULTILINE).search(cursor.text, opening.end())
+        end = re.compile(rf"^[ \t]*{opening[2]}(?=[ \t\r]*$)", re.MULTILINE).search(cursor.text, opening.end())
         if end is None:
             cursor.position = len(cursor.text)
             hint = f'end it by a line that holds only "{opening[2]}"'
             raise Problem("the heredoc is not closed", (start, opening.end() - 1), hint)
         cursor.position = opening.end()
+        opened = len(cursor.brackets)
+        try:
+            parts = self._heredoc_parts(end)
+        except Problem:
+            self._leave(opened, end)
+            raise
+        cursor.position = end.end()
+        if opening[1]:
+            parts = _without_indent(parts)
+        return _template(parts, start, cursor.position)
+
+    def _heredoc_parts(self, end: re.Match[str]) -> list[str | Expression]:
+        cursor = self.cursor
         parts: list[str | Expression] = []
         while cursor.position < end.start():
             if cursor.peek() == "$":
@@ -84,11 +115,8 @@ class StringReader:
             parts.append(match[0])
             cursor.position = match.end()
         if cursor.position != end.start():
-            raise Problem("the value runs past the end of the heredoc", end.span())
-        cursor.position = end.end()
-        if opening[1]:
-            parts = _without_indent(parts)
-        return _template(parts, start, cursor.position)
+            raise Problem("the value runs past the end of the heredoc", end.span(), "close it with }")
+        return parts
 
     def _escape(self) -> str:
         cursor = self.cursor
@@ -117,18 +145,16 @@ class StringReader:
             return "$"
         cursor.position += 2
         with cursor.deeper():
-            value = cursor.inside(self.expression)
+            value = cursor.inside(self.expression, "{")
         cursor.expect("}", "the ${…} is not closed")
         return value
 
 
 def _template(parts: list[str | Expression], start: int, end: int) -> Literal | Template:
     merged: list[str | Expression] = []
-    for part in parts:
-        if isinstance(part, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += part
-        else:
-            merged.append(part)
+    for is_text, group in groupby(parts, key=lambda part: isinstance(part, str)):
+        run = list(group)
+        merged += ["".join(cast("list[str]", run))] if is_text else run
     if not merged:
         return Literal("", (start, end))
     if len(merged) == 1 and isinstance(merged[0], str):

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
+from tailpipe.config.masking import masked
 from tailpipe.config.syntax import Span
-from tailpipe.errors import Diagnostic, Place
+from tailpipe.errors import Diagnostic, Note, Place
 
 __all__ = ["ConfigText", "Problem"]
 
 
 class Problem(Exception):  # noqa: N818 - it is the user's problem, not an error of ours
-    """A problem at a span, on its way to becoming a diagnostic."""
+    """A problem at a span, on its way to becoming a diagnostic; `note` is a second span that explains it."""
 
-    def __init__(self, message: str, span: Span, hint: str = "") -> None:
+    def __init__(self, message: str, span: Span, hint: str = "", note: tuple[str, Span] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
         self.hint = hint
+        self.note = note
 
 
 class ConfigText:
@@ -30,6 +33,13 @@ class ConfigText:
         self.text = text
         self.directory = directory
         """Directory that `file()` may read from."""
+        self._secrets: frozenset[str] = frozenset()
+        self._shown_lines: dict[int, str] = {}
+
+    def hide(self, names: Iterable[str]) -> None:
+        """Keep the values of arguments of these names out of every place."""
+        self._secrets = frozenset(names)
+        self._shown_lines.clear()
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -41,15 +51,18 @@ class ConfigText:
         return starts
 
     def place(self, span: Span) -> Place:
-        """Where the span is; the length stays on the first line."""
+        """Where the span is; the length stays on the first line, and secrets in the line are dots."""
         start = min(span[0], len(self.text))
         line = bisect_right(self._line_starts, start) - 1
         begin = self._line_starts[line]
         end = self.text.find("\n", begin)
         end = len(self.text) if end < 0 else end
+        if line not in self._shown_lines:  # kept, as a line of a megabyte may have many problems
+            self._shown_lines[line] = masked(self.text[begin:end].rstrip("\r"), self._secrets)
         length = max(1, min(span[1], end) - start)
-        return Place(self.name, line + 1, start - begin + 1, length, self.text[begin:end].rstrip("\r"))
+        return Place(self.name, line + 1, start - begin + 1, length, self._shown_lines[line])
 
-    def diagnostic(self, problem: Problem) -> Diagnostic:
+    def diagnostic(self, problem: Problem, *notes: Note) -> Diagnostic:
         """The problem with its place in this file."""
-        return Diagnostic(problem.message, self.place(problem.span), problem.hint)
+        own = [Note(problem.note[0], self.place(problem.note[1]))] if problem.note else []
+        return Diagnostic(problem.message, self.place(problem.span), problem.hint, (*own, *notes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label
 
 __all__ = ["Connection"]
@@ -16,7 +17,7 @@ class Connection(Declared):
     """
 
     type: ClassVar[str] = ""
-    name: str = label("Name of the connection.", default="default")
+    name: str = label("Name of the connection.", default="default", check=check_reference_name)
 
     @property
     def address(self) -> str:

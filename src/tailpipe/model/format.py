@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label, option
 
 __all__ = ["Format"]
@@ -13,7 +14,7 @@ class Format(Declared):
     """How the bytes of an artifact become rows of named fields; a subclass is a type of format."""
 
     type: ClassVar[str] = ""
-    name: str = label("Name of the format.", default="default")
+    name: str = label("Name of the format.", default="default", check=check_reference_name)
     description: str | None = option("What the format is for, in a sentence.", default=None)
 
     @property

@@ -32,6 +32,7 @@ __all__ = [
     "nested",
     "option",
     "options_of",
+    "type_name",
 ]
 
 _KEY = "tailpipe"
@@ -52,6 +53,9 @@ class Secret:
 
     def __repr__(self) -> str:
         return "•••"
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Secret) and other._value == self._value
@@ -82,7 +86,7 @@ class Option:
     @property
     def is_secret(self) -> bool:
         """Whether its value must never be shown."""
-        return "Secret" in str(self.annotation)
+        return _holds_secret(self.annotation)
 
 
 def option(
@@ -116,9 +120,14 @@ def fact(description: str, *, default: Any) -> Any:
 
 def _field(kind: str, description: str, default: Any, check: Check | None, **facts: Any) -> Any:
     metadata = {_KEY: {"kind": kind, "description": description, "check": check, **facts}}
+    return _with_default(default, metadata)
+
+
+def _with_default(default: Any, metadata: Mapping[Any, Any]) -> Any:
+    """A field that no two values share: a map is copied for each, a list becomes a tuple."""
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    return dataclasses.field(default=tuple(default) if isinstance(default, list) else default, metadata=metadata)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, label, nested, fact))
@@ -138,22 +147,36 @@ def _adopt_defaults(cls: type) -> None:
         inherited.update(getattr(base, "__dataclass_fields__", {}))
     own = dict(inspect.get_annotations(cls))
     for name, field in inherited.items():
-        if name in own or name not in cls.__dict__ or str(field.type).startswith("ClassVar"):
+        if name in own or name not in cls.__dict__ or _is_class_variable(field):
             continue
         value = cls.__dict__[name]
-        own[name] = field.type
-        if isinstance(value, dict):
-            fresh: Any = dataclasses.field(default_factory=value.copy, metadata=field.metadata)
-        else:
-            kept: Any = tuple(value) if isinstance(value, list) else value
-            fresh = dataclasses.field(default=kept, metadata=field.metadata)
-        setattr(cls, name, fresh)
+        # As a value, because its text would be read with the names of another module.
+        own[name] = next(_hints(base)[name] for base in cls.__mro__[1:] if name in inspect.get_annotations(base))
+        if not isinstance(value, dataclasses.Field):  # `name = option(…)` brings its own facts
+            setattr(cls, name, _with_default(value, field.metadata))
     cls.__annotations__ = own
 
 
 @cache
-def options_of(declared: type) -> Mapping[str, Option]:
+def _hints(declared: Any) -> Mapping[str, Any]:
+    return get_type_hints(declared)
+
+
+def _is_class_variable(field: dataclasses.Field[Any]) -> bool:
+    return str(field.type).removeprefix("typing.").startswith("ClassVar")
+
+
+def _holds_secret(annotation: Any) -> bool:
+    return annotation is Secret or any(_holds_secret(argument) for argument in get_args(annotation))
+
+
+def options_of(declared: type[Any]) -> Mapping[str, Option]:
     """The options, labels and nested blocks of a declared class, by the name that config uses."""
+    return _options_of(declared)  # type: ignore[arg-type] # a class is hashable
+
+
+@cache
+def _options_of(declared: Any) -> Mapping[str, Option]:
     hints = get_type_hints(declared)
     found: dict[str, Option] = {}
     for field in dataclasses.fields(declared):

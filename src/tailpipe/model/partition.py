@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tailpipe.errors import UsageError
+from tailpipe.model.names import check_name, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
 from tailpipe.model.selector import Selector
 from tailpipe.model.source import Source
-from tailpipe.model.table import check_name
 from tailpipe.model.window import parse_moment
 
-__all__ = ["Partition", "Schema", "check_partition_name"]
+__all__ = ["Partition", "Schema"]
 
-_PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _TAKEN = frozenset({"main", "tailpipe", "temp", "system", "information_schema", "pg_catalog"})
-
-
-def check_partition_name(name: str) -> None:
-    """Refuse a name that could not stand in a path as it is."""
-    if not _PARTITION.fullmatch(name) or len(name) > 100:
-        raise UsageError(f'"{name[:100]}" is not a name', hint="use letters, digits, _ and -")
 
 
 def _check_schema_name(name: str) -> None:

@@ -68,7 +68,8 @@ def _nearest_hint(text: str, known: list[str]) -> str:
 
     if not known:
         return "the config has no partition yet"
-    if near := get_close_matches(text, known, n=1):
+    tables = dict.fromkeys(name.split(".", 1)[0] for name in known)
+    if near := get_close_matches(text.strip(), known if "." in text else [*tables, *known], n=1):
         return f'did you mean "{near[0]}"?'
     shown = ", ".join(known[:5])
     return f"there {'is' if len(known) == 1 else 'are'}: {shown}" + (" …" if len(known) > 5 else "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from tailpipe.model.names import check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
-from tailpipe.model.partition import check_partition_name
 
 __all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
 

@@ -8,6 +8,7 @@ from typing import BinaryIO, ClassVar
 
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.format import Format
+from tailpipe.model.names import check_partition_name
 from tailpipe.model.option import Declared, label, option
 from tailpipe.model.window import Window
 
@@ -21,7 +22,9 @@ class Source(Declared, ABC):
     """
 
     type: ClassVar[str] = ""
-    name: str = label("Name of the source inside its partition; its type if not given.", default="")
+    name: str = label(
+        "Name of the source inside its partition; its type if not given.", default="", check=check_partition_name
+    )
     format: Format | None = option("Format of the logs, if not the table's own.", default=None)
 
     @abstractmethod

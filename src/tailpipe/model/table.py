@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
+from tailpipe.model.names import check_name
 from tailpipe.model.option import Declared, description_of, fact, label, nested, option
 from tailpipe.model.types import ColumnType, parse_type
 
-__all__ = ["COMMON_COLUMNS", "Column", "Table", "check_name"]
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def check_name(name: str) -> None:
-    """Refuse a name that could not stand in SQL and in a path as it is."""
-    if not _NAME.fullmatch(name) or len(name) > 100:
-        raise UsageError(f'"{name[:100]}" is not a name', hint="use letters, digits and _, not beginning with a digit")
+__all__ = ["COMMON_COLUMNS", "Column", "Table"]
 
 
 class Column(Declared, kw_only=False):

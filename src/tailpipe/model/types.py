@@ -153,7 +153,7 @@ _DEPTH_LIMIT = 32
 def parse_type(text: str) -> ColumnType:
     """Read a type as config or a plugin writes it: `int`, `decimal(18,3)`, `struct(a varchar, b json[])[]`."""
     parser = _Parser(text)
-    kind = parser.kind(0)
+    kind, _ = parser.kind(0)
     if parser.peek():
         raise parser.fail(f'"{parser.peek()}" is too much')
     return kind
@@ -186,13 +186,14 @@ class _Parser:
             raise self.fail(f'"{expected}" is expected before "{token}"')
         return token
 
-    def kind(self, depth: int) -> ColumnType:
-        if depth > _DEPTH_LIMIT:
-            raise self.fail(f"it is nested deeper than {_DEPTH_LIMIT} levels")
+    def kind(self, depth: int) -> tuple[ColumnType, int]:
+        """The type that begins here, and how many levels it has below itself."""
+        self.limit(depth)
         word = self.take().lower()
         kind: ColumnType
+        height = 0
         if word == "struct":
-            kind = self.struct(depth)
+            kind, height = self.struct(depth)
         elif word in ("decimal", "numeric"):
             kind = self.decimal()
         elif word in _BY_NAME:
@@ -201,24 +202,36 @@ class _Parser:
             raise self.fail(f'there is no type "{word}"' + _nearest(word))
         while self.peek() == "[]":
             self.take()
+            height += 1
+            self.limit(depth + height)
             kind = ListType(kind)
-        return kind
+        return kind, height
 
-    def struct(self, depth: int) -> StructType:
+    def limit(self, levels: int) -> None:
+        if levels > _DEPTH_LIMIT:
+            raise self.fail(f"it is nested deeper than {_DEPTH_LIMIT} levels")
+
+    def struct(self, depth: int) -> tuple[StructType, int]:
         self.take("(")
+        height = 0
         fields: dict[str, ColumnType] = {}
+        taken: set[str] = set()
         while True:
             name = self.take()
             if name.startswith('"'):
                 name = name[1:-1].replace('""', '"')
+                if not name or "\0" in name:
+                    raise self.fail("a field's name cannot be empty or hold a NUL")
             elif not _WORD.fullmatch(name):
                 raise self.fail(f'"{name}" cannot name a field')
-            if name in fields:
+            if name.lower() in taken:  # DuckDB does not tell cases apart
                 raise self.fail(f'the field "{name}" is there twice')
-            fields[name] = self.kind(depth + 1)
+            taken.add(name.lower())
+            fields[name], below = self.kind(depth + 1)
+            height = max(height, 1 + below)
             if self.peek() != ",":
                 self.take(")")
-                return StructType(tuple(fields.items()))
+                return StructType(tuple(fields.items())), height
             self.take()
 
     def decimal(self) -> DecimalType:

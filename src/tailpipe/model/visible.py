@@ -18,13 +18,15 @@ def width(text: str) -> int:
     """How many columns of a terminal the text takes."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(_columns(character) for character in text)
 
 
 def shorten(text: str, limit: int) -> str:
     """The text, cut to a number of columns with an ellipsis at its end."""
     if width(text) <= limit:
         return text
+    if limit < 1:
+        return ""
     kept, used = "", 0
     for character in text:
         used += width(character)
@@ -32,6 +34,12 @@ def shorten(text: str, limit: int) -> str:
             break
         kept += character
     return kept + "…"
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):  # drawn onto the one before
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _code(number: int) -> str:

@@ -15,7 +15,6 @@ DAY = timedelta(days=1)
 
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
-_BARE_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FORMS = "use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)"
 
 
@@ -43,6 +42,8 @@ class Window:
         """Read `--from` and `--to`; without an end it is `now`, without a start `lookback` before the end."""
         until = now if end is None else parse_moment(end, now=now, is_end=True)
         since = until - lookback if start is None else parse_moment(start, now=now)
+        if start is not None and end is not None:
+            cls(since, parse_moment(end, now=now))  # the day before `start` as the end is no empty window
         return cls(since, until)
 
     @classmethod
@@ -83,19 +84,33 @@ def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
     A date-time without a zone is UTC. `T-10d` counts back from `now`; months and years are those of
     the calendar, and a day that does not exist there becomes the last one of its month.
     """
-    cleaned = text.strip()
     try:
-        if match := _RELATIVE.fullmatch(cleaned):
-            return _back(now.astimezone(UTC), int(match[1]), match[2])
-        if match := _US_DATE.fullmatch(cleaned):
-            month, day, year, clock = match.groups()
-            cleaned = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")
-        moment = datetime.fromisoformat(cleaned)
-        if _BARE_DATE.fullmatch(cleaned) and is_end:
-            moment += DAY
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        moment, is_bare_date = _read(text.strip(), now)
+        if not 1 < moment.year < 9999:  # leaves room to widen and to look back
+            raise ValueError("at the edge of the calendar")
     except (ValueError, OverflowError):
         raise UsageError(f'"{text}" is not a time', hint=_FORMS) from None
+    return moment + DAY if is_end and is_bare_date else moment
+
+
+def _read(text: str, now: datetime) -> tuple[datetime, bool]:
+    """The moment, and whether it was written as a date alone."""
+    if match := _RELATIVE.fullmatch(text):
+        return _back(now.astimezone(UTC), int(match[1]), match[2]), False
+    if match := _US_DATE.fullmatch(text):
+        month, day, year, clock = match.groups()
+        text = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")
+    moment = datetime.fromisoformat(text)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment, _is_bare_date(text)
+
+
+def _is_bare_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _back(now: datetime, count: int, unit: str) -> datetime:

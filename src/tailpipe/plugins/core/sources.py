@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from glob import glob, has_magic
+from fnmatch import fnmatchcase
+from glob import has_magic
+from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,50 +41,96 @@ class File(Source):
         """Every regular file below the paths, hidden ones too, each once, in the order of their names."""
         seen: set[str] = set()
         for path in self.paths:
-            for found in self._files(str(Path(path).expanduser())):
+            for found in self._files(os.path.expanduser(path)):  # noqa: PTH111 - keeps a "~" that is no one's home
                 absolute = os.path.abspath(found)  # noqa: PTH100 - resolve() would follow links
-                if absolute not in seen:
-                    seen.add(absolute)
-                    yield _artifact(absolute)
+                same = os.path.realpath(absolute) if self.follow_symlinks else absolute
+                if same not in seen and (artifact := _artifact(absolute)):
+                    seen.add(same)
+                    yield artifact
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The file's bytes."""
         return Path(artifact.uri).open("rb")
 
     def _files(self, path: str) -> Iterator[str]:
+        mend = f'mend "paths" of source "{self.name or self.type}"'
         if os.path.lexists(path):  # also a name with * or [ in it
-            yield from self._walk(path)
+            if os.path.islink(path) and not self.follow_symlinks:  # noqa: PTH114
+                raise UsageError(
+                    f'"{path}" is a symbolic link', hint="name what it points to, or set follow_symlinks = true"
+                )
+            if not os.path.isfile(path) and not os.path.isdir(path):  # noqa: PTH112, PTH113
+                raise UsageError(f'"{path}" is neither a file nor a directory', hint=mend)
+            yield from self._below(path)
         elif has_magic(path):
-            for match in sorted(glob(path, recursive=True, include_hidden=True)):  # noqa: PTH207
-                yield from self._walk(match)
+            parts = Path(path).parts
+            fixed = list(takewhile(lambda part: not has_magic(part), parts))
+            base = os.path.join(*fixed) if fixed else "."  # noqa: PTH118
+            if not os.path.isdir(base):  # noqa: PTH112
+                raise UsageError(f'there is no directory "{base}"', hint=mend)
+            for match in sorted(set(self._matches(base, parts[len(fixed) :]))):
+                yield from self._below(match)
         else:
-            raise UsageError(f'there is no "{path}"', hint=f'mend "paths" of source "{self.name or self.type}"')
+            raise UsageError(f'there is no "{path}"', hint=mend)
 
-    def _walk(self, path: str) -> Iterator[str]:
-        if not self.follow_symlinks and os.path.islink(path):  # noqa: PTH114
-            return
+    def _below(self, path: str) -> Iterator[str]:
         if not os.path.isdir(path):  # noqa: PTH112
-            if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+            if os.path.isfile(path):  # noqa: PTH113
                 yield path
             return
-        entered: set[tuple[int, int]] = set()
-        for directory, names, files in os.walk(path, onerror=_refuse, followlinks=self.follow_symlinks):
-            facts = os.stat(directory)  # noqa: PTH116
-            if (facts.st_dev, facts.st_ino) in entered:  # a loop of links
+        for directory, names, files in self._walk(path):
+            if not self.recursive:
                 names.clear()
-                continue
-            entered.add((facts.st_dev, facts.st_ino))
-            names[:] = sorted(names) if self.recursive else []
             for name in sorted(files):
                 found = os.path.join(directory, name)  # noqa: PTH118
                 if (self.follow_symlinks or not os.path.islink(found)) and os.path.isfile(found):  # noqa: PTH113, PTH114
                     yield found
 
+    def _matches(self, directory: str, parts: Sequence[str]) -> Iterator[str]:
+        """What a glob means below a directory: `glob()` would follow links, also in circles."""
+        part, rest = parts[0], parts[1:]
+        if part == "**":
+            for inside, _, _ in self._walk(directory):
+                yield from self._matches(inside, tuple(p for p in rest if p != "**") or ("*",))
+            return
+        for name in _names(directory) if has_magic(part) else [part]:
+            found = os.path.join(directory, name)  # noqa: PTH118
+            if not fnmatchcase(name, part) or (os.path.islink(found) and not self.follow_symlinks):  # noqa: PTH114
+                continue
+            if not rest:
+                yield found
+            elif os.path.isdir(found):  # noqa: PTH112
+                yield from self._matches(found, rest)
 
-def _artifact(path: str) -> Artifact:
-    facts = os.stat(path)  # noqa: PTH116
+    def _walk(self, path: str) -> Iterator[tuple[str, list[str], list[str]]]:
+        entered: set[tuple[int, int]] = set()
+        for directory, names, files in os.walk(path, onerror=_refuse, followlinks=self.follow_symlinks):
+            if self.follow_symlinks:
+                facts = os.stat(directory)  # noqa: PTH116
+                if (facts.st_dev, facts.st_ino) in entered:  # a circle of links
+                    names.clear()
+                    continue
+                entered.add((facts.st_dev, facts.st_ino))
+            names.sort()
+            yield directory, names, files
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208
+    except OSError as error:
+        _refuse(error)
+        return []
+
+
+def _artifact(path: str) -> Artifact | None:
+    try:
+        facts = os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:  # rotated away since it was listed
+        return None
     return Artifact(uri=path, size=facts.st_size, modified=datetime.fromtimestamp(facts.st_mtime, UTC))
 
 
 def _refuse(error: OSError) -> None:
-    raise UsageError(f'cannot read "{error.filename}": {error.strerror}') from error
+    if not isinstance(error, FileNotFoundError):  # removed since it was listed
+        raise UsageError(f'cannot read "{error.filename}": {error.strerror}') from error

@@ -1,0 +1,36 @@
+"""Names: what may stand in SQL, in a path, and in a reference of the config."""
+
+from __future__ import annotations
+
+import re
+
+from tailpipe.errors import UsageError
+
+__all__ = ["check_name", "check_partition_name", "check_reference_name"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_LENGTH_LIMIT = 100
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could not stand in SQL and in a path as it is."""
+    _check(_NAME, name, "use letters, digits and _, not beginning with a digit")
+
+
+def check_partition_name(name: str) -> None:
+    """Refuse a name that could not stand in a path as it is."""
+    _check(_PARTITION, name, "use letters, digits, _ and -, not beginning with -")
+
+
+def check_reference_name(name: str) -> None:
+    """Refuse a name that a reference such as `connection.aws.prod` could not spell."""
+    _check(_REFERENCE, name, "use letters, digits, _ and -, beginning with a letter or _")
+
+
+def _check(pattern: re.Pattern[str], name: str, hint: str) -> None:
+    if len(name) > _LENGTH_LIMIT:
+        raise UsageError(f'"{name[:20]}…" is too long for a name', hint=f"use at most {_LENGTH_LIMIT} characters")
+    if not pattern.fullmatch(name):
+        raise UsageError(f'"{name}" is not a name', hint=hint)
