@@ -108,6 +108,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     logging.basicConfig(level=_log_level(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
         _dispatch(sys.argv[1:] if arguments is None else list(arguments))
+    except click.exceptions.NoArgsIsHelpError as failure:
+        failure.show()
+        return failure.exit_code
     except click.ClickException as failure:
         context = getattr(failure, "ctx", None)
         command = context.command_path if context else "tailpipe"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, workspace_of
+from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.selector import select
 
@@ -29,7 +29,7 @@ partition "app_log" "local" {
 
 
 @click.command(
-    "collect", epilog="Examples: tailpipe collect · tailpipe collect app_log.local · tailpipe collect 'aws_*'"
+    "collect", epilog=examples("tailpipe collect", "tailpipe collect app_log.local", "tailpipe collect 'aws_*'")
 )
 @click.argument(
     "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions))

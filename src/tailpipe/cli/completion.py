@@ -7,11 +7,12 @@ from click.shell_completion import get_completion_class
 
 from tailpipe.cli import render
 from tailpipe.cli.app import COMPLETE, app
+from tailpipe.cli.options import examples
 
 __all__ = ["command"]
 
 
-@click.command("completion", epilog='Example: eval "$(tailpipe completion bash)"')
+@click.command("completion", epilog=examples('eval "$(tailpipe completion bash)"'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the script that completes commands, flags and names in your SHELL.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, workspace_of
+from tailpipe.cli.options import common, examples, workspace_of
 
 __all__ = ["command"]
 
@@ -15,7 +15,7 @@ def command() -> None:
     """Check and show the config."""
 
 
-@command.command("check", epilog="Example: tailpipe config check --config-path ./config")
+@command.command("check", epilog=examples("tailpipe config check --config-path ./config"))
 @common
 @click.pass_context
 def check(context: click.Context) -> None:
@@ -44,7 +44,7 @@ def check(context: click.Context) -> None:
     render.data("no problems found")
 
 
-@command.command("show", epilog="Example: tailpipe config show --output json")
+@command.command("show", epilog=examples("tailpipe config show --output json"))
 @common
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="As .tpc or JSON."

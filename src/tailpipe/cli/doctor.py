@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, output, workspace_of
+from tailpipe.cli.options import common, examples, output, workspace_of
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.workspace import Workspace
 
@@ -16,7 +16,7 @@ __all__ = ["command"]
 COLUMNS = {"trouble": "trouble", "message": "what was found"}
 
 
-@click.command("doctor", epilog="Examples: tailpipe doctor · tailpipe doctor --checksums · tailpipe doctor --repair")
+@click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --checksums", "tailpipe doctor --repair"))
 @click.option("--checksums", is_flag=True, help="Read every byte again and compare it with its checksum.")
 @click.option("--repair", "mode", flag_value="repair", help="Link, sweep, and mark lost days to be collected again.")
 @click.option(

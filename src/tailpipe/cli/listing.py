@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
 from tailpipe.errors import UsageError
 
 __all__ = ["noun_group"]
@@ -42,7 +42,7 @@ def noun_group(
     def group() -> None:
         pass
 
-    @group.command("list", help=f"List all {many}.", epilog=f"Example: tailpipe {noun} list --output json")
+    @group.command("list", help=f"List all {many}.", epilog=examples(f"tailpipe {noun} list --output json"))
     @output
     @common
     @click.pass_context
@@ -50,7 +50,7 @@ def noun_group(
         render.records(records(workspace_of(context)), output, columns)
 
     @group.command(
-        "show", help=f"Show one of the {many} by its NAME.", epilog=f"Example: tailpipe {noun} show {example}"
+        "show", help=f"Show one of the {many} by its NAME.", epilog=examples(f"tailpipe {noun} show {example}")
     )
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
     @output

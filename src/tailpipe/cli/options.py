@@ -10,7 +10,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.errors import TailpipeError
 
-__all__ = ["common", "completes", "output", "workspace_of"]
+__all__ = ["common", "completes", "examples", "output", "workspace_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,6 +28,11 @@ def common(command: F) -> F:
         "--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to work in."
     )
     return config_path(workspace(command))
+
+
+def examples(*calls: str) -> str:
+    """The end of a command's help: calls to try, one to a line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
 
 
 def output(command: F) -> F:

@@ -11,7 +11,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import held_record, partition_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, workspace_of
+from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import parse_moment
@@ -50,7 +50,7 @@ command = noun_group(
 command.help = "List, show and delete partitions."
 
 
-@command.command("delete", epilog="Example: tailpipe partition delete app_log.local --to T-90d --force")
+@command.command("delete", epilog=examples("tailpipe partition delete app_log.local --to T-90d --force"))
 @click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
 @click.option("--from", "start", metavar="TIME", help="Delete from this time on; from the beginning if not given.")
 @click.option("--to", "end", metavar="TIME", help="Delete up to this time; a bare date includes that day.")

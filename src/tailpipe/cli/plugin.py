@@ -16,6 +16,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import plugin_record
 from tailpipe.cli.listing import noun_group
+from tailpipe.cli.options import examples
 from tailpipe.errors import PluginError, TailpipeError, UsageError
 from tailpipe.plugin import Registry
 from tailpipe.workspace import Workspace
@@ -43,7 +44,7 @@ command = noun_group(
 command.help = "List, show, install and remove plugins."
 
 
-@command.command("install", epilog="Examples: tailpipe plugin install okta · tailpipe plugin install ./my-plugin")
+@command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-plugin"))
 @click.argument("wanted", metavar="NAME_OR_PATH")
 @click.option("--editable", "-e", is_flag=True, help="Use a directory as it is, so that changes count at once.")
 def install(wanted: str, editable: bool) -> None:
@@ -57,7 +58,7 @@ def install(wanted: str, editable: bool) -> None:
     render.say("done; see: tailpipe plugin list")
 
 
-@command.command("update", epilog="Example: tailpipe plugin update okta")
+@command.command("update", epilog=examples("tailpipe plugin update okta"))
 @click.argument("wanted", metavar="NAME_OR_PATH")
 def update(wanted: str) -> None:
     """Update a plugin with pip to its newest version."""
@@ -65,7 +66,7 @@ def update(wanted: str) -> None:
     render.say("done; see: tailpipe plugin list")
 
 
-@command.command("uninstall", epilog="Example: tailpipe plugin uninstall okta")
+@command.command("uninstall", epilog=examples("tailpipe plugin uninstall okta"))
 @click.argument("wanted", metavar="NAME")
 def uninstall(wanted: str) -> None:
     """Remove a plugin's package with pip. What was collected with it stays, and can be queried."""

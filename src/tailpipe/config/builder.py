@@ -13,7 +13,7 @@ from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
-from tailpipe.config.syntax import Block, Span
+from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.option import options_of
@@ -129,23 +129,24 @@ class _Builder:
 
     def _check(self, reference: Reference, value: Any) -> None:
         located = self.scope.blocks[reference]
-        if isinstance(value, Table):
+        if reference.kind == "table":
             for problem in _table_problems(value, located.block):
                 self.decoder.report(located.text, problem)
-        elif isinstance(value, Partition):
-            for problem in self._partition_problems(value, located.block):
+        elif reference.kind == "partition" and len(reference.labels) == LABELS["partition"]:
+            for problem in self._partition_problems(reference.labels[0], value, located.block):
                 self.decoder.report(located.text, problem)
+        if isinstance(value, Partition):
             self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources))
 
-    def _partition_problems(self, partition: Partition, block: Block) -> Iterable[Problem]:
-        table = self.decoded.get(Reference("table", (partition.table,))) or self.registry.tables.get(partition.table)
-        if table is None:
-            if Reference("table", (partition.table,)) in self.scope.blocks:
-                return  # it is there, and its own problems are told
+    def _partition_problems(self, name: str, partition: Partition | None, block: Block) -> Iterable[Problem]:
+        own = Reference("table", (name,))
+        table = self.decoded.get(own) or self.registry.tables.get(name)
+        if table is None and own not in self.scope.blocks:
             known = [*self.registry.tables, *(r.labels[0] for r in self.scope.blocks if r.kind == "table")]
-            hint = did_you_mean(partition.table, known, 'define it with a block: table "NAME" { … }')
-            yield Problem(f'unknown table "{partition.table}"', block.labels[0].span, hint)
-            return
+            hint = did_you_mean(name, known, f'define it: table "{name}" {{ … }}, or install its plugin')
+            yield Problem(f'unknown table "{name}"', block.labels[0].span, hint)
+        if table is None or partition is None:
+            return  # the problems of each are told
         inner = [candidate for candidate in block.body.blocks if candidate.type == "source"]
         names: dict[str, Span] = {}
         for source, source_block in zip(partition.sources, inner, strict=True):
@@ -174,25 +175,27 @@ class _Builder:
         )
 
 
-def _table_problems(table: Table, block: Block) -> Iterable[Problem]:
-    if not table.maps_time and not block.body.is_broken:
+def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
+    """What is wrong with a table's columns, told by its block, so that it is told beside other problems of it."""
+    inner = [candidate for candidate in block.body.blocks if candidate.type == "column" and candidate.labels]
+    if not block.body.is_broken and not any(column.labels[0].text.lower() == "tp_timestamp" for column in inner):
         hint = 'add column "tp_timestamp" { source = "…" }'
-        yield Problem(f'table "{table.name}" does not say where tp_timestamp comes from', block.span, hint)
-    columns: dict[str, Span] = {}
-    inner = [candidate for candidate in block.body.blocks if candidate.type == "column"]
-    for column, column_block in zip(table.columns, inner, strict=True):
-        span = column_block.labels[0].span
-        if column.name.lower() in columns:
-            note = ("first here", columns[column.name.lower()])
-            yield Problem(f'the column "{column.name}" is there twice', span, "", note)
-        columns.setdefault(column.name.lower(), span)
-        if column.source is not None and column.transform is not None:
+        title = f'table "{block.labels[0].text}"' if block.labels else "the table"
+        yield Problem(f"{title} does not say where tp_timestamp comes from", block.span, hint)
+    first: dict[str, Span] = {}
+    for column_block in inner:
+        name, span = column_block.labels[0].text, column_block.labels[0].span
+        if name.lower() in first:
+            yield Problem(f'the column "{name}" is there twice', span, "", ("first here", first[name.lower()]))
+        first.setdefault(name.lower(), span)
+        if not name:
+            yield Problem("a column needs a name", span, 'write column "NAME" { … }')
+        if {"source", "transform"} <= {item.name for item in column_block.body.attributes if item.value != Literal(None)}:
             hint = "a column comes from a field or from an expression"
-            yield Problem(f'column "{column.name}" has both source and transform', span, hint)
-        if not column.name:
-            yield Problem("a column needs a name", span)
-        if column.name.lower().startswith("tp_"):
-            yield from _common_problems(column.name, column.type, span)
+            yield Problem(f'column "{name}" has both source and transform', span, hint)
+        if name.lower().startswith("tp_"):
+            column = table.column(name) if table else None
+            yield from _common_problems(name, column.type if column else None, span)
 
 
 def _common_problems(name: str, kind: str | None, span: Span) -> Iterable[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from tailpipe.config.functions import a_kind, shown
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
-from tailpipe.model.option import Secret
+from tailpipe.model.option import Secret, type_name
 
 __all__ = ["Reference", "convert"]
 
 Resolve = Callable[["Reference"], Any]
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _LARGEST = 1e308
 """What a float can hold; a whole number of the language can be larger."""
 
@@ -42,6 +44,8 @@ def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve:
         if value not in arguments or isinstance(value, bool):
             allowed = ", ".join(f'"{argument}"' for argument in arguments)
             hint = did_you_mean(value, arguments) if isinstance(value, str) else ""
+            if isinstance(value, int) and str(value) in arguments:
+                hint = f'write "{value}"'
             found = f'"{value}"' if isinstance(value, str) else a_kind(value)
             raise Problem(f"one of {allowed} is expected here, not {found}", expression.span, hint)
         return value
@@ -58,12 +62,15 @@ def _union(choices: tuple[Any, ...], value: Any, expression: syntax.Expression, 
     if value is None and type(None) in choices:
         return None
     others = [choice for choice in choices if choice is not type(None)]
-    for choice in others[:-1]:
+    if len(others) == 1:
+        return convert(others[0], value, expression, resolve)
+    for choice in others:
         try:
             return convert(choice, value, expression, resolve)
         except Problem:
             continue
-    return convert(others[-1], value, expression, resolve)
+    wanted = " or ".join(type_name(choice) for choice in others)
+    raise Problem(f"{wanted} is expected here, not {a_kind(value)}", expression.span)
 
 
 def _sequence(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
@@ -88,7 +95,9 @@ def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: 
     example = f"{kind}.{of_type or 'TYPE'}.NAME"
     if not isinstance(value, Reference) or value.kind != kind:
         found = str(value) if isinstance(value, Reference) else a_kind(value)
-        raise Problem(f"a {kind} is expected here, not {found}", expression.span, f"write {example}")
+        is_quoted = isinstance(value, str) and value.startswith(f"{kind}.")
+        hint = "write it without quotes" if is_quoted else f"write {example}"
+        raise Problem(f"a {kind} is expected here, not {found}", expression.span, hint)
     if of_type and value.labels[0] != of_type:
         message = f'a {kind} of type "{of_type}" is expected here, not {value}'
         raise Problem(message, expression.span, f"write {example}")
@@ -116,7 +125,7 @@ def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
         hint = 'write it in quotes: "…"'
     elif annotation is bool and value in ("true", "false"):
         hint = f"write {value} without quotes"
-    elif annotation in (int, float) and isinstance(value, str):
+    elif annotation in (int, float) and isinstance(value, str) and _NUMBER.fullmatch(value):
         hint = "write it without quotes"
     found = shown(value) if is_number and annotation is int else a_kind(value)
     if is_number and annotation is float:

@@ -59,12 +59,19 @@ class Cursor:
         self.position = match.end()
         return match[0]
 
-    def expect(self, character: str, otherwise: str) -> None:
-        """Pass over the character, or say what is wrong."""
+    def expect(self, character: str, otherwise: str, opening: int) -> None:
+        """Pass over the character, or say what is wrong, and where it began if that is not near."""
         self.skip()
         if self.peek() != character:
-            raise Problem(otherwise, self.here(), f'"{character}" is expected here')
+            note = self.beginning("it", opening)
+            raise Problem(otherwise, self.here(), f'"{character}" is expected here', note)
         self.position += 1
+
+    def beginning(self, what: str, opening: int) -> tuple[str, Span] | None:
+        """A note that says where something began, if that is on another line."""
+        if "\n" not in self.text[opening : self.position]:
+            return None
+        return f"{what} begins here", (opening, opening + 1)
 
     def inside(self, read: Callable[[], T], opening: str = "(") -> T:
         """Read something between brackets, where newlines are blanks."""
@@ -99,4 +106,4 @@ class Cursor:
         """What stands at the cursor, for a message."""
         start, end = self.here()
         word = self.text[start:end][:40]
-        return {'"': "text in quotes", "`": "text in backticks", "": "the end"}.get(word, f'"{word}"')
+        return {'"': "a quote", "`": "a backtick", "": "the end"}.get(word, f'"{word}"')

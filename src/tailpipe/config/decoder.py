@@ -33,17 +33,20 @@ class Decoder:
     problems: list[Diagnostic] = field(default_factory=list)
     spans: dict[str, tuple[ConfigText, Span]] = field(default_factory=dict)
     """Where each block and argument stands, by address."""
+    _failures: int = 0
+    """How many blocks could not be made; one that holds such a block cannot be made either."""
 
     def decode(self, text: ConfigText, block: Block, declared: type, address: str) -> Any:
         """The block as a value, or None if it has problems, which are told then."""
-        found = len(self.problems)
+        before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if block.type in _TYPED else block.labels
         values = self._labels(text, block, labels, declared)
         values |= self._attributes(text, block, declared, address)
         values |= self._nested(text, block, declared, address)
         self._require(text, block, declared, values)
-        if len(self.problems) > found:
+        if block.body.is_broken or (len(self.problems), self._failures) != before:
+            self._failures += 1
             return None
         fields = {options_of(declared)[name].field: value for name, value in values.items()}
         return self._ask(text, block.span, lambda: declared(**fields))
@@ -78,11 +81,11 @@ class Decoder:
             missing = ["name"]
         if missing:
             shown = f' "{block.labels[0].text}"' if block.labels else ""
-            names = ["type", *(o.name for o in wanted)] if block.type in _TYPED else [o.name for o in wanted]
-            hint = f"write {block.type} " + " ".join(f'"{name.upper()}"' for name in names) + " { … }"
+            hint = f"write {_shape(block.type, declared)}"
             self.report(text, Problem(f'the block "{block.type}"{shown} has no {missing[0]}', block.span, hint))
         for label in given[len(wanted) :]:
-            self.report(text, Problem(f'"{label.text}" is a label too many for "{block.type}"', label.span))
+            hint = f"write {_shape(block.type, declared)}"
+            self.report(text, Problem(f'"{label.text}" is a label too many for "{block.type}"', label.span, hint))
         return values
 
     def _attributes(self, text: ConfigText, block: Block, declared: type, address: str) -> dict[str, Any]:
@@ -169,14 +172,15 @@ class Decoder:
         except (UsageError, ValueError) as error:
             self.report(text, Problem(str(error), span, getattr(error, "hint", "")))
         except Exception as error:  # noqa: BLE001 - a plugin's code, on a value that a user wrote
-            self.report(text, Problem(f"cannot be checked: {type(error).__name__}: {error}", span))
+            hint = "this is a mistake in the plugin, not in the config"
+            self.report(text, Problem(f"cannot be checked: {type(error).__name__}: {error}", span, hint))
         return None
 
     def _unknown(self, block: Block, attribute: Attribute, options: Mapping[str, Option]) -> Problem:
         name = attribute.name
         for option in options.values():
             if option.kind == "block" and name in (option.name, option.block):
-                hint = f"write it as a block: {option.block} {{ … }}"
+                hint = f"write it as a block: {_shape(option.block, _element(option.annotation)[0])}"
                 return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
             if option.kind == "label" and name == option.name:
                 hint = f'write it behind "{block.type}", in quotes and without ='
@@ -191,10 +195,13 @@ class Decoder:
     ) -> Problem:
         option = options.get(inner.type)
         if option is not None and option.kind == "option":
-            hint = f"write it as an argument: {inner.type} = …"
+            value = "{ … }" if get_origin(option.annotation) in (Mapping, dict) else "…"
+            hint = f"write it as an argument: {inner.type} = {value}"
             return Problem(f'"{inner.type}" is an argument, not a block', inner.span, hint)
         otherwise = "there are: " + ", ".join(by_block) if by_block else "it takes none"
         hint = did_you_mean(inner.type, by_block, otherwise)
+        if inner.type in LABELS:
+            hint = 'it stands in no other block; is a "}" missing before it?'
         return Problem(f'unknown block "{inner.type}" in {_title(block)}', inner.span, hint)
 
 
@@ -212,6 +219,14 @@ def _unquoted(expression: Expression) -> Problem:
 def _title(block: Block) -> str:
     labels = ".".join(label.text for label in block.labels)
     return f'{block.type} "{labels}"' if labels else f'block "{block.type}"'
+
+
+def _shape(kind: str, declared: type) -> str:
+    """How a block is written, with its labels."""
+    labels = [option for option in options_of(declared).values() if option.kind == "label"]
+    names = [option.name for option in labels if option.is_required or kind in ("connection", "format")]
+    typed = ["type"] if kind in _TYPED else []
+    return " ".join([kind, *(f'"{name.upper()}"' for name in [*typed, *names]), "{ … }"])
 
 
 def _element(annotation: Any) -> tuple[Any, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
@@ -27,7 +27,7 @@ from tailpipe.config.syntax import (
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
 
-__all__ = ["Evaluator", "did_you_mean"]
+__all__ = ["Evaluator", "did_you_mean", "nearest"]
 
 Value = Any
 _SIZE_LIMIT = 1_000_000
@@ -188,9 +188,15 @@ class Evaluator:
 
 def did_you_mean(word: str, known: Any, otherwise: str = "") -> str:
     """A hint with the nearest of the known names, if one is near."""
+    near = nearest(word, known)
+    return f'did you mean "{near}"?' if near is not None else otherwise
+
+
+def nearest(word: str, known: Iterable[Any]) -> str | None:
+    """The known name that is most like the word, whatever the case, if any is like it."""
     by_lower = {str(name).lower(): str(name) for name in islice(known, _CANDIDATES)}
     near = get_close_matches(word[:100].lower(), by_lower, n=1)
-    return f'did you mean "{by_lower[near[0]]}"?' if near else otherwise
+    return by_lower[near[0]] if near else None
 
 
 def _there_are(known: Any) -> str:

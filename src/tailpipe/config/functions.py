@@ -121,7 +121,7 @@ def _file(around: Surroundings, path: Value) -> Value:
         base = around.directory.resolve()
         target = (base / _pathexpand(around, path)).resolve()
         if not target.is_relative_to(base):
-            raise UsageError(f'"{path}" lies outside the config directory', hint=f"move the file below {base.name}")
+            raise UsageError(f'"{path}" lies outside the config directory', hint="only files below it can be read")
         facts = target.stat()
         if not stat.S_ISREG(facts.st_mode):
             raise ValueError(f'"{path}" is not a file')

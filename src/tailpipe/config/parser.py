@@ -63,6 +63,8 @@ class _Parser:
         self.cursor = cursor
         self.text = cursor.text
         self.problems: list[Problem] = []
+        self.is_swallowed = False
+        """Whether something that is not closed reached to the end, and with it what would have closed the blocks."""
         self.strings = StringReader(cursor, self.expression)
         self.readers: dict[str, Callable[[], Expression]] = {
             '"': self.strings.quoted,
@@ -95,6 +97,7 @@ class _Parser:
                 self.item(body)
             except Problem as problem:
                 self.problems.append(problem)
+                self.is_swallowed = self.is_swallowed or cursor.at_end
                 body.is_broken = True
                 cursor.depth = depth
                 self.resume(problem.span[0])
@@ -126,9 +129,11 @@ class _Parser:
         cursor = self.cursor
         cursor.skip()
         if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
+            if cursor.peek() in ('"', "`"):
+                raise Problem("a second text is too much", cursor.here(), "end the line here, or write a list: [a, b]")
             hint = "end the line here; text needs quotes"
-            if cursor.peek() == ",":
-                hint = "arguments have no comma between them"
+            if cursor.peek() in (",", ";"):
+                hint = "nothing stands between arguments, or behind them"
             raise Problem(f"{cursor.shown_here()} is too much", cursor.here(), hint)
 
     def block(self, kind: str, span: Span) -> Block:
@@ -145,6 +150,7 @@ class _Parser:
             self.body_items(block.body)
         if cursor.at_end:
             block.body.is_broken = True
+        if cursor.at_end and not self.is_swallowed:
             self.problems.append(Problem(f'the block "{kind}" is not closed', (opening, opening + 1), 'add "}"'))
         cursor.position += 1
         return block
@@ -163,9 +169,12 @@ class _Parser:
             elif match := _BRACE_BELOW.match(self.text, start):
                 cursor.position = match.end() - 1
                 raise Problem(f'the "{{" of "{kind}" is on another line', cursor.here(), f'put it behind "{kind}"')
+            elif labels:
+                hint = "a label that holds more than letters, digits, _ and - needs quotes"
+                raise Problem(f'behind the labels of "{kind}", "{{" is expected', cursor.here(), hint)
             else:
                 hint = "an argument is written name = value, a block name { … }"
-                raise Problem(f'after "{kind}", "=" or "{{" is expected', cursor.here(), hint)
+                raise Problem(f'behind "{kind}", "=" or "{{" is expected', cursor.here(), hint)
             cursor.skip()
         return labels
 
@@ -209,9 +218,10 @@ class _Parser:
             value = self.binary(0)
             cursor.skip()
             if cursor.peek() == "?":
+                question = cursor.position
                 cursor.position += 1
                 then = cursor.inside(self.expression)
-                cursor.expect(":", "the second value of the conditional is missing")
+                cursor.expect(":", "the second value of the conditional is missing", question)
                 otherwise = cursor.inside(self.expression) if cursor.brackets else self.otherwise()
                 value = Conditional(value, then, otherwise, (value.span[0], otherwise.span[1]))
         return value
@@ -261,9 +271,10 @@ class _Parser:
                 break
             self.not_too_many(count, "parts")
             if following == "[":
+                opening = cursor.position
                 cursor.position += 1
                 key = cursor.inside(self.expression, "[")
-                cursor.expect("]", "the index is not closed")
+                cursor.expect("]", "the index is not closed", opening)
             else:
                 cursor.position += 1
                 start = cursor.position
@@ -290,13 +301,16 @@ class _Parser:
             return self.name_or_call(word, start)
         if not following.strip():
             raise Problem("a value is expected here", cursor.here())
-        hint = 'write text in quotes: "…"' if following not in "'‘’“”„«»" else 'write text in straight quotes: "…"'
+        hint = 'write text in quotes: "…"' if following not in ")]}," else ""
+        if following in "'‘’“”„«»":
+            hint = 'write text in straight double quotes: "…"'
         raise Problem(f"a value is expected here, not {cursor.shown_here()}", cursor.here(), hint)
 
     def group(self) -> Expression:
+        opening = self.cursor.position
         self.cursor.position += 1
         value = self.cursor.inside(self.expression)
-        self.cursor.expect(")", "the bracket is not closed")
+        self.cursor.expect(")", "the bracket is not closed", opening)
         return value
 
     def number(self, match: re.Match[str]) -> Literal:
@@ -340,7 +354,8 @@ class _Parser:
         key = self.expression() if word is None else Literal(word, (start, cursor.position))
         cursor.skip()
         if cursor.peek() not in ("=", ":"):
-            raise Problem("a key and its value have = between them", cursor.here(), "write { key = value }")
+            hint = "a key with points in it needs quotes" if cursor.peek() == "." else "write { key = value }"
+            raise Problem("a key and its value have = between them", cursor.here(), hint)
         cursor.position += 1
         cursor.skip()
         return key, self.expression()
@@ -349,10 +364,10 @@ class _Parser:
         """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
         cursor, found = self.cursor, []
         start = cursor.position
-        if match := _FOR.match(self.text, start + 1):
-            raise Problem("there are no for expressions in this language", match.span(1), f"write {what} out")
         cursor.position += 1
         cursor.brackets.append(self.text[start])
+        if match := _FOR.match(self.text, start + 1):
+            raise Problem("there are no for expressions in this language", match.span(1), f"write {what} out")
         cursor.skip()
         while cursor.peek() != closing:
             if cursor.at_end:
@@ -372,7 +387,5 @@ class _Parser:
         cursor = self.cursor
         if cursor.at_end:
             return Problem(f"{what} is not closed", opening, f'add "{closing}"')
-        is_far = "\n" in self.text[opening[0] : cursor.position]
-        note = (f"{what} begins here", opening) if is_far else None
         message = f'"," or "{closing}" is expected here, not {cursor.shown_here()}'
-        return Problem(message, cursor.here(), note=note)
+        return Problem(message, cursor.here(), note=cursor.beginning(what, opening[0]))

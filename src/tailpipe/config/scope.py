@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailpipe.config.convert import Reference
-from tailpipe.config.evaluator import Evaluator, did_you_mean
+from tailpipe.config.evaluator import Evaluator, did_you_mean, nearest
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.syntax import Block, Expression, Literal, Name
 from tailpipe.config.text import ConfigText, Problem
@@ -81,22 +81,33 @@ class Scope:
         return self._argument(reference, rest, name) if rest else reference
 
     def _nearest(self, reference: Reference) -> str:
-        if reference not in self._hints:
-            same_kind = [str(known) for known in {**self.made, **self.blocks} if known.kind == reference.kind]
-            labels = " ".join(f'"{label}"' for label in reference.labels)
-            otherwise = f"add it to the config: {reference.kind} {labels} {{ … }}"
-            self._hints[reference] = did_you_mean(str(reference), same_kind, otherwise)
-        return self._hints[reference]
+        """A hint with another name of the same type, or another type with the same name."""
+        if reference in self._hints:
+            return self._hints[reference]
+        *types, name = reference.labels
+        known = [other.labels for other in (*self.made, *self.blocks) if other.kind == reference.kind]
+        same_type = [labels[-1] for labels in known if labels[:-1] == tuple(types)]
+        same_name = [labels[0] for labels in known if labels[-1] == name]
+        quoted = " ".join(f'"{label}"' for label in reference.labels)
+        hint = f"add it to the config: {reference.kind} {quoted} {{ … }}"
+        if near := nearest(name, same_type):
+            hint = f'did you mean "{Reference(reference.kind, (*types, near))}"?'
+        elif types and (near := nearest(types[0], same_name)):
+            hint = f'did you mean "{Reference(reference.kind, (near, name))}"?'
+        self._hints[reference] = hint
+        return hint
 
     def _argument(self, reference: Reference, rest: list[str], name: Name) -> Any:
         option = self._option(reference, rest[0], name)
         if option.is_secret:
-            raise Problem(f'"{rest[0]}" of {reference} is a secret, which cannot be referred to', name.span)
-        value = self._value(reference, option, name)
+            message = f'"{rest[0]}" of {reference} is a secret, which cannot be referred to'
+            raise Problem(message, name.span, 'say it here too, such as by env("NAME")')
+        value, address = self._value(reference, option, name), f"{reference}.{rest[0]}"
         for part in rest[1:]:
             if not isinstance(value, dict) or part not in value:
-                raise Problem(f'"{".".join(name.parts)}" has no part "{part}"', name.span)
-            value = value[part]
+                hint = did_you_mean(part, value) if isinstance(value, dict) else ""
+                raise Problem(f'{address} has no part "{part}"', name.span, hint)
+            value, address = value[part], f"{address}.{part}"
         return value
 
     def _option(self, reference: Reference, argument: str, name: Name) -> Option:

