@@ -44,7 +44,7 @@ CLASSES = {
     for name, value in vars(errors).items()
     if inspect.isclass(value) and value.__module__ == errors.__name__ and not name.startswith("_")
 }
-ERRORS = {name: value for name, value in CLASSES.items() if issubclass(value, BaseException)}
+ERRORS = {name: value for name, value in CLASSES.items() if issubclass(value, TailpipeError)}
 EXIT_CODES = {0: "EXIT_DONE", 1: "EXIT_FAILED", 2: "EXIT_USAGE", 130: "EXIT_INTERRUPTED"}
 
 
@@ -63,6 +63,7 @@ def drawn() -> dict[str, tuple[str | None, int | None]]:
 
 
 def test_every_error_has_an_example_here() -> None:
+    assert {name for name, value in CLASSES.items() if issubclass(value, BaseException)} == set(ERRORS)
     assert {type(example).__name__ for example in EXAMPLES} == set(ERRORS)
 
 
@@ -88,11 +89,11 @@ def test_an_error_keeps_every_fact_that_it_was_given(error: TailpipeError) -> No
 
 
 def test_an_error_of_another_package_survives_pickling_too() -> None:
-    copy = pickle.loads(pickle.dumps(Foreign("it failed", code=7)))
+    copy = pickle.loads(pickle.dumps(ForeignError("it failed", code=7)))
     assert (copy.message, copy.code, copy.hint) == ("it failed", 7, "")
 
 
-class Foreign(TailpipeError):
+class ForeignError(TailpipeError):
     """As a plugin might define it."""
 
     def __init__(self, message: str, *, code: int) -> None:
@@ -101,7 +102,8 @@ class Foreign(TailpipeError):
 
 
 def test_the_tree_in_the_docstring_is_the_tree_in_the_code() -> None:
-    real = {name: value.__base__.__name__ if name != "TailpipeError" else None for name, value in ERRORS.items()}
+    parents = {name: [base.__name__ for base in value.__bases__] for name, value in ERRORS.items()}
+    real = {name: bases[0] if name != "TailpipeError" else None for name, bases in parents.items()}
     assert {name: parent for name, (parent, _) in drawn().items()} == real
 
 

@@ -17,7 +17,7 @@ from click.shell_completion import shell_complete
 
 from tailpipe import __version__
 from tailpipe.cli import render
-from tailpipe.cli.options import common
+from tailpipe.cli.options import common, log_from
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 
 __all__ = ["COMPLETE", "app", "main"]
@@ -105,7 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    logging.basicConfig(level=_log_level(), stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    level = os.environ.get("TAILPIPE_LOG_LEVEL", "").lower()
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    log_from(level)
     try:
         _dispatch(sys.argv[1:] if arguments is None else list(arguments))
     except click.exceptions.NoArgsIsHelpError as failure:
@@ -128,7 +130,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as failure:  # noqa: BLE001 - the last place where a bug can still become a message
         render.say(f"error: {type(failure).__name__}: {failure}")
         render.say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
-        if _log_level() == logging.DEBUG:
+        if level == "debug":
             render.say(traceback.format_exc())
         return EXIT_FAILED
     return EXIT_DONE
@@ -144,8 +146,3 @@ def _dispatch(arguments: list[str]) -> None:
     except click.exceptions.Exit as leaving:  # --help and --version
         if leaving.exit_code:
             sys.exit(leaving.exit_code)
-
-
-def _log_level() -> int:
-    word = os.environ.get("TAILPIPE_LOG_LEVEL", "").upper()
-    return {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "ERROR": logging.ERROR}.get(word, logging.WARNING)

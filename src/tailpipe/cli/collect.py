@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.options import common, completes, examples, log_from, workspace_of
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.selector import select
 
@@ -51,6 +51,7 @@ def command(context: click.Context, selectors: tuple[str, ...]) -> None:
         raise UsageError("nothing to collect", hint="then run: tailpipe config check && tailpipe collect")
     chosen = select(selectors, config.partitions)
     workspace.prepare()
+    log_from(workspace.settings.log_level)
     raise TailpipeError(
         f"this version reads and checks the config, but does not collect yet: {', '.join(chosen)}",
         hint="collecting comes with the next version",

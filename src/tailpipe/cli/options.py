@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.errors import TailpipeError
 
-__all__ = ["common", "completes", "examples", "output", "workspace_of"]
+__all__ = ["common", "completes", "examples", "log_from", "output", "workspace_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,6 +45,12 @@ def output(command: F) -> F:
         show_default=True,
         help="How the answer is printed.",
     )(command)
+
+
+def log_from(level: str) -> None:
+    """Log what is at least that important: a level of `LOG_LEVELS`; anything else means `warning`."""
+    levels = {"debug": logging.DEBUG, "info": logging.INFO, "error": logging.ERROR, "off": logging.CRITICAL + 1}
+    logging.getLogger().setLevel(levels.get(level, logging.WARNING))
 
 
 def workspace_of(context: click.Context) -> Any:

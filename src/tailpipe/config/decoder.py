@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
-from tailpipe.config.evaluator import did_you_mean
+from tailpipe.config.evaluator import did_you_mean, nearest
 from tailpipe.config.scope import LABELS
 from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span
 from tailpipe.config.text import ConfigText, Problem
@@ -146,8 +145,6 @@ class Decoder:
     def _require(self, text: ConfigText, block: Block, declared: type, values: dict[str, Any]) -> None:
         options = options_of(declared)
         by_name = {option.block or option.name: option for option in options.values() if option.kind != "label"}
-        said = [item.name for item in block.body.attributes] + [inner.type for inner in block.body.blocks]
-        misspelt = {near for name in said for near in get_close_matches(name.lower(), by_name, n=1)}
         for name, option in by_name.items():
             if option.name in values:
                 continue
@@ -155,7 +152,7 @@ class Decoder:
                 values[option.name] = self.resolve(Reference("connection", (option.annotation.type, "default")))
             elif not option.is_required:
                 values[option.name] = option.default
-            elif not block.body.is_broken and name not in misspelt:
+            elif not block.body.is_broken and not _is_misspelt(name, block, by_name):
                 what = "block" if option.kind == "block" else "argument"
                 hint = f"{name}: {option.description[:1].lower()}{option.description[1:].rstrip('.')}"
                 self.report(text, Problem(f'{_title(block)} has no {what} "{name}"', block.span, hint))
@@ -203,6 +200,12 @@ class Decoder:
         if inner.type in LABELS:
             hint = 'it stands in no other block; is a "}" missing before it?'
         return Problem(f'unknown block "{inner.type}" in {_title(block)}', inner.span, hint)
+
+
+def _is_misspelt(name: str, block: Block, known: Mapping[str, Option]) -> bool:
+    """Whether something in the block, which is told as unknown, was meant to be this."""
+    said = [*(attribute.name for attribute in block.body.attributes), *(inner.type for inner in block.body.blocks)]
+    return any(nearest(word, known) == name for word in said)
 
 
 def _is_bare(expression: Expression) -> bool:

@@ -133,7 +133,7 @@ class _Parser:
                 raise Problem("a second text is too much", cursor.here(), "end the line here, or write a list: [a, b]")
             hint = "end the line here; text needs quotes"
             if cursor.peek() in (",", ";"):
-                hint = "nothing stands between arguments, or behind them"
+                hint = "a blank or a new line divides arguments"
             raise Problem(f"{cursor.shown_here()} is too much", cursor.here(), hint)
 
     def block(self, kind: str, span: Span) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, BinaryIO
@@ -248,7 +248,7 @@ def test_every_broken_plugin_has_its_own_warning(site: Site) -> None:
     ],
 )
 def test_two_plugins_that_bring_the_same_name_are_refused_with_both_names(
-    parts: dict[str, Sequence[Any]], ask: str, what: str
+    parts: dict[str, Any], ask: str, what: str
 ) -> None:
     registry = Registry([Plugin(name="twin", **parts), LIGHTHOUSE])
     with pytest.raises(PluginError) as refused:
