@@ -104,7 +104,7 @@ class Transaction:
         found += [
             f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
             for one in staged.artifacts
-            if one.entry.unit != self.unit
+            if one.entry.unit != self.unit and self.kind != "note"
         ]
         if found:
             raise self._refused("; ".join(found[:5]))
@@ -155,6 +155,8 @@ class Transaction:
             added=files,
             removed=removed,
             artifacts=staged.artifacts,
+            drops=staged.drops,
+            restores=staged.restores,
             coverage=coverage,
             samples=staged.samples,
         )
