@@ -373,7 +373,8 @@ def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
     stopped.run(Ask(world.now, window), stop=stop)
     stopped.run(Ask(world.now))
     assert stopped.catalog.coverage == whole.catalog.coverage
-    assert stopped.taken() == whole.taken()
+    # It may look at more days, because the frontier lies further back, and find late artifacts there.
+    assert not whole.taken() - stopped.taken()
 
 
 @given(offsets=st.lists(offsets, max_size=12), count=st.integers(1, 5))
