@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 
 from tailpipe.catalog import layout, manifest, verify
 from tailpipe.catalog.apply import apply, load_coverage
@@ -60,6 +61,16 @@ class Transaction:
     unit: Unit | None
     begun_at: datetime
 
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give up if the job failed; what was committed before stays."""
+        if error is not None:
+            self.abort()
+
     @property
     def staging(self) -> Path:
         """The private directory for the job's files; give them names that do not end in `.parquet`."""
@@ -69,6 +80,8 @@ class Transaction:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
+                # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
+                check_epoch(self.store, self.partition, self.partition_id, self.epoch)
                 self._verify(staged)
                 files = self._store(staged)
         except BaseException:
