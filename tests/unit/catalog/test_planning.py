@@ -178,6 +178,22 @@ def test_a_day_beside_the_window_that_lost_a_date_of_it_is_replaced_whole() -> N
     assert not make(state, [known("a", 6)], ask=Ask(NOW, window(6, 6)), lost=lost).units
 
 
+def test_a_dropped_day_beside_the_window_stays_dropped_though_its_unit_is_replaced() -> None:
+    lost = {Unit(day=date(2024, 6, 6)): june(5, 6)}
+    plan = make(source(dropped=june(5, 6)), [known("a", 6)], ask=Ask(NOW, window(5, 5)), lost=lost)
+    assert [(unit.reason, unit.covers) for unit in plan.units] == [("lost dates", ())]
+    assert [one.days for one in plan.closing] == [june(5)]
+    assert plan.asks == {"s": june(5)}
+
+
+def test_a_covered_day_with_late_artifacts_is_listed_again_until_they_are_taken() -> None:
+    state = source(covered=span(1, 30), lists_all=False)
+    plan = make(state, [new("late", 10)], ask=Ask(NOW, window(9, 11)))
+    assert plan.asks == {"s": june(10)}
+    stopped = replace(state, coverage=state.coverage.ask(plan.asks["s"]))
+    assert listing([stopped], Ask(NOW), {})["s"] == june(10) | span(28, 30)
+
+
 def test_lost_dates_that_nobody_dropped_are_made_good_by_a_plain_run() -> None:
     lost = {Unit(day=date(2024, 6, 6)): june(5)}
     plan = make(source(covered=span(1, 30)), [known("a", 6)], lost=lost)
@@ -207,9 +223,8 @@ def test_a_late_artifact_of_a_covered_day_is_one_more_append() -> None:
 
 def test_a_grown_file_is_read_from_where_it_ended() -> None:
     plan = make(source(covered=span(1, 30)), [known("a", 30, "grown")])
-    (unit,) = plan.units
-    (one,) = unit.artifacts
-    assert (unit.kind, one.start_byte, one.start_ordinal, one.is_anew) == ("append", 6, 3, False)
+    one = plan.units[0].artifacts[0]
+    assert (plan.units[0].kind, one.start_byte, one.start_ordinal, one.is_anew) == ("append", 6, 3, False)
 
 
 def test_a_replaced_object_loses_its_old_rows_in_the_same_commit_and_others_keep_theirs() -> None:
@@ -221,8 +236,7 @@ def test_a_replaced_object_loses_its_old_rows_in_the_same_commit_and_others_keep
 
 def test_a_file_source_lists_every_covered_day_and_a_bucket_the_overlap() -> None:
     states = [source("file", covered=span(1, 28)), source("bucket", covered=span(1, 28), lists_all=False)]
-    asked = listing(states, Ask(NOW), {})
-    assert asked == {"file": span(1, 30), "bucket": span(26, 30)}
+    assert listing(states, Ask(NOW), {}) == {"file": span(1, 30), "bucket": span(26, 30)}
 
 
 def test_a_bucket_lists_days_again_until_late_artifacts_had_their_time() -> None:
