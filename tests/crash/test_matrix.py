@@ -22,9 +22,9 @@ def _prepared(server: Server, home: Path, **options: object) -> Harness:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, tmp_path: Path, name: str) -> None:
+def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, place: Path, name: str) -> None:
     disk = "neither" if name == "project.copy" else "no-exchange" if name == "project.unlink" else "plain"
-    harness = _prepared(server, tmp_path / "ws", seed=NAMES.index(name), disk=disk)
+    harness = _prepared(server, place / "ws", seed=NAMES.index(name), disk=disk)
     for kind in KINDS * 4:
         if harness.report.reached[name] and kind == KINDS[0]:
             break  # one round for each kind of step; more only until the point was reached at all
@@ -40,24 +40,24 @@ def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, tmp_path: Pat
 
 
 @pytest.mark.parametrize("disk", ["plain", "no-links", "no-exchange", "neither"])
-def test_random_kills_lose_and_double_nothing(server: Server, tmp_path: Path, disk: str) -> None:
-    report = soak(Harness(server, tmp_path / "ws", seed=7, disk=disk), kills=35)
+def test_random_kills_lose_and_double_nothing(server: Server, place: Path, disk: str) -> None:
+    report = soak(Harness(server, place / "ws", seed=7, disk=disk), kills=35)
     assert (report.kills >= 35, report.lost, report.twice, report.partial) == (True, 0, 0, 0)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_losing_power_undoes_nothing_that_was_committed(server: Server, tmp_path: Path, seed: int) -> None:
-    report = soak(Harness(server, tmp_path / "ws", seed=seed, with_power_loss=True), kills=35)
+def test_losing_power_undoes_nothing_that_was_committed(server: Server, place: Path, seed: int) -> None:
+    report = soak(Harness(server, place / "ws", seed=seed, with_power_loss=True), kills=35)
     assert (report.lost, report.twice, report.partial) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_harness_catches_a_broken_protocol(server: Server, tmp_path: Path, name: str) -> None:
+def test_the_harness_catches_a_broken_protocol(server: Server, place: Path, name: str) -> None:
     mutant = MUTANTS[name]
     with pytest.raises(BrokenError):
-        _try(server, tmp_path / "broken", mutant.kind, name)
+        _try(server, place / "broken", mutant.kind, name)
     # The same steps are harmless without the mutation: it is the fault that was caught, not the test.
-    _try(server, tmp_path / "sound", mutant.kind, name, is_sound=True)
+    _try(server, place / "sound", mutant.kind, name, is_sound=True)
 
 
 def _try(server: Server, home: Path, kind: StepKind, name: str, *, is_sound: bool = False) -> None:

