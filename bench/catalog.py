@@ -56,7 +56,8 @@ def _commits(home: Path) -> None:
             cpu.append(_cpu() - before[0])
             wall.append(time.perf_counter() - before[1])
     print(
-        f"commit of a day of 4 files: {_middle(cpu):.1f} ms CPU, {_middle(wall):.1f} ms in all (median of {DAYS})"
+        f"commit of a day of 4 files: {_middle(cpu):.1f} ms CPU,"
+        f" {_middle(wall):.1f} ms in all (median of {DAYS})"
     )
 
 

@@ -21,9 +21,6 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.crash.collector import PARTITION, perform_step
-from tests.crash.harness import Server, read_ids
-from tests.crash.world import FIRST, Step, Taken
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
@@ -31,6 +28,9 @@ from tailpipe.catalog.failpoints import NAMES
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.catalog.store import utc_now
 from tailpipe.errors import LockedError
+from tests.crash.collector import PARTITION, perform_step
+from tests.crash.harness import Server, read_ids
+from tests.crash.world import FIRST, Step, Taken
 
 DAYS = st.integers(0, 3).map(lambda number: FIRST + timedelta(days=number))
 COUNTS = st.integers(1, 3)

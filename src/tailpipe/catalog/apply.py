@@ -68,10 +68,12 @@ def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str
 def _retire(
     connection: sqlite3.Connection, path: str, manifest: Manifest, partition_id: int, transaction_id: int
 ) -> None:
+    # Units are never merged: that a unit can be replaced whole depends on it.
+    unit = str(manifest.unit) if manifest.unit else None
     changed = connection.execute(
         "UPDATE files SET state = 'retired', retired_by = ?, retired_at = ?"
-        " WHERE path = ? AND partition_id = ? AND state = 'live'",
-        (transaction_id, manifest.committed_at.isoformat(), path, partition_id),
+        " WHERE path = ? AND partition_id = ? AND state = 'live' AND unit = coalesce(?, unit)",
+        (transaction_id, manifest.committed_at.isoformat(), path, partition_id, unit),
     )
     if changed.rowcount != 1:
         raise _refused(manifest, f"{path} is not a live file of it")

@@ -143,7 +143,7 @@ class Writer:
                     window.start.isoformat(),
                     window.end.isoformat(),
                     command,
-                    self.store.clock().isoformat(),
+                    self.store.now().isoformat(),
                 ),
             ).lastrowid
 
@@ -152,7 +152,7 @@ class Writer:
         with self.store.writing() as connection:
             connection.execute(
                 "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
-                (self.store.clock().isoformat(), outcome, self.run_id),
+                (self.store.now().isoformat(), outcome, self.run_id),
             )
 
     def begin(

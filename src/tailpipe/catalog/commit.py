@@ -159,6 +159,7 @@ class Transaction:
                 (self.partition_id, str(self.unit)),
             )
             removed = tuple(path for (path,) in rows)
+        self._check_carried(connection, staged, removed)
         coverage = load_coverage(connection, self.partition_id)
         for one in staged.covers:
             known = coverage.get(one.source, Coverage())
@@ -173,6 +174,19 @@ class Transaction:
             coverage=coverage,
             samples=staged.samples,
         )
+
+    def _check_carried(
+        self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]
+    ) -> None:
+        """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
+        found = [
+            connection.execute("SELECT rows FROM files WHERE path = ? AND role = 'data'", (path,)).fetchone()
+            for path in removed
+        ]
+        rows = sum(row[0] for row in found if row)
+        is_lossless = self.kind == "rewrite" and not staged.drops
+        if staged.carried > rows or (is_lossless and staged.carried != rows):
+            raise self._refused(f"the retired files hold {rows} rows, but {staged.carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.store.failpoints.reach("commit.begin")
@@ -190,7 +204,7 @@ class Transaction:
                     self.kind,
                     self.unit,
                     self.begun_at,
-                    self.store.clock(),
+                    self.store.now(),
                 ),
             )
             row = connection.execute(
@@ -242,7 +256,7 @@ def begin(
 ) -> Transaction:
     """Record the intent, then make the staging directory."""
     store.failpoints.reach("intent.before")
-    now = store.clock()
+    now = store.now()
     with store.writing() as connection:
         check_epoch(store, partition, partition_id, epoch)
         (number,) = connection.execute(

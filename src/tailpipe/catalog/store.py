@@ -39,6 +39,10 @@ class Store:
     clock: Callable[[], datetime] = utc_now
     failpoints: Failpoints = field(default_factory=Failpoints)
 
+    def now(self) -> datetime:
+        """The time by the clock, in UTC: times are compared as text."""
+        return self.clock().astimezone(UTC)
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view over several statements."""

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tests.crash.collector import stage
-from tests.crash.harness import read_ids
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.commit import Committed
@@ -21,6 +19,8 @@ from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tests.crash.collector import stage
+from tests.crash.harness import read_ids
 
 PARTITION = "app_log.prod"
 DAY = date(2024, 1, 31)

@@ -12,14 +12,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.crash.collector import stage, stage_rejected
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
+from tailpipe.catalog import doctor
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.rebuild import rebuild
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Covered, Sample, Staged, StagedArtifact, StagedFile
+from tests.crash.collector import stage, stage_rejected
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 BEFORE = date(2024, 1, 30)
 
@@ -93,6 +96,50 @@ def test_a_rewrite_retires_exactly_the_named_files(workspace: Workspace) -> None
         )
         assert [one.identity for one in catalog.state(PARTITION).ledger] == [("a.log", 1)]
     assert workspace.ids() == workspace.hive_ids() == Counter(["b-1", "new-1", "new-2"])
+
+
+@pytest.mark.parametrize("carried", [0, 1, 3])
+def test_a_compaction_that_would_lose_or_make_rows_is_refused(workspace: Workspace, carried: int) -> None:
+    workspace.collect([("a", DAY, ["a-1", "a-2"])])
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        (file,) = catalog.snapshot().files
+        transaction = writer.begin(Unit(day=DAY), "rewrite")
+        new = (
+            [stage(transaction.staging, "new", "a", DAY, [f"a-{n}" for n in range(carried)])]
+            if carried
+            else []
+        )
+        with pytest.raises(CommitError, match="the retired files hold 2 rows"):
+            transaction.commit(Staged(tuple(new), retires=(file.path,), carried=carried))
+    assert workspace.ids() == workspace.hive_ids() == Counter(["a-1", "a-2"])
+
+
+def test_files_of_another_unit_cannot_be_retired(workspace: Workspace) -> None:
+    workspace.collect([("a", DAY, ["a-1"])])
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        (file,) = catalog.snapshot().files
+        transaction = writer.begin(Unit(day=BEFORE), "rewrite")
+        new = stage(transaction.staging, "new", "a", DAY, ["a-1"])
+        with pytest.raises(CommitError, match="is not a live file of it"):
+            transaction.commit(Staged((new,), retires=(file.path,), carried=1))
+    assert workspace.ids() == Counter(["a-1"])
+
+
+def test_hive_and_files_may_be_on_another_disk_than_the_catalog(tmp_path: Path) -> None:
+    home, data = tmp_path / "home", tmp_path / "data"
+    with Catalog.open(home, data=data) as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(Unit(day=DAY))
+        staged = Staged(
+            (stage(transaction.staging, "new", "a", DAY, ["1"]),),
+            (StagedArtifact(entry("a.log", DAY, 1), Accounts(read=1, kept=1)),),
+        )
+        assert transaction.commit(staged).problem == ""
+        assert all(path.startswith(f"{data}/.tailpipe/files/") for path in catalog.snapshot().paths())
+    assert len(list(data.glob("tp_table=*/**/*.parquet"))) == 1
+    assert not list(home.glob("tp_table=*"))
+    assert doctor.examine(home, data=data, with_checksums=True) == []
+    (home / ".tailpipe" / "catalog.db").unlink()
+    assert rebuild(home, data=data).rows == 1
 
 
 def test_a_grown_file_goes_on_where_it_ended_and_nowhere_else(workspace: Workspace) -> None:

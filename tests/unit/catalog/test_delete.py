@@ -6,11 +6,11 @@ from collections import Counter
 from datetime import date
 
 import pytest
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 BEFORE = date(2024, 1, 30)
 

@@ -7,12 +7,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.crash.disks import NoLinks
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 from tailpipe.catalog import doctor
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
+from tests.crash.disks import NoLinks
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 BEFORE = date(2024, 1, 30)
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.crash.disks import Neither, NoExchange, NoLinks
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import NAMES
 from tailpipe.errors import StorageError, WorkspaceError
+from tests.crash.disks import Neither, NoExchange, NoLinks
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.catalog.conftest import Workspace
 
 from tailpipe.catalog.layout import Layout, foreign_data, index_of, index_segment, is_our_name
+from tests.unit.catalog.conftest import Workspace
 
 ODD = [
     *(

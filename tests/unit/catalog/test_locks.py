@@ -10,13 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.crash.collector import stage
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 from tailpipe.errors import LockedError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Staged, StagedArtifact
+from tests.crash.collector import stage
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 HOLD = """
 import sys, pathlib

@@ -7,9 +7,9 @@ import sys
 from datetime import UTC, date, datetime
 
 import pytest
-from tests.unit.catalog.conftest import DAY, Workspace
 
 from tailpipe.errors import CatalogError
+from tests.unit.catalog.conftest import DAY, Workspace
 
 
 def test_a_snapshot_is_of_all_one_table_or_one_partition(workspace: Workspace) -> None:

@@ -9,7 +9,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
@@ -18,6 +17,7 @@ from tailpipe.errors import CatalogError, LockedError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Covered, Staged
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 BEFORE = date(2024, 1, 30)
 EMPTY = date(2024, 1, 29)

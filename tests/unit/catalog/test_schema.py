@@ -7,10 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.catalog.conftest import DAY, Workspace
 
 from tailpipe.catalog import schema
 from tailpipe.errors import CatalogError
+from tests.unit.catalog.conftest import DAY, Workspace
 
 
 def _database(workspace: Workspace) -> Path:
