@@ -112,6 +112,7 @@ class Harness:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.world = World(random.Random(self.seed + 1))
+        self.strangers: set[Path] = set()
 
     def step(self, kind: StepKind, first: str, second: str = "") -> None:
         """Take one step: killed at `first`, its recovery killed at `second`, then brought to an end."""
@@ -129,6 +130,14 @@ class Harness:
         if self._run(made, "") != 0:
             raise BrokenError("the last run failed")
         self.check_settled(after)
+        self._invite_strangers()
+
+    def _invite_strangers(self) -> None:
+        """Put a file of somebody else into each directory of the hive; it must outlive everything."""
+        for directory in self.home.glob("tp_table=*/*/*/*"):
+            stranger = directory / "notes.txt"
+            stranger.touch()
+            self.strangers.add(stranger)
 
     def _run(self, made: Step, failpoint: str) -> int:
         journal = self.home.parent / f"{self.home.name}.journal"
@@ -170,8 +179,11 @@ class Harness:
             raise BrokenError("the hive is not the live set")
         if left := [entry.name for entry in (self.home / ".tailpipe" / "staging").iterdir()]:
             raise BrokenError(f"left in staging: {left}")
-        if findings := doctor.examine(self.home, with_checksums=True):
-            raise BrokenError(f"the doctor found: {findings[0].message}")
+        for finding in doctor.examine(self.home, with_checksums=True):
+            if finding.trouble != "foreign":
+                raise BrokenError(f"the doctor found: {finding.message}")
+        if gone := [path for path in self.strangers if not path.exists()]:
+            raise BrokenError(f"a stranger's file was removed: {gone}")
 
     def _count(self, seen: Counter[str], before: Counter[str], after: Counter[str]) -> None:
         if seen in (before, after):
