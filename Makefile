@@ -10,7 +10,7 @@ JOBS   ?= auto
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports fmt bench lock clean
+.PHONY: help setup demo test check lint types imports fmt bench soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ fmt: setup ## format the code and mend what can be mended
 
 bench: setup ## measure; figures go to the terminal
 	$(BIN)/python -m bench
+
+soak: setup ## kill collectors 10,000 times and count what was lost (about half an hour)
+	$(BIN)/python -m tests.crash.soak --kills 10000
 
 lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	echo uv | $(COMPILE) - -o requirements/uv.txt

@@ -99,7 +99,8 @@ class Catalog:
         decision, found = one.decision, one.decision.artifact
         identity = (decision.origin, decision.generation)
         before = self.ledger.get(identity)
-        assert (before.committed_ordinals if before else 0) == one.start_ordinal
+        stands = (before.committed_bytes, before.committed_ordinals) if before else (0, 0)
+        assert stands == (one.start_byte, one.start_ordinal)
         assert before is None or before.unit == unit
         new = dict(enumerate(log.lines))
         new = {ordinal: line for ordinal, line in new.items() if ordinal >= one.start_ordinal}
@@ -205,8 +206,8 @@ class World:
         return Counter(line for rows in self.catalog.rows.values() for line in rows.values())
 
 
-offsets = st.integers(-45, 1)
-spans = st.tuples(offsets, st.integers(0, 12))
+offsets = st.integers(-6, 1) | st.just(-40)
+spans = st.tuples(offsets, st.integers(0, 4))
 
 
 class Collecting(RuleBasedStateMachine):
@@ -227,10 +228,13 @@ class Collecting(RuleBasedStateMachine):
         self.world.now += timedelta(minutes=1)
         return self.world.now
 
-    @initialize(offsets=st.lists(offsets, max_size=4))
-    def begin(self, offsets: list[int]) -> None:
-        for offset in offsets:
-            self.log_comes("files", offset, 2, is_dated=True)
+    @initialize(offsets=st.lists(offsets, min_size=2, max_size=4), is_collected=st.booleans())
+    def begin(self, offsets: list[int], *, is_collected: bool) -> None:
+        for number, offset in enumerate(offsets):
+            for source in SOURCES:
+                self.log_comes(source, offset, 2, is_dated=number % 2 == 0)
+        if is_collected:
+            self.collect(None, None, overwrite=False)
 
     @rule(
         source=st.sampled_from(sorted(SOURCES)),
@@ -281,7 +285,7 @@ class Collecting(RuleBasedStateMachine):
         if uri := self._pick(data):
             del self.world.logs[uri]
 
-    @rule(hours=st.integers(1, 100))
+    @rule(hours=st.integers(1, 60))
     def time_passes(self, hours: int) -> None:
         self.world.now += timedelta(hours=hours)
 
@@ -338,7 +342,7 @@ class Collecting(RuleBasedStateMachine):
 
 TestCollecting = Collecting.TestCase
 TestCollecting.settings = settings(
-    max_examples=150, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -373,7 +377,8 @@ def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
     stopped.run(Ask(world.now, window), stop=stop)
     stopped.run(Ask(world.now))
     assert stopped.catalog.coverage == whole.catalog.coverage
-    assert stopped.taken() == whole.taken()
+    # It may look at more days, because the frontier lies further back, and find late artifacts there.
+    assert not whole.taken() - stopped.taken()
 
 
 @given(offsets=st.lists(offsets, max_size=12), count=st.integers(1, 5))

@@ -1,1 +1,8 @@
-"""catalog"""
+"""The catalog room: which files are live, which artifacts are done, what is covered, and the hive.
+
+catalog    open it, take a snapshot, hold a partition for writing
+commit     the protocol of one transaction · verify · apply · publish · project · recover · clean
+planning   which units a run must do · identity: what became of an artifact
+doctor     hold disk and catalog against each other · mend · rebuild
+layout     the only place that spells a path · disk: every change goes through it
+"""

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import astuple
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.errors import CommitError
 from tailpipe.model.coverage import Coverage, DaySet
@@ -32,6 +32,7 @@ def apply(
         _enter(connection, artifact, manifest, partition_id, transaction_id)
     for source, coverage in manifest.coverage.items():
         save_coverage(connection, partition_id, source, coverage)
+    _restore(connection, manifest, partition_id)
     connection.executemany(
         "INSERT INTO losses VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
         [(partition_id, str(loss.unit), loss.tp_date.isoformat(), loss.reason) for loss in manifest.losses],
@@ -67,10 +68,12 @@ def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str
 def _retire(
     connection: sqlite3.Connection, path: str, manifest: Manifest, partition_id: int, transaction_id: int
 ) -> None:
+    # Units are never merged: that a unit can be replaced whole depends on it.
+    unit = str(manifest.unit) if manifest.unit else None
     changed = connection.execute(
         "UPDATE files SET state = 'retired', retired_by = ?, retired_at = ?"
-        " WHERE path = ? AND partition_id = ? AND state = 'live'",
-        (transaction_id, manifest.committed_at.isoformat(), path, partition_id),
+        " WHERE path = ? AND partition_id = ? AND state = 'live' AND unit = coalesce(?, unit)",
+        (transaction_id, manifest.committed_at.isoformat(), path, partition_id, unit),
     )
     if changed.rowcount != 1:
         raise _refused(manifest, f"{path} is not a live file of it")
@@ -80,25 +83,13 @@ def _forget_replaced(
     connection: sqlite3.Connection, manifest: Manifest, partition_id: int, transaction_id: int
 ) -> None:
     """Take out of the ledger, and out of the valid accounts, what this transaction replaces."""
-    fresh = [one.entry for one in manifest.artifacts if not one.is_resumed]
-    gone: set[tuple[str, int]] = set()
+    gone = set(manifest.drops)
     if manifest.kind == "replace":
-        unit = (partition_id, str(manifest.unit))
         known = connection.execute(
-            "SELECT origin, generation FROM artifacts WHERE partition_id = ? AND unit = ?", unit
+            "SELECT origin, generation FROM artifacts WHERE partition_id = ? AND unit = ?",
+            (partition_id, str(manifest.unit)),
         )
         gone = set(known) - {one.entry.identity for one in manifest.artifacts if one.is_resumed}
-        connection.execute("DELETE FROM losses WHERE partition_id = ? AND unit = ?", unit)
-    elif manifest.kind == "rewrite":
-        for entry in fresh:
-            gone |= {
-                (entry.origin, generation)
-                for (generation,) in connection.execute(
-                    "SELECT generation FROM artifacts"
-                    " WHERE partition_id = ? AND origin = ? AND generation <= ?",
-                    (partition_id, *entry.identity),
-                )
-            }
     connection.executemany(
         "DELETE FROM artifacts WHERE partition_id = ? AND origin = ? AND generation = ?",
         [(partition_id, *identity) for identity in gone],
@@ -107,6 +98,17 @@ def _forget_replaced(
         "UPDATE accounts SET superseded_by = ? WHERE superseded_by IS NULL AND origin = ? AND generation = ?"
         " AND transaction_id IN (SELECT id FROM transactions WHERE partition_id = ?)",
         [(transaction_id, *identity, partition_id) for identity in gone],
+    )
+
+
+def _restore(connection: sqlite3.Connection, manifest: Manifest, partition_id: int) -> None:
+    key = (partition_id, str(manifest.unit))
+    lost = connection.execute(
+        "SELECT tp_date FROM losses WHERE partition_id = ? AND unit = ?", key
+    ).fetchall()
+    connection.executemany(
+        "DELETE FROM losses WHERE partition_id = ? AND unit = ? AND tp_date = ?",
+        [(*key, day) for (day,) in lost if date.fromisoformat(day) in manifest.restores],
     )
 
 
@@ -160,9 +162,11 @@ def _enter(
             f'"{entry.origin}" is committed up to byte {stands[0]} and row {stands[1]},'
             f" but was read from byte {one.since_bytes} and row {one.since_ordinals}",
         )
-    if row and row[2] != str(manifest.unit):
+    if row and row[2] != str(entry.unit):
         raise _refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
     _write_entry(connection, one, partition_id, transaction_id)
+    if manifest.kind == "note":
+        return  # nothing was read
     connection.execute(
         "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
         (transaction_id, *entry.identity, *astuple(one.accounts)),

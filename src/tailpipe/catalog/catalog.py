@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,8 +19,8 @@ from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
-from tailpipe.model.ledger import Unit
-from tailpipe.model.staged import Sample
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
 
 __all__ = ["Catalog", "Writer"]
@@ -143,7 +143,7 @@ class Writer:
                     window.start.isoformat(),
                     window.end.isoformat(),
                     command,
-                    self.store.clock().isoformat(),
+                    self.store.now().isoformat(),
                 ),
             ).lastrowid
 
@@ -152,25 +152,34 @@ class Writer:
         with self.store.writing() as connection:
             connection.execute(
                 "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
-                (self.store.clock().isoformat(), outcome, self.run_id),
+                (self.store.now().isoformat(), outcome, self.run_id),
             )
 
     def begin(
         self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append"
     ) -> commit.Transaction:
         """Begin a transaction: `replace` retires all files of the unit, `rewrite` those that are named."""
-        return commit.begin(
-            self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id
+        return self._begin(kind, unit)
+
+    def note(self, entries: Sequence[LedgerEntry], covers: Sequence[Covered] = ()) -> commit.Committed:
+        """Note what needs no unit: artifacts with another name or date but no new rows, and empty days."""
+        transaction = self._begin("note", None)
+        seen = tuple(
+            StagedArtifact(entry, Accounts(), entry.committed_bytes, entry.committed_ordinals)
+            for entry in entries
         )
+        return transaction.commit(Staged(artifacts=seen, covers=tuple(covers)))
 
     def delete(self, days: DaySet = EVERY_DAY) -> commit.Committed:
         """Retire every file of these dates and mark the days dropped."""
-        transaction = commit.begin(
-            self.store, self.partition, self.partition_id, self.epoch, "delete", None, self.run_id
-        )
-        return delete.delete(transaction, days)
+        return delete.delete(self._begin("delete", None), days)
 
     def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
         """Unlink files that were retired longer ago than `grace`."""
         with storage_errors(self.store.layout.files):
             return clean.clean(self.store, self.partition, self.partition_id, grace)
+
+    def _begin(self, kind: Kind, unit: Unit | None) -> commit.Transaction:
+        return commit.begin(
+            self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id
+        )

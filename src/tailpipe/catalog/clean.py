@@ -27,7 +27,7 @@ class Cleaned:
 
 def clean(store: Store, partition: str, partition_id: int, grace: timedelta = GRACE) -> Cleaned:
     """Unlink files that were retired longer ago than `grace`; the caller holds the partition's lock."""
-    before = (store.clock() - grace).isoformat()
+    before = (store.now() - grace).isoformat()
     rows = store.connection.execute(
         "SELECT path, bytes FROM files WHERE partition_id = ? AND state = 'retired' AND retired_at <= ?"
         " AND retired_by IN (SELECT id FROM transactions WHERE state = 'published')",

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 
 from tailpipe.catalog import layout, manifest, verify
 from tailpipe.catalog.apply import apply, load_coverage
@@ -60,6 +61,16 @@ class Transaction:
     unit: Unit | None
     begun_at: datetime
 
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give up if the job failed; what was committed before stays."""
+        if error is not None:
+            self.abort()
+
     @property
     def staging(self) -> Path:
         """The private directory for the job's files; give them names that do not end in `.parquet`."""
@@ -69,6 +80,8 @@ class Transaction:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
+                # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
+                check_epoch(self.store, self.partition, self.partition_id, self.epoch)
                 self._verify(staged)
                 files = self._store(staged)
         except BaseException:
@@ -104,7 +117,7 @@ class Transaction:
         found += [
             f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
             for one in staged.artifacts
-            if one.entry.unit != self.unit
+            if one.entry.unit != self.unit and self.kind != "note"
         ]
         if found:
             raise self._refused("; ".join(found[:5]))
@@ -146,6 +159,7 @@ class Transaction:
                 (self.partition_id, str(self.unit)),
             )
             removed = tuple(path for (path,) in rows)
+        self._check_carried(connection, staged, removed)
         coverage = load_coverage(connection, self.partition_id)
         for one in staged.covers:
             known = coverage.get(one.source, Coverage())
@@ -155,9 +169,24 @@ class Transaction:
             added=files,
             removed=removed,
             artifacts=staged.artifacts,
+            drops=staged.drops,
+            restores=staged.restores,
             coverage=coverage,
             samples=staged.samples,
         )
+
+    def _check_carried(
+        self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]
+    ) -> None:
+        """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
+        found = [
+            connection.execute("SELECT rows FROM files WHERE path = ? AND role = 'data'", (path,)).fetchone()
+            for path in removed
+        ]
+        rows = sum(row[0] for row in found if row)
+        is_lossless = self.kind == "rewrite" and not staged.drops
+        if staged.carried > rows or (is_lossless and staged.carried != rows):
+            raise self._refused(f"the retired files hold {rows} rows, but {staged.carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.store.failpoints.reach("commit.begin")
@@ -175,7 +204,7 @@ class Transaction:
                     self.kind,
                     self.unit,
                     self.begun_at,
-                    self.store.clock(),
+                    self.store.now(),
                 ),
             )
             row = connection.execute(
@@ -227,7 +256,7 @@ def begin(
 ) -> Transaction:
     """Record the intent, then make the staging directory."""
     store.failpoints.reach("intent.before")
-    now = store.clock()
+    now = store.now()
     with store.writing() as connection:
         check_epoch(store, partition, partition_id, epoch)
         (number,) = connection.execute(

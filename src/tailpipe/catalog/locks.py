@@ -25,7 +25,7 @@ def hold(store: Store, partition: str) -> Iterator[None]:
     with hold_catalog(store.layout):
         handle = _acquire(store.layout.lock(partition), partition)
         try:
-            _sign(handle, store.clock())
+            _sign(handle, store.now())
             yield
         finally:
             os.close(handle)  # frees the lock
@@ -37,15 +37,16 @@ def hold_catalog(layout: Layout, *, alone: bool = False) -> Iterator[None]:
     path = layout.catalog_lock
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LockedError(
+                f"{layout.database} is in use by another process; nothing was changed",
+                path=str(path),
+                partition="",
+                hint="wait until it is done",
+            ) from None
         yield
-    except BlockingIOError:
-        raise LockedError(
-            f"{layout.database} is in use by another process; nothing was changed",
-            path=str(path),
-            partition="",
-            hint="wait until it is done",
-        ) from None
     finally:
         os.close(handle)
 

@@ -121,6 +121,8 @@ def _manifest(whole: Mapping[str, Any]) -> Manifest:
         added=tuple(_file(one) for one in whole["added"]),
         removed=tuple(whole["removed"]),
         artifacts=tuple(_artifact(one) for one in whole["artifacts"]),
+        drops=tuple((origin, generation) for origin, generation in whole["drops"]),
+        restores=DaySet.parse(whole["restores"]),
         coverage={source: _coverage(one) for source, one in whole["coverage"].items()},
         losses=tuple(
             Loss(Unit.from_key(one["unit"]), date.fromisoformat(one["tp_date"]), one["reason"])

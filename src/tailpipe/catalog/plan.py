@@ -96,8 +96,8 @@ class Skip:
 class Plan:
     """All that a run has to do, in this order, and what it leaves alone.
 
-    `asks` are recorded as missing before the first unit, so that an interrupted run is completed by the
-    next one; `noted` entries and the `closing` days, which need no unit of their own, after the last unit.
+    `asks` are recorded (`Coverage.ask`) before the first unit, so that the next run completes this one if
+    it is interrupted; `noted` entries and the `closing` days, which need no unit, after the last one.
     """
 
     units: tuple[UnitPlan, ...] = ()

@@ -76,12 +76,13 @@ def plan_units(
     groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost))
     builder = _Builder(sources, ask, asked, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, ask))
+    planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
     return Plan(
         units,
         (*skipped, *_left(units, decisions, scopes)),
-        {name: days for name, scope in scopes.items() if (days := scope.unasked)},
+        {name: days for name, scope in scopes.items() if (days := scope.unasked | (planned & asked[name]))},
         tuple(noted),
-        tuple(_closing(sources, ask, asked, units)),
+        tuple(_closing(sources, ask, asked, planned)),
     )
 
 
@@ -95,7 +96,8 @@ class _Scope:
 
     @property
     def unasked(self) -> DaySet:
-        return self.wanted - self.source.coverage.covered - self.source.coverage.missing
+        coverage = self.source.coverage
+        return (self.wanted - coverage.covered - coverage.missing) | (self.dates & coverage.dropped)
 
 
 def _scope(source: SourceState, ask: Ask) -> _Scope:
@@ -322,10 +324,9 @@ def _left(
 
 
 def _closing(
-    sources: Iterable[SourceState], ask: Ask, asked: Mapping[str, DaySet], units: Iterable[UnitPlan]
+    sources: Iterable[SourceState], ask: Ask, asked: Mapping[str, DaySet], planned: DaySet
 ) -> list[Covered]:
     """The days that are covered by nothing but the listing, for each source."""
-    planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
     closing = []
     for source in sources:
         settled = DaySet.span(date.min, ask.today - timedelta(days=source.overlap_days + 1))

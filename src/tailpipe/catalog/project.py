@@ -58,10 +58,10 @@ def drain(store: Store, transaction: str) -> None:
                 store.disk.unlink(aside / name)
             else:
                 store.disk.make_directory(home)
-                store.disk.rename(aside / name, home / name)
+                store.disk.rename(aside / name, _free_name(home / name))
         for name in directories:
             if not store.disk.remove_empty(aside / name):
-                store.disk.rename(aside / name, home / name)
+                store.disk.rename(aside / name, _free_name(home / name))
     store.disk.remove_empty(swap)
 
 
@@ -72,6 +72,14 @@ def is_ours(store: Store, name: str) -> bool:
         return False
     found = store.connection.execute("SELECT 1 FROM transactions WHERE name = ?", (transaction,))
     return found.fetchone() is not None
+
+
+def _free_name(path: Path) -> Path:
+    """The path, or one beside it: its owner may have made the file anew while it lay aside."""
+    free, number = path, 1
+    while os.path.lexists(free):
+        free, number = path.with_name(f"{path.name}.{number}"), number + 1
+    return free
 
 
 def _change(store: Store, directory: str) -> _Change:

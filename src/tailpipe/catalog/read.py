@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailpipe.catalog.apply import EPOCH, load_coverage
+from tailpipe.catalog.layout import partition_segment
 from tailpipe.catalog.store import Store
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -114,16 +115,17 @@ def snapshot(store: Store, table: str | None = None, partition: str | None = Non
     with store.reading() as connection:
         names = _names(connection, table, partition)
         files: list[LiveFile] = []
-        for identifier, name in names.items():
+        for name in names:
+            # A partition is one range of the primary key, and reading on in it needs no look-ups.
+            prefix = f"files/{partition_segment(name)}/"
             rows = connection.execute(
-                "SELECT path, ?, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp,"
-                " columns_id FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
-                " ORDER BY tp_date, path",
-                (name, identifier),
+                "SELECT path, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp, columns_id"
+                " FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY path",
+                (prefix, prefix[:-1] + "0"),
             )
             files += [
-                LiveFile(path, of, unit, index, date.fromisoformat(day), *rest)
-                for path, of, unit, index, day, *rest in rows
+                LiveFile(path, name, unit, index, date.fromisoformat(day), count, size, low, high, columns_id)
+                for path, unit, index, day, count, size, low, high, columns_id in rows
             ]
         columns = {
             identifier: json.loads(text)
@@ -195,13 +197,13 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     return [Sample(*row) for row in rows]
 
 
-def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> dict[int, str]:
-    rows = connection.execute("SELECT id, name FROM partitions ORDER BY name")
-    return {
-        identifier: name
-        for identifier, name in rows
+def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> list[str]:
+    names = [name for (name,) in connection.execute("SELECT name FROM partitions ORDER BY name")]
+    return [
+        name
+        for name in names
         if (table is None or name.partition(".")[0] == table) and (partition is None or name == partition)
-    }
+    ]
 
 
 def _ledger(connection: sqlite3.Connection, partition_id: int) -> list[LedgerEntry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from tailpipe.catalog import layout, manifest
@@ -39,10 +39,9 @@ def recover(store: Store, partition: str, partition_id: int) -> int:
 
 def rollback(store: Store, partition: str, transactions: list[str]) -> None:
     """Drop all that transactions without a commit have left; the mark comes last, so it can be done again."""
-    for path in orphans(store, partition):
-        if layout.is_our_name(path.name) in transactions:
-            store.failpoints.reach("rollback.orphan")
-            store.disk.unlink(path)
+    for path in orphans(store, partition, transactions):
+        store.failpoints.reach("rollback.orphan")
+        store.disk.unlink(path)
     for name in transactions:
         store.failpoints.reach("rollback.staging")
         store.disk.remove_tree(store.layout.staging / name)
@@ -55,11 +54,13 @@ def rollback(store: Store, partition: str, transactions: list[str]) -> None:
     store.failpoints.reach("rollback.after")
 
 
-def orphans(store: Store, partition: str) -> Iterator[Path]:
-    """The stored files of a partition that the catalog does not know."""
+def orphans(store: Store, partition: str, transactions: Container[str] | None = None) -> Iterator[Path]:
+    """The stored files of a partition that the catalog does not know; of all or of some transactions."""
     for top in (store.layout.files, store.layout.rejected):
         for root, _, names in os.walk(top / layout.partition_segment(partition)):
             for name in names:
+                if transactions is not None and layout.is_our_name(name) not in transactions:
+                    continue
                 path = Path(root) / name
                 relative = path.relative_to(store.layout.internal).as_posix()
                 known = store.connection.execute("SELECT 1 FROM files WHERE path = ?", (relative,))

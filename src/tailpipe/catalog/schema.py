@@ -30,7 +30,7 @@ CREATE TABLE transactions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
     partition_id INTEGER NOT NULL REFERENCES partitions (id),
-    kind TEXT NOT NULL CHECK (kind IN ('append', 'replace', 'rewrite', 'delete', 'repair')),
+    kind TEXT NOT NULL CHECK (kind IN ('append', 'replace', 'rewrite', 'note', 'delete', 'repair')),
     unit TEXT,
     state TEXT NOT NULL CHECK (state IN ('intent', 'committed', 'published', 'aborted')),
     epoch INTEGER NOT NULL,

@@ -39,6 +39,10 @@ class Store:
     clock: Callable[[], datetime] = utc_now
     failpoints: Failpoints = field(default_factory=Failpoints)
 
+    def now(self) -> datetime:
+        """The time by the clock, in UTC: times are compared as text."""
+        return self.clock().astimezone(UTC)
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent view over several statements."""
@@ -83,7 +87,7 @@ def open_store(
     with storage_errors(layout.database):
         if not is_read_only:
             _prepare(layout, disk)
-        elif not layout.database.exists():
+        elif not _has_database(layout):
             raise _missing(layout)
         connection = _connect(layout, is_read_only)
         try:
@@ -132,10 +136,17 @@ def _prepare(layout: Layout, disk: Disk) -> None:
             path=str(layout.home),
             hint="run tailpipe as its owner, or choose a workspace of your own",
         )
-    if not layout.database.exists() and any(layout.manifests.glob("*.manifest")):
+    if not _has_database(layout) and any(layout.manifests.glob("*.manifest")):
         raise _missing(layout)
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
         disk.make_directory(directory)
+
+
+def _has_database(layout: Layout) -> bool:
+    try:
+        return layout.database.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _missing(layout: Layout) -> CatalogError:

@@ -18,6 +18,8 @@ def problems(staged: Staged, staging: Path, kind: Kind) -> list[str]:
         found.append("a staged file is named twice")
     if staged.retires and kind != "rewrite":
         found.append(f"single files are retired by a rewrite, not by {kind}")
+    if staged.drops and kind != "rewrite":
+        found.append(f"single artifacts are dropped by a rewrite, not by {kind}")
     return found + _account_problems(staged)
 
 

@@ -105,8 +105,8 @@ class Coverage:
 
     A *covered* day was listed and all that it held is committed. A *missing* one was asked for and has
     not been done; so has every day between the oldest known one and today that has no state. A
-    *dropped* one was deleted or has expired. `unsettled` days are covered, but were listed so early
-    that late artifacts may still have come since: they are listed once more.
+    *dropped* one was deleted or has expired. `unsettled` days are covered, but late artifacts may have
+    come since they were listed, or are known to have: they are listed once more.
     """
 
     covered: DaySet = field(default=NO_DAYS)
@@ -145,12 +145,12 @@ class Coverage:
         )
 
     def ask(self, days: DaySet) -> Coverage:
-        """The coverage once somebody has asked for these days: what is not covered becomes missing."""
+        """The coverage once somebody has asked for these days: missing, or unsettled if they were covered."""
         return Coverage(
             covered=self.covered,
             missing=self.missing | (days - self.covered),
             dropped=self.dropped - days,
-            unsettled=self.unsettled,
+            unsettled=self.unsettled | (self.covered & days),
         )
 
     def drop(self, days: DaySet) -> Coverage:

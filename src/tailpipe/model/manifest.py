@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
 
@@ -28,7 +28,7 @@ class Manifest:
     """One transaction: the files that came and went, and what is known since.
 
     `coverage` is the whole coverage of each source that the transaction touched, as it is after it.
-    A deletion or a repair has no unit of its own.
+    A note, a deletion or a repair has no unit of its own.
     """
 
     transaction: str
@@ -41,6 +41,8 @@ class Manifest:
     added: tuple[StagedFile, ...] = ()
     removed: tuple[str, ...] = ()
     artifacts: tuple[StagedArtifact, ...] = ()
+    drops: tuple[tuple[str, int], ...] = ()
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     losses: tuple[Loss, ...] = ()
+    restores: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()

@@ -8,12 +8,12 @@ from datetime import date, datetime
 from typing import Literal
 
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry
 
 __all__ = ["Covered", "Kind", "Role", "Sample", "Staged", "StagedArtifact", "StagedFile"]
 
-Kind = Literal["append", "replace", "rewrite", "delete", "repair"]
+Kind = Literal["append", "replace", "rewrite", "note", "delete", "repair"]
 Role = Literal["data", "rejected"]
 
 
@@ -42,8 +42,9 @@ class StagedFile:
 class StagedArtifact:
     """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
 
-    `since_bytes` and `since_ordinals` say where this job began to read, and must be where the last
-    commit ended: that is what makes it impossible to take the same bytes twice.
+    `since_bytes` and `since_ordinals` are what the ledger said when the job was planned (0 for an
+    artifact that is new, or taken anew). The commit refuses if the ledger says something else by now:
+    that is what makes it impossible to take the same bytes twice.
     """
 
     entry: LedgerEntry
@@ -80,16 +81,19 @@ class Sample:
 class Staged:
     """All that one transaction brings.
 
-    `retires` are the live files that go in the same instant (only for a rewrite); `carried` counts
-    the rows of retired files that the new files hold again, so that files and accounts can be held
-    against each other.
+    A replacement retires all files of its unit and forgets its artifacts, but for those that are
+    staged as resumed. A rewrite retires exactly `retires` and forgets the artifacts `drops` (origin and
+    generation). `carried` counts the rows of retired files that the new files hold again, so that files
+    and accounts can be held against each other. `restores` are lost dates that are whole again.
     """
 
     files: tuple[StagedFile, ...] = ()
     artifacts: tuple[StagedArtifact, ...] = ()
     covers: tuple[Covered, ...] = ()
     retires: tuple[str, ...] = ()
+    drops: tuple[tuple[str, int], ...] = ()
     carried: int = 0
+    restores: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()
 
     @property

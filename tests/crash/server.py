@@ -1,0 +1,63 @@
+"""A warm process that forks one child for each request, so that a kill costs milliseconds.
+
+Each line on stdin is a request, each line on stdout tells how the child ended. The child is a real
+process of its own: it opens the catalog, does its steps, and is killed by its failpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from tests.crash import collector, disks, mutants
+
+from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
+from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.failpoints import Failpoints
+
+
+def child(request: dict[str, Any]) -> None:
+    """Do the steps of one request."""
+    kinds = {
+        "plain": Disk,
+        "no-links": disks.NoLinks,
+        "no-exchange": disks.NoExchange,
+        "neither": disks.Neither,
+    }
+    journal = request["journal"]
+    disk = disks.Journaled(Path(journal)) if journal else kinds[request["disk"]]()
+    if request["mutant"]:
+        mutants.install(request["mutant"])
+    points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
+    steps = [collector.step_from_json(text) for text in request["steps"]]
+    collector.perform(Path(request["home"]), steps, disk=disk, failpoints=points)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            code = 0
+            try:
+                child(request)
+            except BaseException:  # noqa: BLE001 - told to the parent, whatever it is
+                os.write(write, traceback.format_exc()[-4000:].encode())
+                code = 1
+            os._exit(code)
+        os.close(write)
+        told = b""
+        while chunk := os.read(read, 65536):
+            told += chunk
+        os.close(read)
+        _, status = os.waitpid(pid, 0)
+        print(json.dumps({"status": os.waitstatus_to_exitcode(status), "error": told.decode()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The processes of the reader test: one writes days over and over, others read them meanwhile.
+
+Every row says which day it belongs to, its number in that day, and the version of the day it was
+written with: `2024-01-10 7 v3`. So a reader can tell half a day, two versions of one, and a row twice.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+from tests.crash.collector import stage
+
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import EVERY_DAY, DaySet
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.staged import Covered, Staged, StagedArtifact
+
+PARTITION = "app_log.prod"
+FIRST = date(2024, 1, 10)
+DAYS = 5
+ROWS = 12
+GRACE = timedelta(seconds=4)
+
+
+def write(home: Path, seconds: float) -> str:
+    """Collect days, replace them, and clean up, without a pause."""
+    rounds = 0
+    end = time.monotonic() + seconds
+    with Catalog.open(home) as catalog, catalog.writer(PARTITION) as writer:
+        while time.monotonic() < end:
+            for number in range(DAYS):
+                _write_day(writer, FIRST + timedelta(days=number), rounds)
+            writer.clean(GRACE)
+            rounds += 1
+    return f"{rounds} rounds"
+
+
+def _write_day(writer: Writer, day: date, version: int) -> None:
+    unit = Unit(day=day)
+    with writer.begin(unit, "replace") as transaction:
+        files = []
+        # Every second day is spread over several directories, and its rows move between them.
+        width = 3 if day.toordinal() % 2 else 1
+        for part in range(width):
+            ids = [f"{day} {n} v{version}" for n in range(ROWS) if (n + version) % width == part]
+            when = day - timedelta(days=part % 2)
+            files.append(stage(transaction.staging, f"part-{part}", f"index {part}", when, ids))
+        entry = LedgerEntry(
+            f"{day}.log", "file", unit, datetime.now(UTC), committed_bytes=ROWS, committed_ordinals=ROWS
+        )
+        transaction.commit(
+            Staged(
+                tuple(files),
+                (StagedArtifact(entry, Accounts(read=ROWS, kept=ROWS)),),
+                (Covered("file", DaySet.of([day]), day),),
+                restores=EVERY_DAY,
+            )
+        )
+
+
+def read_snapshots(home: Path, seconds: float) -> str:
+    """Query snapshots: every day that is there is there whole, in one version, each row once."""
+    queries = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with Catalog.open(home, is_read_only=True) as catalog:
+            paths = catalog.snapshot("app_log").paths()
+        if paths:
+            _check_whole(_query(paths))
+        queries += 1
+    return f"{queries} queries"
+
+
+def read_hive(home: Path, seconds: float) -> str:
+    """Query the hive by glob: rows may be missing for a moment, but none is there twice."""
+    queries = failed = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            rows = _query([f"{home}/tp_table=*/**/*.parquet"])
+        except duckdb.IOException:  # a file that was listed went away: an outsider asks again
+            failed += 1
+            continue
+        twice = [key for key, count in Counter((day, number) for day, number, _ in rows).items() if count > 1]
+        if twice:
+            raise AssertionError(f"twice in the hive: {twice}")
+        queries += 1
+    return f"{queries} queries, {failed} asked again"
+
+
+def _query(paths: list[str]) -> list[tuple[str, str, str]]:
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        rows = connection.execute(
+            "SELECT tp_id FROM read_parquet(?, hive_partitioning = false)", [paths]
+        ).fetchall()
+    return [tuple(text.split(" ")) for (text,) in rows]
+
+
+def _check_whole(rows: list[tuple[str, str, str]]) -> None:
+    for day in {day for day, _, _ in rows}:
+        versions = {version for of, _, version in rows if of == day}
+        numbers = Counter(number for of, number, _ in rows if of == day)
+        if len(versions) != 1 or numbers != Counter(map(str, range(ROWS))):
+            raise AssertionError(f"{day} is not whole: {versions}, {numbers}")
+
+
+def main() -> None:
+    role, home, seconds = sys.argv[1:]
+    deed = {"write": write, "snapshots": read_snapshots, "hive": read_hive}[role]
+    print(deed(Path(home), float(seconds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Readers in other processes never see half a day or a row twice, whatever the writer is doing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.crash.harness import ROOT
+from tests.crash.stress import write
+
+SECONDS = 20
+
+
+def test_readers_see_whole_days_while_days_are_replaced_and_cleaned_up(tmp_path: Path) -> None:
+    home = tmp_path / "ws"
+    write(home, 0.1)
+    processes = {
+        role: subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.stress", role, str(home), str(SECONDS)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for role in ("write", "snapshots", "hive")
+    }
+    for role, process in processes.items():
+        out, err = process.communicate(timeout=SECONDS * 6)
+        assert process.returncode == 0, f"{role}: {err}"
+        assert int(out.split()[0]) > 3, f"{role}: {out}"
+        print(role, out)

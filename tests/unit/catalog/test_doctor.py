@@ -1,0 +1,155 @@
+"""The doctor finds what differs between disk and catalog, and repairs it without harming strangers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog import doctor
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import Unit
+from tests.crash.disks import NoLinks
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
+
+BEFORE = date(2024, 1, 30)
+
+
+@pytest.fixture
+def filled(workspace: Workspace) -> Workspace:
+    workspace.collect([("a", DAY, ["1", "2"])])
+    workspace.collect([("a", BEFORE, ["3"])], day=BEFORE, origin="b.log")
+    return workspace
+
+
+def _troubles(workspace: Workspace, **options: bool) -> list[str]:
+    return [finding.trouble for finding in doctor.examine(workspace.home, **options)]  # type: ignore[arg-type]
+
+
+def test_a_sound_workspace_has_no_findings(filled: Workspace) -> None:
+    assert doctor.examine(filled.home, with_checksums=True) == []
+
+
+def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(filled: Workspace) -> None:
+    lost = next(path for path in filled.stored() if "2024-01-31" in str(path))
+    lost.unlink()
+    (finding, *_) = doctor.examine(filled.home)
+    assert (finding.trouble, finding.unit, finding.repair) == (
+        "missing",
+        "2024-01-31",
+        "tailpipe doctor --repair",
+    )
+    assert f"{PARTITION} 2024-01-31: {lost} (2 rows) is missing" == finding.message
+    assert doctor.repair(filled.home).lost_units == ((PARTITION, "2024-01-31"),)
+    assert filled.ids() == filled.hive_ids() == Counter(["3"])
+    with filled.open() as catalog:
+        state = catalog.state(PARTITION)
+    assert state.coverage["file"].missing == DaySet.of([DAY])
+    assert state.lost == {Unit(day=DAY): DaySet.of([DAY])}
+    filled.collect([("a", DAY, ["1", "2"])], kind="replace")
+    assert doctor.examine(filled.home, with_checksums=True) == []
+
+
+def test_a_flipped_byte_is_found_by_its_checksum_only(filled: Workspace) -> None:
+    victim = next(path for path in filled.stored() if "2024-01-31" in str(path))
+    body = bytearray(victim.read_bytes())
+    body[len(body) // 2] ^= 1
+    victim.chmod(0o600)
+    victim.write_bytes(body)
+    assert _troubles(filled) == []
+    assert _troubles(filled, with_checksums=True) == ["altered"]
+    doctor.repair(filled.home, with_checksums=True)
+    assert filled.ids() == Counter(["3"])
+
+
+def test_a_shortened_file_is_found_by_its_size(filled: Workspace) -> None:
+    victim = filled.stored()[0]
+    victim.chmod(0o600)
+    victim.write_bytes(victim.read_bytes()[:-1])
+    assert _troubles(filled) == ["altered"]
+
+
+def test_a_removed_link_is_linked_again(filled: Workspace) -> None:
+    filled.hive()[0].unlink()
+    assert _troubles(filled) == ["unlinked"]
+    assert doctor.repair(filled.home).relinked == 1
+    assert doctor.examine(filled.home) == []
+    assert filled.hive_ids() == filled.ids()
+
+
+def test_a_public_file_that_someone_overwrote_is_put_right(filled: Workspace) -> None:
+    public = filled.hive()[0]
+    public.unlink()
+    public.write_bytes(b"something else")
+    assert _troubles(filled) == ["unlinked"]
+    doctor.repair(filled.home)
+    assert filled.hive_ids() == filled.ids()
+
+
+def test_a_retired_file_in_the_hive_is_taken_out(filled: Workspace) -> None:
+    old = filled.hive()[-1]
+    body = old.read_bytes()
+    filled.collect([("a", DAY, ["1", "2"])], kind="replace")
+    old.write_bytes(body)
+    assert _troubles(filled) == ["stale"]
+    doctor.repair(filled.home)
+    assert doctor.examine(filled.home) == []
+
+
+def test_orphans_and_leftovers_of_a_lost_transaction_are_swept(filled: Workspace) -> None:
+    stored = filled.stored()[0]
+    orphan = stored.with_name("00000099-0123abcd-0000")
+    orphan.write_bytes(b"x")
+    (filled.home / ".tailpipe" / "staging" / "00000099-0123abcd").mkdir()
+    assert _troubles(filled) == ["orphan"]
+    assert doctor.repair(filled.home).swept == 1
+    assert not orphan.exists()
+    assert filled.staging() == []
+
+
+@pytest.mark.parametrize("name", ["mine.parquet", "notes.txt", "00000099-0123abcd-0000.parquet"])
+def test_a_strangers_file_in_the_hive_is_told_and_never_removed(filled: Workspace, name: str) -> None:
+    strangers = [public.with_name(name) for public in filled.hive()]
+    for stranger in strangers:
+        stranger.write_bytes(b"precious")
+    assert _troubles(filled) == ["foreign", "foreign"]
+    doctor.repair(filled.home)
+    filled.collect([("a", DAY, ["1"])], kind="replace")
+    with filled.open() as catalog:
+        catalog.delete(PARTITION)
+    assert [stranger.read_bytes() for stranger in strangers] == [b"precious", b"precious"]
+
+
+def test_copies_are_sound_where_there_are_no_links(workspace: Workspace) -> None:
+    workspace.disk = NoLinks()
+    workspace.collect([("a", DAY, ["1"])])
+    (public,), (stored,) = workspace.hive(), workspace.stored()
+    assert not public.samefile(stored)
+    assert doctor.examine(workspace.home, with_checksums=True) == []
+
+
+def test_a_lost_manifest_is_told(filled: Workspace) -> None:
+    next((filled.home / ".tailpipe" / "manifests").iterdir()).unlink()
+    assert _troubles(filled) == ["unrecorded"]
+
+
+def test_a_damaged_catalog_is_told_with_the_command_that_rebuilds_it(filled: Workspace) -> None:
+    database = filled.home / ".tailpipe" / "catalog.db"
+    body = bytearray(database.read_bytes())
+    body[4096 : len(body)] = b"\0" * (len(body) - 4096)
+    database.write_bytes(body)
+    (finding, *_) = doctor.examine(filled.home)
+    assert (finding.trouble, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
+
+
+def test_examining_changes_nothing(filled: Workspace) -> None:
+    filled.hive()[0].unlink()
+
+    def state() -> list[Path]:
+        return sorted(path for path in filled.home.rglob("*") if not path.name.startswith("catalog.db-"))
+
+    before = state()
+    doctor.examine(filled.home, with_checksums=True)
+    assert state() == before

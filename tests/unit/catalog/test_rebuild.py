@@ -1,0 +1,120 @@
+"""A lost or damaged catalog is told again from the manifests, row for row."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog import doctor
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.rebuild import rebuild
+from tailpipe.errors import CatalogError, LockedError
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import Unit
+from tailpipe.model.staged import Covered, Staged
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
+
+BEFORE = date(2024, 1, 30)
+EMPTY = date(2024, 1, 29)
+TOLD = ("files", "artifacts", "coverage", "losses", "accounts", "rejected_samples", "column_sets")
+
+
+@pytest.fixture
+def lived(workspace: Workspace) -> Workspace:
+    """A workspace with a replaced, a deleted, an empty and a plain day, in two partitions."""
+    workspace.collect([("a", DAY, ["1", "2"])])
+    workspace.collect([("a", DAY, ["1", "2", "3"])], kind="replace")
+    workspace.collect([("a", BEFORE, ["4"])], day=BEFORE, origin="b.log")
+    workspace.collect([("a", DAY, ["5"])], partition="app_log.other")
+    with workspace.open() as catalog:
+        catalog.delete(PARTITION, DaySet.of([BEFORE]))
+        with catalog.writer(PARTITION) as writer:
+            covers = (Covered("file", DaySet.of([EMPTY]), DAY),)
+            writer.begin(Unit(day=EMPTY)).commit(Staged(covers=covers))
+    return workspace
+
+
+def _dump(home: Path) -> dict[str, list[tuple[object, ...]]]:
+    with contextlib.closing(sqlite3.connect(home / ".tailpipe" / "catalog.db")) as connection:
+        return {
+            table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TOLD
+        }
+
+
+def test_the_rebuilt_catalog_is_the_same(lived: Workspace) -> None:
+    before = _dump(lived.home)
+    told = rebuild(lived.home)
+    assert (told.transactions, told.files, told.rows) == (6, 2, 4)
+    assert _dump(lived.home) == before
+    assert doctor.examine(lived.home, with_checksums=True) == []
+
+
+@pytest.mark.parametrize("damage", ["missing", "garbage", "zeroed", "empty"])
+def test_a_lost_catalog_comes_back_without_collecting(lived: Workspace, damage: str) -> None:
+    database = lived.home / ".tailpipe" / "catalog.db"
+    before = _dump(lived.home)
+    if damage == "missing":
+        database.unlink()
+    elif damage == "garbage":
+        database.write_bytes(b"this is no database at all, and long enough to be one " * 100)
+    elif damage == "empty":
+        database.write_bytes(b"")
+    else:
+        body = database.read_bytes()
+        database.write_bytes(body[:4096] + b"\0" * (len(body) - 4096))
+    with pytest.raises(CatalogError) as caught, Catalog.open(lived.home, is_read_only=True) as catalog:
+        catalog.snapshot()
+    assert "tailpipe doctor --rebuild" in caught.value.hint
+    assert caught.value.exit_code == 1
+    rebuild(lived.home)
+    assert _dump(lived.home) == before
+    assert lived.ids() == Counter(["1", "2", "3"])
+    with lived.open() as catalog:
+        coverage = catalog.state(PARTITION).coverage["file"]
+    assert (coverage.covered, coverage.dropped) == (DaySet.of([DAY, EMPTY]), DaySet.of([BEFORE]))
+    lived.collect([("a", DAY, ["6"])], origin="later.log")
+    assert lived.ids() == lived.hive_ids() - Counter(["5"]) == Counter(["1", "2", "3", "6"])
+
+
+def test_writing_is_refused_while_the_catalog_is_lost(lived: Workspace) -> None:
+    (lived.home / ".tailpipe" / "catalog.db").unlink()
+    with pytest.raises(CatalogError, match="is missing") as caught:
+        lived.collect([("a", DAY, ["7"])], origin="c.log")
+    assert "tailpipe doctor --rebuild" in caught.value.hint
+
+
+def test_a_commit_that_was_not_published_is_not_forgotten(lived: Workspace) -> None:
+    committed = lived.collect([("a", DAY, ["8"])], origin="c.log", failpoint="commit.after=enospc")
+    assert "no space left" in committed.problem
+    rebuild(lived.home)
+    assert lived.ids() == Counter(["1", "2", "3", "8"])
+    doctor.repair(lived.home)
+    assert doctor.examine(lived.home, with_checksums=True) == []
+
+
+def test_the_old_catalog_is_set_aside(lived: Workspace) -> None:
+    assert Path(rebuild(lived.home).set_aside).exists()
+
+
+def test_a_rebuild_waits_for_nobody_and_disturbs_nobody(lived: Workspace) -> None:
+    with lived.open() as catalog, catalog.writer(PARTITION), pytest.raises(LockedError, match="is in use"):
+        rebuild(lived.home)
+
+
+def test_without_manifests_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="holds no manifests"):
+        rebuild(tmp_path)
+
+
+def test_a_damaged_manifest_is_named(lived: Workspace) -> None:
+    victim = next((lived.home / ".tailpipe" / "manifests").iterdir())
+    victim.chmod(0o600)
+    victim.write_bytes(b"PAR1 not really")
+    with pytest.raises(CatalogError, match=victim.name):
+        rebuild(lived.home)
+    assert lived.ids() == Counter(["1", "2", "3"])
