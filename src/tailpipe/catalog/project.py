@@ -138,6 +138,10 @@ def _link(store: Store, transaction: str, path: str, target: Path) -> None:
         store.disk.link(store.layout.stored(path), target)
     except FileExistsError:
         return  # a recovery that was itself interrupted
+    except FileNotFoundError:
+        if store.layout.stored(path).exists():
+            raise
+        return  # lost: the doctor tells of it, and the other files must not wait for it
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
