@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -39,8 +40,12 @@ class Both(plans.Catalog):
         self.is_inside = False
 
     def __deepcopy__(self, memo: dict[int, object]) -> plans.Catalog:
-        fields = (self.coverage, self.ledger, self.lost, self.rows)
-        return plans.Catalog(*(copy.deepcopy(one, memo) for one in fields))
+        return plans.Catalog(
+            copy.deepcopy(self.coverage, memo),
+            copy.deepcopy(self.ledger, memo),
+            copy.deepcopy(self.lost, memo),
+            copy.deepcopy(self.rows, memo),
+        )
 
     def drop(self, days: DaySet) -> None:
         known = dict(self.coverage)
@@ -114,9 +119,9 @@ class Both(plans.Catalog):
                 )
             transaction.commit(draft)
 
-    def _really(self, deed: object) -> None:
+    def _really(self, deed: Callable[[Writer], object]) -> None:
         with Catalog.open(self.home) as catalog, catalog.writer(PARTITION) as writer:
-            deed(writer)  # type: ignore[operator]
+            deed(writer)
         self.compare()
 
     def compare(self) -> None:
