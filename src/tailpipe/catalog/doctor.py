@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Literal
 
 from tailpipe.catalog import clean, layout
+from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import is_ours, project
 from tailpipe.catalog.publish import drop_staging
+from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import CatalogError
 
-__all__ = ["Finding", "Repaired", "examine", "repair"]
+__all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
 Trouble = Literal[
     "missing", "altered", "unlinked", "stale", "foreign", "orphan", "unfinished", "unrecorded", "damaged"
@@ -86,7 +88,7 @@ def _findings(store: Store, with_checksums: bool, partition: str | None) -> list
             found += _stored(store, name, with_checksums)
             found += _hive(store, name, with_checksums)
             found += _orphans(store, name)
-            found += _transactions(store, name)
+            found += _transactions(store, name, with_checksums)
     return found
 
 
@@ -190,7 +192,8 @@ def _orphans(store: Store, partition: str) -> Iterator[Finding]:
             yield Finding("orphan", str(path), f"{path} belongs to no transaction", partition)
 
 
-def _transactions(store: Store, partition: str) -> Iterator[Finding]:
+def _transactions(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+    """Transactions that are not over, and those that could not be told again."""
     rows = store.connection.execute(
         "SELECT t.name, state, coalesce(unit, kind) FROM transactions t"
         " JOIN partitions p ON p.id = partition_id WHERE p.name = ? AND state <> 'aborted' ORDER BY t.id",
@@ -201,9 +204,17 @@ def _transactions(store: Store, partition: str) -> Iterator[Finding]:
         if state != "published":
             message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
             yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
-        elif not path.exists():
-            message = f"{path} is missing: this transaction could not be told again"
+        elif not path.exists() or (with_checksums and not _is_readable(path)):
+            message = f"{path} is missing or damaged: this transaction could not be told again"
             yield Finding("unrecorded", str(path), message, partition, unit, repair="")
+
+
+def _is_readable(manifest: Path) -> bool:
+    try:
+        manifests.read(manifest)
+    except CatalogError:
+        return False
+    return True
 
 
 def _relink(writer: Writer, with_checksums: bool) -> int:

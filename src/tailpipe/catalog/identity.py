@@ -185,12 +185,12 @@ class _Loose:
     """Entries whose content is not where it was, to be looked for by their heads."""
 
     def __init__(self, entries: Iterable[LedgerEntry]) -> None:
-        self._by_place: dict[tuple[str, date | None], dict[tuple[int, str], list[LedgerEntry]]] = {}
+        self._by_place: dict[tuple[str, date | None], dict[int, dict[str, list[LedgerEntry]]]] = {}
         for entry in entries:
             if entry.kind == "file" and entry.committed_ordinals:
-                heads = self._by_place.setdefault((entry.source, entry.unit.day), {})
                 length, print_ = _probes(entry)[0]
-                heads.setdefault((length, print_), []).append(entry)
+                lengths = self._by_place.setdefault((entry.source, entry.unit.day), {})
+                lengths.setdefault(length, {}).setdefault(print_, []).append(entry)
 
     def look_for(self, one: Listed, prints: Prints, result: _Comparison) -> None:
         """Add to `result` the entries that this artifact may go on with, or the prints that would tell.
@@ -200,12 +200,11 @@ class _Loose:
         """
         uri = one.artifact.uri
         for day in {one.artifact.day, None}:
-            heads = self._by_place.get((one.source, day), {})
-            for length in {length for length, _ in heads}:
+            for length, heads in self._by_place.get((one.source, day), {}).items():
                 if (uri, length) not in prints:
                     result.wanted[one.source, uri].add(length)
                     continue
-                for entry in heads.get((length, prints[uri, length] or ""), ()):
+                for entry in heads.get(prints[uri, length] or "", ()):
                     if wanted := _unknown(uri, entry, prints):
                         result.wanted[one.source, uri].add(wanted)
                     elif _starts_with(uri, entry, prints):
@@ -241,6 +240,8 @@ def _decide_whole(fresh: Decision, known: LedgerEntry | None, now: datetime) -> 
         return replace(fresh, fate="replaced", entry=known)
     if known.as_of >= now:
         return replace(kept, fate="unchanged", has_news=False)
+    if fresh.artifact.kind == "range":
+        return replace(_continue(fresh, known), fate="asked_again")
     return replace(kept, fate="asked_again")
 
 

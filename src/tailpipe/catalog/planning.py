@@ -194,7 +194,10 @@ def _take(
     if decision.fate == "asked_again":
         if _is_settled(decision, entry, scope.source):
             return "complete when it was last asked for"
-        return PlannedArtifact(decision, "asked again", is_anew=decision.artifact.kind == "run", dates=dates)
+        is_run = decision.artifact.kind == "run"
+        return PlannedArtifact(
+            decision, "asked again", decision.start_byte, decision.start_ordinal, is_anew=is_run, dates=dates
+        )
     if day is None and ask.window is not None and ask.window.widened().end <= entry.as_of:
         return "has grown since the window"
     return PlannedArtifact(decision, "grown", decision.start_byte, decision.start_ordinal, dates=dates)

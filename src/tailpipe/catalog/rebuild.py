@@ -58,8 +58,9 @@ def rebuild(
             for entry in layout.staging.iterdir():
                 if store.connection.execute(_IS_OPEN, (entry.name,)).fetchone() is None:
                     drop_staging(store, entry.name)
-            live = [path for (path,) in store.connection.execute("SELECT path FROM files")]
-            project(store, "rebuild", live)
+            project(
+                store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")]
+            )
             drop_staging(store, "rebuild")
             files, rows = store.connection.execute(
                 "SELECT count(*), coalesce(sum(rows), 0) FROM files WHERE state = 'live' AND role = 'data'"

@@ -138,8 +138,10 @@ def _prepare(layout: Layout, disk: Disk) -> None:
         )
     if not _has_database(layout) and any(layout.manifests.glob("*.manifest")):
         raise _missing(layout)
+    changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
-        disk.make_directory(directory)
+        changed |= disk.make_directory(directory)
+    disk.sync_all(changed)
 
 
 def _has_database(layout: Layout) -> bool:

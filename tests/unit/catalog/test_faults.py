@@ -161,7 +161,7 @@ def _shared_place() -> Iterator[Path]:
 def _as_nobody(home: Path, deed: str) -> str:
     """Do it in a process that gives up its rights first, after all imports: root passes every check."""
     script = (
-        "import os, pathlib, sys\n"
+        "import concurrent.futures.thread, os, pathlib, sys\n"
         "from tailpipe.catalog.catalog import Catalog\n"
         "from tailpipe.errors import TailpipeError\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
