@@ -45,8 +45,7 @@ def _commits(home: Path, *, files: int, days: int = DAYS) -> None:
             transaction = writer.begin(unit)
             assert unit.day
             parts = tuple(
-                stage(transaction.staging, f"part-{n}", f"index-{n}", unit.day, [f"{number}-{n}"])
-                for n in range(files)
+                stage(transaction.staging, f"part-{n}", f"index-{n}", unit.day, [f"{number}-{n}"]) for n in range(files)
             )
             entry = LedgerEntry(
                 f"{number}.log",
@@ -62,8 +61,7 @@ def _commits(home: Path, *, files: int, days: int = DAYS) -> None:
             cpu.append(_cpu() - before[0])
             wall.append(time.perf_counter() - before[1])
     print(
-        f"commit of a day of {files} files: {_middle(cpu):.1f} ms CPU,"
-        f" {_middle(wall):.1f} ms in all (median of {days})"
+        f"commit of a day of {files} files: {_middle(cpu):.1f} ms CPU, {_middle(wall):.1f} ms in all (median of {days})"
     )
 
 

@@ -122,9 +122,7 @@ def no_roll_forward() -> None:
 
     def broken(store: Store, manifest: Manifest) -> None:
         with store.writing() as connection:
-            connection.execute(
-                "UPDATE transactions SET state = 'published' WHERE name = ?", (manifest.transaction,)
-            )
+            connection.execute("UPDATE transactions SET state = 'published' WHERE name = ?", (manifest.transaction,))
 
     _put(recover, "publish", broken)
 

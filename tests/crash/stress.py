@@ -97,9 +97,7 @@ def read_hive(home: Path, seconds: float) -> str:
 def _query(paths: list[str]) -> list[tuple[str, str, str]]:
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
-        rows = connection.execute(
-            "SELECT tp_id FROM read_parquet(?, hive_partitioning = false)", [paths]
-        ).fetchall()
+        rows = connection.execute("SELECT tp_id FROM read_parquet(?, hive_partitioning = false)", [paths]).fetchall()
     return [tuple(text.split(" ")) for (text,) in rows]
 
 

@@ -173,9 +173,7 @@ class Transaction:
             samples=staged.samples,
         )
 
-    def _check_carried(
-        self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]
-    ) -> None:
+    def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
         """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
         found = [
             connection.execute("SELECT rows FROM files WHERE path = ? AND role = 'data'", (path,)).fetchone()
@@ -190,9 +188,7 @@ class Transaction:
         self.store.failpoints.reach("commit.begin")
         with self.store.writing() as connection:
             check_epoch(self.store, self.partition, self.partition_id, self.epoch)
-            (sequence,) = connection.execute(
-                "SELECT coalesce(max(sequence), 0) + 1 FROM transactions"
-            ).fetchone()
+            (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) + 1 FROM transactions").fetchone()
             made = draft(
                 connection,
                 Manifest(

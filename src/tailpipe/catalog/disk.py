@@ -58,9 +58,7 @@ class Disk:
         if sys.platform == "darwin":
             result = library.renamex_np(os.fsencode(one), os.fsencode(other), _RENAME_SWAP)
         elif hasattr(library, "renameat2"):
-            result = library.renameat2(
-                _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
-            )
+            result = library.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
         else:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         if result != 0:

@@ -24,9 +24,7 @@ from tailpipe.errors import CatalogError
 
 __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
-Trouble = Literal[
-    "missing", "altered", "unlinked", "stale", "foreign", "orphan", "unfinished", "unrecorded", "damaged"
-]
+Trouble = Literal["missing", "altered", "unlinked", "stale", "foreign", "orphan", "unfinished", "unrecorded", "damaged"]
 REPAIR = "tailpipe doctor --repair"
 REBUILD = "tailpipe doctor --rebuild"
 _CHUNK = 1 << 20
@@ -65,9 +63,7 @@ def examine(
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]
 
 
-def repair(
-    home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None
-) -> Repaired:
+def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None) -> Repaired:
     """Finish, relink and sweep; units with missing or altered files are marked to be collected again.
 
     Nothing that the catalog does not know is removed from the hive.
@@ -106,9 +102,7 @@ def _repaired(done: Repaired, writer: Writer, with_checksums: bool) -> Repaired:
 
 
 def _names(store: Store) -> list[str]:
-    return [
-        name for (name,) in store.connection.execute("SELECT name FROM partitions ORDER BY name").fetchall()
-    ]
+    return [name for (name,) in store.connection.execute("SELECT name FROM partitions ORDER BY name").fetchall()]
 
 
 def _damage(store: Store) -> Iterator[Finding]:
@@ -139,9 +133,7 @@ def _stored(store: Store, partition: str, with_checksums: bool) -> Iterator[Find
         if now != size:
             yield Finding("altered", path, f"{where} has {now} bytes instead of {size}", partition, unit)
         elif with_checksums and _digest(place) != sha256:
-            yield Finding(
-                "altered", path, f"{where} has another checksum than it was stored with", partition, unit
-            )
+            yield Finding("altered", path, f"{where} has another checksum than it was stored with", partition, unit)
 
 
 def _hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
@@ -178,9 +170,7 @@ def _is_same(stored: Path, public: Path, size: int, sha256: str, with_checksums:
 def _orphans(store: Store, partition: str) -> Iterator[Finding]:
     is_busy = {
         name
-        for (name,) in store.connection.execute(
-            "SELECT name FROM transactions WHERE state IN ('intent', 'committed')"
-        )
+        for (name,) in store.connection.execute("SELECT name FROM transactions WHERE state IN ('intent', 'committed')")
     }
     for path in orphans(store, partition):
         owner = layout.is_our_name(path.name)

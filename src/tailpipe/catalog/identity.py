@@ -83,9 +83,7 @@ class Decision:
         return entry if entry != self.entry else None
 
 
-def needs(
-    listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints
-) -> tuple[PrintRequest, ...]:
+def needs(listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints) -> tuple[PrintRequest, ...]:
     """The prints without which `decide` cannot decide, as far as can be told from those that are known.
 
     Call it until it wants nothing more; it is done after four rounds at most. First it asks for the
@@ -116,9 +114,7 @@ def decide(
     seen: set[str] = set()
     for one in listed:
         uri = one.artifact.uri
-        fresh = Decision(
-            one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now)
-        )
+        fresh = Decision(one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now))
         if uri in seen:
             decisions.append(replace(fresh, fate="repeated", has_news=False))
         elif one.artifact.kind != "file":
@@ -143,8 +139,7 @@ class _Comparison:
     @property
     def requests(self) -> tuple[PrintRequest, ...]:
         return tuple(
-            PrintRequest(source, uri, tuple(sorted(lengths)))
-            for (source, uri), lengths in self.wanted.items()
+            PrintRequest(source, uri, tuple(sorted(lengths))) for (source, uri), lengths in self.wanted.items()
         )
 
 
@@ -335,6 +330,4 @@ def _once(listed: Iterable[Listed]) -> dict[str, Listed]:
 
 
 def _by_uri(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
-    return {
-        entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None
-    }
+    return {entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None}

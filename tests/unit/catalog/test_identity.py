@@ -107,9 +107,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize(("remembered", "found", "read", "decided"), cases())
-def test_the_table_of_cases_holds(
-    remembered: list[str], found: list[str], read: list[str], decided: list[str]
-) -> None:
+def test_the_table_of_cases_holds(remembered: list[str], found: list[str], read: list[str], decided: list[str]) -> None:
     things = [Found(text) for text in found]
     ledger = [Found(text).entry for text in remembered]
     decisions, asked = settle(

@@ -82,9 +82,7 @@ def test_an_overtaken_writer_cannot_commit(workspace: Workspace) -> None:
         workspace_lock.unlink()
         workspace.collect([("a", DAY, ["a-0"])])
         with pytest.raises(LockedError, match="was taken over by another process"):
-            transaction.commit(
-                Staged((file,), (StagedArtifact(entry("b", DAY, 1), Accounts(read=1, kept=1)),))
-            )
+            transaction.commit(Staged((file,), (StagedArtifact(entry("b", DAY, 1), Accounts(read=1, kept=1)),)))
         with pytest.raises(LockedError, match="was taken over"):
             writer.begin(Unit(day=DAY))
     assert workspace.ids() == workspace.hive_ids() == Counter(["a-0"])

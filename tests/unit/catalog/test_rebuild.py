@@ -43,9 +43,7 @@ def lived(workspace: Workspace) -> Workspace:
 
 def _dump(home: Path) -> dict[str, list[tuple[object, ...]]]:
     with contextlib.closing(sqlite3.connect(home / ".tailpipe" / "catalog.db")) as connection:
-        return {
-            table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TOLD
-        }
+        return {table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TOLD}
 
 
 def test_the_rebuilt_catalog_is_the_same(lived: Workspace) -> None:
