@@ -30,34 +30,38 @@ FIRST = date(2024, 1, 1)
 def main() -> None:
     place = Path(tempfile.mkdtemp())
     try:
-        _commits(place / "commits")
+        _commits(place / "commits", files=4)
+        _commits(place / "many", files=400, days=5)
         _large(place / "large")
     finally:
         shutil.rmtree(place)
 
 
-def _commits(home: Path) -> None:
+def _commits(home: Path, *, files: int, days: int = DAYS) -> None:
     cpu, wall = [], []
     with Catalog.open(home) as catalog, catalog.writer("app_log.prod") as writer:
-        for number in range(DAYS):
+        for number in range(days):
             unit = Unit(day=FIRST + timedelta(days=number))
             transaction = writer.begin(unit)
             assert unit.day
-            files = tuple(
-                stage(transaction.staging, f"part-{n}", f"index-{n}", unit.day, [f"{number}-{n}"])
-                for n in range(4)
+            parts = tuple(
+                stage(transaction.staging, f"part-{n}", f"index-{n}", unit.day, [f"{number}-{n}"]) for n in range(files)
             )
             entry = LedgerEntry(
-                f"{number}.log", "file", unit, datetime.now(UTC), committed_bytes=4, committed_ordinals=4
+                f"{number}.log",
+                "file",
+                unit,
+                datetime.now(UTC),
+                committed_bytes=files,
+                committed_ordinals=files,
             )
-            staged = Staged(files, (StagedArtifact(entry, Accounts(read=4, kept=4)),))
+            staged = Staged(parts, (StagedArtifact(entry, Accounts(read=files, kept=files)),))
             before = (_cpu(), time.perf_counter())
             transaction.commit(staged)
             cpu.append(_cpu() - before[0])
             wall.append(time.perf_counter() - before[1])
     print(
-        f"commit of a day of 4 files: {_middle(cpu):.1f} ms CPU,"
-        f" {_middle(wall):.1f} ms in all (median of {DAYS})"
+        f"commit of a day of {files} files: {_middle(cpu):.1f} ms CPU, {_middle(wall):.1f} ms in all (median of {days})"
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.crash.world import Step, Taken
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.disk import Disk
@@ -19,6 +18,7 @@ from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Sample, Staged, StagedArtifact, StagedFile
+from tests.crash.world import Step, Taken
 
 PARTITION = "app_log.prod"
 SOURCE = "file"

@@ -15,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow.parquet as pq
-from tests.crash.collector import PARTITION
-from tests.crash.disks import lose_power
-from tests.crash.world import KINDS, Step, StepKind, World
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.failpoints import NAMES
+from tests.crash.collector import PARTITION
+from tests.crash.disks import lose_power
+from tests.crash.world import KINDS, Step, StepKind, World
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGKILL = -9

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.crash.disks import Journaled
-from tests.crash.world import StepKind
-
 from tailpipe.catalog import apply as apply_module
 from tailpipe.catalog import clean, layout, project, publish, recover
 from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.store import Store
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import Staged, StagedFile
+from tests.crash.disks import Journaled
+from tests.crash.world import StepKind
 
 
 def state_before_data() -> None:
@@ -123,9 +122,7 @@ def no_roll_forward() -> None:
 
     def broken(store: Store, manifest: Manifest) -> None:
         with store.writing() as connection:
-            connection.execute(
-                "UPDATE transactions SET state = 'published' WHERE name = ?", (manifest.transaction,)
-            )
+            connection.execute("UPDATE transactions SET state = 'published' WHERE name = ?", (manifest.transaction,))
 
     _put(recover, "publish", broken)
 

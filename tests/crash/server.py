@@ -13,11 +13,10 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from tests.crash import collector, disks, mutants
-
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
+from tests.crash import collector, disks, mutants
 
 
 def child(request: dict[str, Any]) -> None:

@@ -13,13 +13,13 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import duckdb
-from tests.crash.collector import stage
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tests.crash.collector import stage
 
 PARTITION = "app_log.prod"
 FIRST = date(2024, 1, 10)
@@ -97,9 +97,7 @@ def read_hive(home: Path, seconds: float) -> str:
 def _query(paths: list[str]) -> list[tuple[str, str, str]]:
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
-        rows = connection.execute(
-            "SELECT tp_id FROM read_parquet(?, hive_partitioning = false)", [paths]
-        ).fetchall()
+        rows = connection.execute("SELECT tp_id FROM read_parquet(?, hive_partitioning = false)", [paths]).fetchall()
     return [tuple(text.split(" ")) for (text,) in rows]
 
 

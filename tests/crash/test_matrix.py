@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+from tailpipe.catalog.failpoints import NAMES
 from tests.crash.harness import FINISHED, UNDONE, BrokenError, Harness, Server, soak
 from tests.crash.mutants import MUTANTS
 from tests.crash.world import KINDS, StepKind
-
-from tailpipe.catalog.failpoints import NAMES
 
 BEFORE_COMMIT = NAMES[: NAMES.index("commit.after")]
 

@@ -98,9 +98,7 @@ class Machine(RuleBasedStateMachine):
         log = self.logs[origin, generation]
         log.uri = f"{origin}.{generation + 1}"
         with self._open() as catalog, catalog.writer(PARTITION) as writer:
-            entry = next(
-                one for one in catalog.state(PARTITION).ledger if one.identity == (origin, generation)
-            )
+            entry = next(one for one in catalog.state(PARTITION).ledger if one.identity == (origin, generation))
             writer.note([replace(entry, uri=log.uri)])
         self._append((origin, generation + 1), log.unit, count, "")
 
@@ -111,8 +109,7 @@ class Machine(RuleBasedStateMachine):
         members = {identity: log for identity, log in self.logs.items() if log.unit == unit}
         rows = [row for log in members.values() for row in log.rows]
         taken = tuple(
-            Taken(origin, generation, 0, len(log.rows), len(log.rows))
-            for (origin, generation), log in members.items()
+            Taken(origin, generation, 0, len(log.rows), len(log.rows)) for (origin, generation), log in members.items()
         )
         step = self._step("replace", unit, rows, taken)
         if self._do(step, self.live | dict(rows), failpoint):

@@ -331,12 +331,7 @@ class Collecting(RuleBasedStateMachine):
         assert not missing
         objects = {line for log in there if log.source == "bucket" for line in log.lines}
         keys = {uri for uri, log in world.logs.items() if log.source == "bucket" and log in there}
-        stale = {
-            line
-            for (origin, _), rows in world.catalog.rows.items()
-            if origin in keys
-            for line in rows.values()
-        }
+        stale = {line for (origin, _), rows in world.catalog.rows.items() if origin in keys for line in rows.values()}
         assert stale <= objects
 
 
@@ -393,7 +388,5 @@ def test_every_new_artifact_of_the_window_is_planned_once(offsets: list[int], co
     plan = world.plan(Ask(world.now))
     planned = [one.decision.artifact.uri for unit in plan.units for one in unit.artifacts]
     first = (world.now - timedelta(days=30)).date()
-    wanted = [
-        uri for uri, log in world.logs.items() if log.day is None or first <= log.day <= world.now.date()
-    ]
+    wanted = [uri for uri, log in world.logs.items() if log.day is None or first <= log.day <= world.now.date()]
     assert sorted(planned) == sorted(wanted)

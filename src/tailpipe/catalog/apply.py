@@ -19,9 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 STATES = ("covered", "missing", "dropped", "unsettled")
 
 
-def apply(
-    connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int
-) -> None:
+def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int) -> None:
     """Make the catalog know what the manifest says; the caller holds the transaction."""
     for path in manifest.removed:
         _retire(connection, path, manifest, partition_id, transaction_id)
@@ -103,9 +101,7 @@ def _forget_replaced(
 
 def _restore(connection: sqlite3.Connection, manifest: Manifest, partition_id: int) -> None:
     key = (partition_id, str(manifest.unit))
-    lost = connection.execute(
-        "SELECT tp_date FROM losses WHERE partition_id = ? AND unit = ?", key
-    ).fetchall()
+    lost = connection.execute("SELECT tp_date FROM losses WHERE partition_id = ? AND unit = ?", key).fetchall()
     connection.executemany(
         "DELETE FROM losses WHERE partition_id = ? AND unit = ? AND tp_date = ?",
         [(*key, day) for (day,) in lost if date.fromisoformat(day) in manifest.restores],
@@ -173,9 +169,7 @@ def _enter(
     )
 
 
-def _write_entry(
-    connection: sqlite3.Connection, one: StagedArtifact, partition_id: int, transaction_id: int
-) -> None:
+def _write_entry(connection: sqlite3.Connection, one: StagedArtifact, partition_id: int, transaction_id: int) -> None:
     entry = one.entry
     # A name belongs to the artifact that was last seen there: after a rotation that is another one.
     connection.execute(

@@ -45,9 +45,7 @@ class Catalog:
     ) -> Catalog:
         """Open the workspace directory `home`; for writing, it is made if need be."""
         layout = Layout.of(home, data)
-        return cls(
-            open_store(layout, is_read_only=is_read_only, disk=disk, clock=clock, failpoints=failpoints)
-        )
+        return cls(open_store(layout, is_read_only=is_read_only, disk=disk, clock=clock, failpoints=failpoints))
 
     def __enter__(self) -> Catalog:
         return self
@@ -136,8 +134,7 @@ class Writer:
                 asked = known.get(source, Coverage()).ask(days)
                 save_coverage(connection, self.partition_id, source, asked)
             self.run_id = connection.execute(
-                "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at)"
-                " VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",
                 (
                     self.partition_id,
                     window.start.isoformat(),
@@ -155,9 +152,7 @@ class Writer:
                 (self.store.now().isoformat(), outcome, self.run_id),
             )
 
-    def begin(
-        self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append"
-    ) -> commit.Transaction:
+    def begin(self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append") -> commit.Transaction:
         """Begin a transaction: `replace` retires all files of the unit, `rewrite` those that are named."""
         return self._begin(kind, unit)
 
@@ -165,8 +160,7 @@ class Writer:
         """Note what needs no unit: artifacts with another name or date but no new rows, and empty days."""
         transaction = self._begin("note", None)
         seen = tuple(
-            StagedArtifact(entry, Accounts(), entry.committed_bytes, entry.committed_ordinals)
-            for entry in entries
+            StagedArtifact(entry, Accounts(), entry.committed_bytes, entry.committed_ordinals) for entry in entries
         )
         return transaction.commit(Staged(artifacts=seen, covers=tuple(covers)))
 
@@ -180,6 +174,4 @@ class Writer:
             return clean.clean(self.store, self.partition, self.partition_id, grace)
 
     def _begin(self, kind: Kind, unit: Unit | None) -> commit.Transaction:
-        return commit.begin(
-            self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id
-        )
+        return commit.begin(self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id)

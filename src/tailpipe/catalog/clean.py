@@ -39,9 +39,7 @@ def clean(store: Store, partition: str, partition_id: int, grace: timedelta = GR
     store.failpoints.reach("clean.forget")
     # The names are forgotten last: a file without a name in the catalog would be an orphan.
     with store.writing() as connection:
-        connection.executemany(
-            "DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows]
-        )
+        connection.executemany("DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows])
     _remove_empty(store, partition, {store.layout.stored(path).parent for path, _ in rows})
     return Cleaned(len(rows), sum(size for _, size in rows))
 

@@ -124,23 +124,21 @@ class Transaction:
         self.store.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
-        stored = []
-        directories = set()
-        for number, file in enumerate(staged.files):
+        disk, sources = self.store.disk, [self.staging / file.path for file in staged.files]
+        for source in sources:
+            disk.protect(source)
+        # The tasks have done so already; then it costs nothing, and a task on another host may not have.
+        disk.sync_all(sources)
+        stored, changed = [], set[Path]()
+        for number, (file, source) in enumerate(zip(staged.files, sources, strict=True)):
             path = self._target(file, layout.file_name(self.name, number))
             target = self.store.layout.stored(path)
-            self.store.disk.make_directory(target.parent)
+            changed |= disk.make_directory(target.parent) | {target.parent}
             self.store.failpoints.reach("store.directory")
-            source = self.staging / file.path
-            self.store.disk.protect(source)
-            # The task has done so already; here it costs nothing, and a task on another host may not have.
-            self.store.disk.sync(source)
-            self.store.disk.rename(source, target)
+            disk.rename(source, target)
             self.store.failpoints.reach("store.rename")
-            directories.add(target.parent)
             stored.append(replace(file, path=path))
-        for directory in sorted(directories):
-            self.store.disk.sync(directory)
+        disk.sync_all(changed)
         self.store.failpoints.reach("store.synced")
         return tuple(stored)
 
@@ -175,9 +173,7 @@ class Transaction:
             samples=staged.samples,
         )
 
-    def _check_carried(
-        self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]
-    ) -> None:
+    def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
         """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
         found = [
             connection.execute("SELECT rows FROM files WHERE path = ? AND role = 'data'", (path,)).fetchone()
@@ -192,9 +188,7 @@ class Transaction:
         self.store.failpoints.reach("commit.begin")
         with self.store.writing() as connection:
             check_epoch(self.store, self.partition, self.partition_id, self.epoch)
-            (sequence,) = connection.execute(
-                "SELECT coalesce(max(sequence), 0) + 1 FROM transactions"
-            ).fetchone()
+            (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) + 1 FROM transactions").fetchone()
             made = draft(
                 connection,
                 Manifest(

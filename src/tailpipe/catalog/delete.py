@@ -70,8 +70,7 @@ def delete(transaction: Transaction, days: DaySet) -> Committed:
 
 def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> list[_Doomed]:
     rows = connection.execute(
-        "SELECT path, unit, tp_date, rows, bytes FROM files WHERE partition_id = ? AND state = 'live'"
-        " ORDER BY path",
+        "SELECT path, unit, tp_date, rows, bytes FROM files WHERE partition_id = ? AND state = 'live' ORDER BY path",
         (partition_id,),
     )
     files = [

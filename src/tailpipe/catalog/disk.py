@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["CANNOT_EXCHANGE", "CANNOT_LINK", "NETWORK", "Disk"]
@@ -16,6 +16,7 @@ NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fus
 CANNOT_LINK = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 CANNOT_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
+_SYNCS_AT_ONCE = 16
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # sys/stdio.h of macOS
@@ -24,15 +25,15 @@ _RENAME_SWAP = 2  # sys/stdio.h of macOS
 class Disk:
     """The local file system; directories are made 0700 and stored files 0400, whatever the umask is."""
 
-    def make_directory(self, path: Path) -> None:
-        """Make a directory and its parents, each durable in its own parent."""
+    def make_directory(self, path: Path) -> set[Path]:
+        """Make a directory and its parents; returns those that hold a new name and are to be synced."""
         if path.is_dir():
-            return
-        self.make_directory(path.parent)
+            return set()
+        changed = self.make_directory(path.parent)
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
             path.chmod(0o700)
-        self.sync(path.parent)
+        return changed | {path.parent}
 
     def rename(self, source: Path, target: Path) -> None:
         """Move a file or directory within the file system, in one step."""
@@ -51,13 +52,13 @@ class Disk:
 
     def exchange(self, one: Path, other: Path) -> None:
         """Swap two directories in one step; raises one of CANNOT_EXCHANGE where that is unknown."""
+        import ctypes  # slow to load, and only needed here
+
         library = ctypes.CDLL(None, use_errno=True)
         if sys.platform == "darwin":
             result = library.renamex_np(os.fsencode(one), os.fsencode(other), _RENAME_SWAP)
         elif hasattr(library, "renameat2"):
-            result = library.renameat2(
-                _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
-            )
+            result = library.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
         else:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         if result != 0:
@@ -92,6 +93,19 @@ class Disk:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+    def sync_all(self, paths: Iterable[Path]) -> None:
+        """Sync many at once: the file system writes its journal once for all that wait, not for each."""
+        found = sorted(set(paths))
+        if len(found) < 2:
+            for path in found:
+                self.sync(path)
+            return
+        from concurrent.futures import ThreadPoolExecutor  # brings logging along: not for readers
+
+        with ThreadPoolExecutor(min(_SYNCS_AT_ONCE, len(found))) as pool:
+            for done in [pool.submit(self.sync, path) for path in found]:
+                done.result()
 
     def filesystem(self, path: Path) -> str:
         """The type of the file system of a path, or an empty text where the system does not tell."""

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Literal
 
 from tailpipe.catalog import clean, layout
+from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import is_ours, project
 from tailpipe.catalog.publish import drop_staging
+from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import CatalogError
 
-__all__ = ["Finding", "Repaired", "examine", "repair"]
+__all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
-Trouble = Literal[
-    "missing", "altered", "unlinked", "stale", "foreign", "orphan", "unfinished", "unrecorded", "damaged"
-]
+Trouble = Literal["missing", "altered", "unlinked", "stale", "foreign", "orphan", "unfinished", "unrecorded", "damaged"]
 REPAIR = "tailpipe doctor --repair"
 REBUILD = "tailpipe doctor --rebuild"
 _CHUNK = 1 << 20
@@ -63,9 +63,7 @@ def examine(
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]
 
 
-def repair(
-    home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None
-) -> Repaired:
+def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None) -> Repaired:
     """Finish, relink and sweep; units with missing or altered files are marked to be collected again.
 
     Nothing that the catalog does not know is removed from the hive.
@@ -86,7 +84,7 @@ def _findings(store: Store, with_checksums: bool, partition: str | None) -> list
             found += _stored(store, name, with_checksums)
             found += _hive(store, name, with_checksums)
             found += _orphans(store, name)
-            found += _transactions(store, name)
+            found += _transactions(store, name, with_checksums)
     return found
 
 
@@ -104,9 +102,7 @@ def _repaired(done: Repaired, writer: Writer, with_checksums: bool) -> Repaired:
 
 
 def _names(store: Store) -> list[str]:
-    return [
-        name for (name,) in store.connection.execute("SELECT name FROM partitions ORDER BY name").fetchall()
-    ]
+    return [name for (name,) in store.connection.execute("SELECT name FROM partitions ORDER BY name").fetchall()]
 
 
 def _damage(store: Store) -> Iterator[Finding]:
@@ -137,9 +133,7 @@ def _stored(store: Store, partition: str, with_checksums: bool) -> Iterator[Find
         if now != size:
             yield Finding("altered", path, f"{where} has {now} bytes instead of {size}", partition, unit)
         elif with_checksums and _digest(place) != sha256:
-            yield Finding(
-                "altered", path, f"{where} has another checksum than it was stored with", partition, unit
-            )
+            yield Finding("altered", path, f"{where} has another checksum than it was stored with", partition, unit)
 
 
 def _hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
@@ -176,9 +170,7 @@ def _is_same(stored: Path, public: Path, size: int, sha256: str, with_checksums:
 def _orphans(store: Store, partition: str) -> Iterator[Finding]:
     is_busy = {
         name
-        for (name,) in store.connection.execute(
-            "SELECT name FROM transactions WHERE state IN ('intent', 'committed')"
-        )
+        for (name,) in store.connection.execute("SELECT name FROM transactions WHERE state IN ('intent', 'committed')")
     }
     for path in orphans(store, partition):
         owner = layout.is_our_name(path.name)
@@ -190,7 +182,8 @@ def _orphans(store: Store, partition: str) -> Iterator[Finding]:
             yield Finding("orphan", str(path), f"{path} belongs to no transaction", partition)
 
 
-def _transactions(store: Store, partition: str) -> Iterator[Finding]:
+def _transactions(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+    """Transactions that are not over, and those that could not be told again."""
     rows = store.connection.execute(
         "SELECT t.name, state, coalesce(unit, kind) FROM transactions t"
         " JOIN partitions p ON p.id = partition_id WHERE p.name = ? AND state <> 'aborted' ORDER BY t.id",
@@ -201,9 +194,17 @@ def _transactions(store: Store, partition: str) -> Iterator[Finding]:
         if state != "published":
             message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
             yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
-        elif not path.exists():
-            message = f"{path} is missing: this transaction could not be told again"
+        elif not path.exists() or (with_checksums and not _is_readable(path)):
+            message = f"{path} is missing or damaged: this transaction could not be told again"
             yield Finding("unrecorded", str(path), message, partition, unit, repair="")
+
+
+def _is_readable(manifest: Path) -> bool:
+    try:
+        manifests.read(manifest)
+    except CatalogError:
+        return False
+    return True
 
 
 def _relink(writer: Writer, with_checksums: bool) -> int:

@@ -83,9 +83,7 @@ class Decision:
         return entry if entry != self.entry else None
 
 
-def needs(
-    listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints
-) -> tuple[PrintRequest, ...]:
+def needs(listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints) -> tuple[PrintRequest, ...]:
     """The prints without which `decide` cannot decide, as far as can be told from those that are known.
 
     Call it until it wants nothing more; it is done after four rounds at most. First it asks for the
@@ -116,9 +114,7 @@ def decide(
     seen: set[str] = set()
     for one in listed:
         uri = one.artifact.uri
-        fresh = Decision(
-            one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now)
-        )
+        fresh = Decision(one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now))
         if uri in seen:
             decisions.append(replace(fresh, fate="repeated", has_news=False))
         elif one.artifact.kind != "file":
@@ -143,8 +139,7 @@ class _Comparison:
     @property
     def requests(self) -> tuple[PrintRequest, ...]:
         return tuple(
-            PrintRequest(source, uri, tuple(sorted(lengths)))
-            for (source, uri), lengths in self.wanted.items()
+            PrintRequest(source, uri, tuple(sorted(lengths))) for (source, uri), lengths in self.wanted.items()
         )
 
 
@@ -185,12 +180,12 @@ class _Loose:
     """Entries whose content is not where it was, to be looked for by their heads."""
 
     def __init__(self, entries: Iterable[LedgerEntry]) -> None:
-        self._by_place: dict[tuple[str, date | None], dict[tuple[int, str], list[LedgerEntry]]] = {}
+        self._by_place: dict[tuple[str, date | None], dict[int, dict[str, list[LedgerEntry]]]] = {}
         for entry in entries:
             if entry.kind == "file" and entry.committed_ordinals:
-                heads = self._by_place.setdefault((entry.source, entry.unit.day), {})
                 length, print_ = _probes(entry)[0]
-                heads.setdefault((length, print_), []).append(entry)
+                lengths = self._by_place.setdefault((entry.source, entry.unit.day), {})
+                lengths.setdefault(length, {}).setdefault(print_, []).append(entry)
 
     def look_for(self, one: Listed, prints: Prints, result: _Comparison) -> None:
         """Add to `result` the entries that this artifact may go on with, or the prints that would tell.
@@ -200,12 +195,11 @@ class _Loose:
         """
         uri = one.artifact.uri
         for day in {one.artifact.day, None}:
-            heads = self._by_place.get((one.source, day), {})
-            for length in {length for length, _ in heads}:
+            for length, heads in self._by_place.get((one.source, day), {}).items():
                 if (uri, length) not in prints:
                     result.wanted[one.source, uri].add(length)
                     continue
-                for entry in heads.get((length, prints[uri, length] or ""), ()):
+                for entry in heads.get(prints[uri, length] or "", ()):
                     if wanted := _unknown(uri, entry, prints):
                         result.wanted[one.source, uri].add(wanted)
                     elif _starts_with(uri, entry, prints):
@@ -241,6 +235,8 @@ def _decide_whole(fresh: Decision, known: LedgerEntry | None, now: datetime) -> 
         return replace(fresh, fate="replaced", entry=known)
     if known.as_of >= now:
         return replace(kept, fate="unchanged", has_news=False)
+    if fresh.artifact.kind == "range":
+        return replace(_continue(fresh, known), fate="asked_again")
     return replace(kept, fate="asked_again")
 
 
@@ -334,6 +330,4 @@ def _once(listed: Iterable[Listed]) -> dict[str, Listed]:
 
 
 def _by_uri(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
-    return {
-        entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None
-    }
+    return {entry.uri: entry for entry in sorted(entries, key=lambda entry: entry.as_of) if entry.uri is not None}

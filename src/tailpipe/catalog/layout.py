@@ -108,9 +108,7 @@ class Layout:
 
 def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) -> str:
     """The stored path of a data file."""
-    return (
-        f"files/{partition_segment(partition)}/{index_segment(tp_index)}/tp_date={tp_date.isoformat()}/{name}"
-    )
+    return f"files/{partition_segment(partition)}/{index_segment(tp_index)}/tp_date={tp_date.isoformat()}/{name}"
 
 
 def rejected_path(partition: str, unit: str, name: str) -> str:

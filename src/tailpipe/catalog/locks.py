@@ -59,8 +59,7 @@ def take_over(store: Store, partition: str) -> tuple[int, int]:
     """
     with store.writing() as connection:
         connection.execute(
-            "INSERT INTO partitions (name, epoch) VALUES (?, 1)"
-            " ON CONFLICT (name) DO UPDATE SET epoch = epoch + 1",
+            "INSERT INTO partitions (name, epoch) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET epoch = epoch + 1",
             (partition,),
         )
         row = connection.execute("SELECT id, epoch FROM partitions WHERE name = ?", (partition,)).fetchone()

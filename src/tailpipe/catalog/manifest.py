@@ -70,10 +70,8 @@ def read(path: Path) -> Manifest:
             table = file.read(use_threads=False)
         facts = table.schema.metadata or {}
         rows = table.select(["entry", "body"]).to_pylist()
-        if facts[b"tailpipe.manifest"] != str(FORMAT).encode() or int(facts[b"tailpipe.entries"]) != len(
-            rows
-        ):
-            raise ValueError("unknown format")  # noqa: TRY301 - told below, with the path
+        if facts[b"tailpipe.manifest"] != str(FORMAT).encode() or int(facts[b"tailpipe.entries"]) != len(rows):
+            raise ValueError("unknown format")
         whole: dict[str, Any] = {name: [] for name in _LISTS}
         for row in rows:
             body = json.loads(row["body"])

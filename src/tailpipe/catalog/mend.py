@@ -26,13 +26,9 @@ def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
     def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:
         losses = set()
         for path in paths:
-            unit, day = connection.execute(
-                "SELECT unit, tp_date FROM files WHERE path = ?", (path,)
-            ).fetchone()
+            unit, day = connection.execute("SELECT unit, tp_date FROM files WHERE path = ?", (path,)).fetchone()
             of = Unit.from_key(unit)
-            losses.add(
-                Loss(of, date.fromisoformat(day) if day else of.day or made.committed_at.date(), "missing")
-            )
+            losses.add(Loss(of, date.fromisoformat(day) if day else of.day or made.committed_at.date(), "missing"))
         days = DaySet.of(loss.unit.day or loss.tp_date for loss in losses)
         coverage = load_coverage(connection, writer.partition_id)
         return replace(

@@ -194,7 +194,10 @@ def _take(
     if decision.fate == "asked_again":
         if _is_settled(decision, entry, scope.source):
             return "complete when it was last asked for"
-        return PlannedArtifact(decision, "asked again", is_anew=decision.artifact.kind == "run", dates=dates)
+        is_run = decision.artifact.kind == "run"
+        return PlannedArtifact(
+            decision, "asked again", decision.start_byte, decision.start_ordinal, is_anew=is_run, dates=dates
+        )
     if day is None and ask.window is not None and ask.window.widened().end <= entry.as_of:
         return "has grown since the window"
     return PlannedArtifact(decision, "grown", decision.start_byte, decision.start_ordinal, dates=dates)
@@ -238,9 +241,7 @@ def _newest_first(one: PlannedArtifact) -> tuple[float, str]:
     return -modified.timestamp() if modified else float("inf"), one.decision.artifact.uri
 
 
-def _order(
-    groups: Mapping[Unit, Sequence[PlannedArtifact]], sources: Iterable[SourceState], ask: Ask
-) -> list[Unit]:
+def _order(groups: Mapping[Unit, Sequence[PlannedArtifact]], sources: Iterable[SourceState], ask: Ask) -> list[Unit]:
     """Days from the newest known one forward, then the older ones backward, then the packs."""
     pivot = _pivot(sources, ask)
     days = sorted(unit.day for unit in groups if unit.day)
@@ -298,9 +299,7 @@ class _Builder:
         pivot = _pivot(self.sources, self.ask)
         return "missing day" if unit.day < pivot != date.max else "new day"
 
-    def _restores(
-        self, unit: Unit, artifacts: Sequence[PlannedArtifact], keeps: Iterable[LedgerEntry]
-    ) -> DaySet:
+    def _restores(self, unit: Unit, artifacts: Sequence[PlannedArtifact], keeps: Iterable[LedgerEntry]) -> DaySet:
         is_redone = any(one.cause in ("lost dates", "overwritten") for one in artifacts)
         if not is_redone or {entry.source for entry in keeps} - {source.name for source in self.sources}:
             return NO_DAYS
@@ -310,9 +309,7 @@ class _Builder:
         return dates
 
 
-def _left(
-    units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]
-) -> list[Skip]:
+def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:
     """The artifacts of units that are done again which their source no longer lists."""
     found = {decision.entry.identity for decision in decisions if decision.entry is not None}
     return [
@@ -323,9 +320,7 @@ def _left(
     ]
 
 
-def _closing(
-    sources: Iterable[SourceState], ask: Ask, asked: Mapping[str, DaySet], planned: DaySet
-) -> list[Covered]:
+def _closing(sources: Iterable[SourceState], ask: Ask, asked: Mapping[str, DaySet], planned: DaySet) -> list[Covered]:
     """The days that are covered by nothing but the listing, for each source."""
     closing = []
     for source in sources:

@@ -38,10 +38,15 @@ def project(store: Store, transaction: str, paths: Iterable[str]) -> None:
     busy = [change for change in changes if change.comes or change.goes]
     if not (len(busy) == 1 and busy[0].goes and busy[0].live and _exchange(store, transaction, busy[0])):
         _unlink_then_link(store, transaction, busy)
+    # Also where nothing was to do now: a recovery cannot know what its forerunner had synced.
+    store.disk.sync_all(
+        place
+        for change in changes
+        if change.live
+        for place in _with_parents(store, store.layout.public_directory(change.directory))
+    )
     for change in changes:
-        if change.live:
-            store.disk.sync(store.layout.public_directory(change.directory))
-        else:
+        if not change.live:
             _remove_empty(store, store.layout.public_directory(change.directory))
     store.failpoints.reach("project.synced")
 
@@ -138,6 +143,10 @@ def _link(store: Store, transaction: str, path: str, target: Path) -> None:
         store.disk.link(store.layout.stored(path), target)
     except FileExistsError:
         return  # a recovery that was itself interrupted
+    except FileNotFoundError:
+        if store.layout.stored(path).exists():
+            raise
+        return  # lost: the doctor tells of it, and the other files must not wait for it
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
@@ -146,6 +155,12 @@ def _link(store: Store, transaction: str, path: str, target: Path) -> None:
         store.disk.copy(store.layout.stored(path), copied)
         store.failpoints.reach("project.copy")
         store.disk.rename(copied, target)
+
+
+def _with_parents(store: Store, directory: Path) -> list[Path]:
+    """A directory of the hive and those above it, up to the workspace."""
+    above = [parent for parent in directory.parents if parent.is_relative_to(store.layout.data)]
+    return [directory, *above]
 
 
 def _remove_empty(store: Store, directory: Path) -> None:

@@ -17,8 +17,7 @@ def publish(store: Store, manifest: Manifest) -> None:
     store.failpoints.reach("publish.before")
     with store.writing() as connection:
         connection.execute(
-            "UPDATE transactions SET state = 'published', record = NULL"
-            " WHERE name = ? AND state = 'committed'",
+            "UPDATE transactions SET state = 'published', record = NULL WHERE name = ? AND state = 'committed'",
             (manifest.transaction,),
         )
     store.failpoints.reach("publish.after")

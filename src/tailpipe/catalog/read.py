@@ -51,16 +51,12 @@ class LiveFile(NamedTuple):
     @property
     def min_timestamp(self) -> datetime | None:
         """The oldest `tp_timestamp`."""
-        return (
-            None if self.min_microseconds is None else EPOCH + timedelta(microseconds=self.min_microseconds)
-        )
+        return None if self.min_microseconds is None else EPOCH + timedelta(microseconds=self.min_microseconds)
 
     @property
     def max_timestamp(self) -> datetime | None:
         """The newest `tp_timestamp`."""
-        return (
-            None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
-        )
+        return None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
 
 
 @dataclass(frozen=True)
@@ -133,9 +129,7 @@ def snapshot(store: Store, table: str | None = None, partition: str | None = Non
         }
         (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
     used = {file.columns_id for file in files}
-    return Snapshot(
-        store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, sequence
-    )
+    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, sequence)
 
 
 def partitions(store: Store) -> list[PartitionTotals]:

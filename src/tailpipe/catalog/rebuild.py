@@ -58,8 +58,7 @@ def rebuild(
             for entry in layout.staging.iterdir():
                 if store.connection.execute(_IS_OPEN, (entry.name,)).fetchone() is None:
                     drop_staging(store, entry.name)
-            live = [path for (path,) in store.connection.execute("SELECT path FROM files")]
-            project(store, "rebuild", live)
+            project(store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")])
             drop_staging(store, "rebuild")
             files, rows = store.connection.execute(
                 "SELECT count(*), coalesce(sum(rows), 0) FROM files WHERE state = 'live' AND role = 'data'"
@@ -72,9 +71,7 @@ def _unpublished(layout: Layout) -> dict[str, Manifest]:
     if not layout.database.exists():
         return {}
     try:
-        with contextlib.closing(
-            sqlite3.connect(f"{layout.database.absolute().as_uri()}?mode=ro", uri=True)
-        ) as old:
+        with contextlib.closing(sqlite3.connect(f"{layout.database.absolute().as_uri()}?mode=ro", uri=True)) as old:
             rows = old.execute("SELECT name, record FROM transactions WHERE state = 'committed'").fetchall()
         return {name: manifests.from_text(record) for name, record in rows}
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError):
@@ -130,12 +127,8 @@ def _remove_database(disk: Disk, path: Path) -> None:
 
 
 def _tell(connection: sqlite3.Connection, manifest: Manifest, *, is_published: bool) -> None:
-    connection.execute(
-        "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,)
-    )
-    (partition_id,) = connection.execute(
-        "SELECT id FROM partitions WHERE name = ?", (manifest.partition,)
-    ).fetchone()
+    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
+    (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (manifest.partition,)).fetchone()
     # The number is part of the name: taking it from there keeps later names ascending.
     number = int(manifest.transaction.partition("-")[0])
     connection.execute(

@@ -138,8 +138,10 @@ def _prepare(layout: Layout, disk: Disk) -> None:
         )
     if not _has_database(layout) and any(layout.manifests.glob("*.manifest")):
         raise _missing(layout)
+    changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
-        disk.make_directory(directory)
+        changed |= disk.make_directory(directory)
+    disk.sync_all(changed)
 
 
 def _has_database(layout: Layout) -> bool:
@@ -173,9 +175,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
     code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return StorageError(
-            f"no space left for {path}", path=str(path), hint="free some space, then run it again"
-        )
+        return StorageError(f"no space left for {path}", path=str(path), hint="free some space, then run it again")
     if code == sqlite3.SQLITE_BUSY:
         return StorageError(
             f"{path} was held by another process for {BUSY_SECONDS:.0f} seconds",
@@ -183,18 +183,14 @@ def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
             hint="run it again when the other one is done",
         )
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
-        return StorageError(
-            f"cannot use {path}: {problem}", path=str(path), hint="check its owner and permissions"
-        )
+        return StorageError(f"cannot use {path}: {problem}", path=str(path), hint="check its owner and permissions")
     return CatalogError(f"{path} is damaged: {problem}", path=str(path), hint=REBUILD)
 
 
 def _from_system(problem: OSError, path: Path) -> StorageError:
     place = str(problem.filename or path)
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageError(
-            f"no space left for {place}", path=place, hint="free some space, then run it again"
-        )
+        return StorageError(f"no space left for {place}", path=place, hint="free some space, then run it again")
     reason = (problem.strerror or str(problem)).lower()
     hints = {
         errno.EROFS: "mount it writable, or choose another workspace",

@@ -36,9 +36,7 @@ def _account_problems(staged: Staged) -> list[str]:
     total = staged.accounts
     kept = sum(file.rows for file in staged.files if file.role == "data")
     if kept != total.kept + staged.carried:
-        found.append(
-            f"the files hold {kept} rows, but the accounts say {total.kept} kept and {staged.carried} carried"
-        )
+        found.append(f"the files hold {kept} rows, but the accounts say {total.kept} kept and {staged.carried} carried")
     rejected = sum(file.rows for file in staged.files if file.role == "rejected")
     if rejected != total.rejected:
         found.append(f"the files hold {rejected} rejected rows, but the accounts say {total.rejected}")
@@ -66,9 +64,7 @@ def _file_problems(file: StagedFile, staging: Path) -> list[str]:
             found.append(f"{file.path} has no date")
         names = set(footer.schema.to_arrow_schema().names)
         if names != set(file.columns):
-            found.append(
-                f"{file.path} has other columns than it says: {', '.join(sorted(names ^ set(file.columns)))}"
-            )
+            found.append(f"{file.path} has other columns than it says: {', '.join(sorted(names ^ set(file.columns)))}")
         found += _bound_problems(file, footer)
     return found
 

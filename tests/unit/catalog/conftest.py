@@ -49,9 +49,7 @@ class Workspace:
 
     def open(self, failpoint: str = "", *, is_read_only: bool = False) -> Catalog:
         points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": failpoint})
-        return Catalog.open(
-            self.home, disk=self.disk, clock=self.clock, failpoints=points, is_read_only=is_read_only
-        )
+        return Catalog.open(self.home, disk=self.disk, clock=self.clock, failpoints=points, is_read_only=is_read_only)
 
     def collect(
         self,
@@ -66,9 +64,7 @@ class Workspace:
         """Commit one artifact whose rows lie in these files (index, date, ids)."""
         with self.open(failpoint) as catalog, catalog.writer(partition) as writer:
             transaction = writer.begin(Unit(day=day), kind)
-            staged = [
-                stage(transaction.staging, f"part-{number}", *file) for number, file in enumerate(files)
-            ]
+            staged = [stage(transaction.staging, f"part-{number}", *file) for number, file in enumerate(files)]
             rows = sum(file.rows for file in staged)
             return transaction.commit(
                 Staged(

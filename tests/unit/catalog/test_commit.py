@@ -104,11 +104,7 @@ def test_a_compaction_that_would_lose_or_make_rows_is_refused(workspace: Workspa
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         (file,) = catalog.snapshot().files
         transaction = writer.begin(Unit(day=DAY), "rewrite")
-        new = (
-            [stage(transaction.staging, "new", "a", DAY, [f"a-{n}" for n in range(carried)])]
-            if carried
-            else []
-        )
+        new = [stage(transaction.staging, "new", "a", DAY, [f"a-{n}" for n in range(carried)])] if carried else []
         with pytest.raises(CommitError, match="the retired files hold 2 rows"):
             transaction.commit(Staged(tuple(new), retires=(file.path,), carried=carried))
     assert workspace.ids() == workspace.hive_ids() == Counter(["a-1", "a-2"])
@@ -204,9 +200,7 @@ def test_rejected_rows_are_kept_apart_counted_and_sampled(workspace: Workspace) 
             stage_rejected(transaction.staging, "bad", 2),
         )
         accounts = Accounts(read=3, kept=1, rejected=2)
-        transaction.commit(
-            Staged(files, (StagedArtifact(entry("a.log", DAY, 3), accounts),), samples=(sample,))
-        )
+        transaction.commit(Staged(files, (StagedArtifact(entry("a.log", DAY, 3), accounts),), samples=(sample,)))
         assert catalog.samples(PARTITION) == [sample]
         (totals,) = catalog.partitions()
         assert (totals.files, totals.rows, totals.rejected_rows) == (1, 1, 2)
@@ -309,9 +303,7 @@ def test_a_pack_of_undated_artifacts_is_a_unit_too(workspace: Workspace) -> None
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         transaction = writer.begin(unit)
         file = stage(transaction.staging, "new", None, DAY, ["p"])
-        known = replace(
-            entry("p.log", DAY, 1), unit=unit, taken=DaySet.of([DAY]), left_out=DaySet.of([BEFORE])
-        )
+        known = replace(entry("p.log", DAY, 1), unit=unit, taken=DaySet.of([DAY]), left_out=DaySet.of([BEFORE]))
         transaction.commit(Staged((file,), (StagedArtifact(known, Accounts(read=1, kept=1)),)))
         assert catalog.state(PARTITION).ledger == (known,)
 

@@ -131,8 +131,12 @@ def test_copies_are_sound_where_there_are_no_links(workspace: Workspace) -> None
 
 
 def test_a_lost_manifest_is_told(filled: Workspace) -> None:
-    next((filled.home / ".tailpipe" / "manifests").iterdir()).unlink()
+    one, other = (filled.home / ".tailpipe" / "manifests").iterdir()
+    one.unlink()
     assert _troubles(filled) == ["unrecorded"]
+    other.chmod(0o600)
+    other.write_bytes(other.read_bytes()[:100])
+    assert _troubles(filled, with_checksums=True) == ["unrecorded", "unrecorded"]
 
 
 def test_a_damaged_catalog_is_told_with_the_command_that_rebuilds_it(filled: Workspace) -> None:

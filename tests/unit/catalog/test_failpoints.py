@@ -15,9 +15,7 @@ def test_they_are_refused_outside_of_tests() -> None:
         Failpoints.from_environment({"TAILPIPE_FAILPOINT": "commit.before=kill"})
 
 
-@pytest.mark.parametrize(
-    "text", ["nowhere=kill", "commit.before", "commit.before=dance", "commit.before:x=kill"]
-)
+@pytest.mark.parametrize("text", ["nowhere=kill", "commit.before", "commit.before=dance", "commit.before:x=kill"])
 def test_a_wrong_name_or_action_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a failpoint"):
         Failpoints.from_environment({"TAILPIPE_FAILPOINT": text, "TAILPIPE_TEST": "1"})

@@ -24,9 +24,7 @@ from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
-needs_root = pytest.mark.skipif(
-    not IS_ROOT, reason="only root can become another user or mount a file system"
-)
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user or mount a file system")
 BEFORE_COMMIT = NAMES[NAMES.index("verify.before") : NAMES.index("commit.after")]
 AFTER_COMMIT = (
     "commit.after",
@@ -40,9 +38,7 @@ AFTER_COMMIT = (
 
 @pytest.mark.parametrize("action", ["enospc", "eio"])
 @pytest.mark.parametrize("name", BEFORE_COMMIT)
-def test_a_disk_that_refuses_before_the_commit_leaves_the_old_day(
-    workspace: Workspace, name: str, action: str
-) -> None:
+def test_a_disk_that_refuses_before_the_commit_leaves_the_old_day(workspace: Workspace, name: str, action: str) -> None:
     workspace.collect([("a", DAY, ["1"])])
     with pytest.raises(StorageError, match="no space left" if action == "enospc" else "cannot use") as caught:
         workspace.collect([("a", DAY, ["2"])], kind="replace", failpoint=f"{name}={action}")
@@ -69,9 +65,7 @@ def test_a_disk_that_refuses_after_the_commit_loses_nothing(workspace: Workspace
 @contextlib.contextmanager
 def _small_disk(size: str) -> Iterator[Path]:
     place = Path(tempfile.mkdtemp())
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True)
     if mounted.returncode != 0:
         place.rmdir()
         pytest.skip("cannot mount a tmpfs here")
@@ -161,7 +155,7 @@ def _shared_place() -> Iterator[Path]:
 def _as_nobody(home: Path, deed: str) -> str:
     """Do it in a process that gives up its rights first, after all imports: root passes every check."""
     script = (
-        "import os, pathlib, sys\n"
+        "import concurrent.futures.thread, os, pathlib, sys\n"
         "from tailpipe.catalog.catalog import Catalog\n"
         "from tailpipe.errors import TailpipeError\n"
         f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
@@ -170,9 +164,7 @@ def _as_nobody(home: Path, deed: str) -> str:
         "except TailpipeError as error:\n"
         "    print(type(error).__name__, error.exit_code, error.message)\n"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", script, str(home)], capture_output=True, text=True, check=False
-    )
+    told = subprocess.run([sys.executable, "-c", script, str(home)], capture_output=True, text=True, check=False)
     assert "Traceback" not in told.stderr, told.stderr
     return told.stdout
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -106,9 +107,7 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize(("remembered", "found", "read", "decided"), cases())
-def test_the_table_of_cases_holds(
-    remembered: list[str], found: list[str], read: list[str], decided: list[str]
-) -> None:
+def test_the_table_of_cases_holds(remembered: list[str], found: list[str], read: list[str], decided: list[str]) -> None:
     things = [Found(text) for text in found]
     ledger = [Found(text).entry for text in remembered]
     decisions, asked = settle(
@@ -231,12 +230,13 @@ def test_without_an_etag_size_and_time_tell_an_object() -> None:
         assert settle([Listed("s", found)], ledger, {})[0][0].fate == fate
 
 
-def test_a_range_is_asked_again_by_a_later_run_only() -> None:
-    known = Artifact("api?day=1", kind="range")
-    ledger = [replace(remember(known, b"", 0, ("api?day=1", 0)), as_of=NOW)]
-    for now, fate in ((NOW, "unchanged"), (NOW + timedelta(hours=1), "asked_again")):
-        decision = settle([Listed("s", known)], ledger, {}, now=now)[0][0]
-        assert (decision.fate, decision.generation) == (fate, 0)
+@pytest.mark.parametrize(("kind", "start"), [("range", 7), ("run", 0)])
+def test_a_range_or_run_is_asked_again_by_a_later_run_only(kind: Literal["range", "run"], start: int) -> None:
+    found = Artifact("api?day=1", kind=kind)
+    ledger = [replace(remember(found, b"", 0, ("api?day=1", 0)), as_of=NOW, committed_ordinals=7)]
+    assert settle([Listed("s", found)], ledger, {}, now=NOW)[0][0].fate == "unchanged"
+    later = settle([Listed("s", found)], ledger, {}, now=NOW + timedelta(hours=1))[0][0]
+    assert (later.fate, later.generation, later.start_ordinal) == ("asked_again", 0, start)
 
 
 def test_a_file_without_size_or_time_is_known_by_its_content() -> None:

@@ -89,9 +89,7 @@ def test_short_odd_indexes_come_back_unchanged_through_the_hive(workspace: Works
 
 def test_no_glob_finds_a_file_twice(workspace: Workspace) -> None:
     workspace.collect([("a", date(2024, 1, 31), ["id-1", "id-2"])])
-    (count,) = duckdb.execute(
-        "SELECT count(*) FROM read_parquet(?)", [f"{workspace.home}/**/*.parquet"]
-    ).fetchall()
+    (count,) = duckdb.execute("SELECT count(*) FROM read_parquet(?)", [f"{workspace.home}/**/*.parquet"]).fetchall()
     assert count == (2,)
 
 

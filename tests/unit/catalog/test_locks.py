@@ -82,9 +82,7 @@ def test_an_overtaken_writer_cannot_commit(workspace: Workspace) -> None:
         workspace_lock.unlink()
         workspace.collect([("a", DAY, ["a-0"])])
         with pytest.raises(LockedError, match="was taken over by another process"):
-            transaction.commit(
-                Staged((file,), (StagedArtifact(entry("b", DAY, 1), Accounts(read=1, kept=1)),))
-            )
+            transaction.commit(Staged((file,), (StagedArtifact(entry("b", DAY, 1), Accounts(read=1, kept=1)),)))
         with pytest.raises(LockedError, match="was taken over"):
             writer.begin(Unit(day=DAY))
     assert workspace.ids() == workspace.hive_ids() == Counter(["a-0"])
@@ -116,3 +114,13 @@ def test_a_stopped_writer_that_revives_cannot_commit(workspace: Workspace, tmp_p
     _, told = process.communicate()
     assert "LockedError" in told or "StorageError" in told
     assert workspace.ids() == workspace.hive_ids() == Counter(["a-0"])
+
+
+def test_the_recovery_of_one_partition_leaves_the_work_of_another_alone(workspace: Workspace) -> None:
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(Unit(day=DAY))
+        file = stage(transaction.staging, "new", "a", DAY, ["a-0"])
+        workspace.collect([("a", DAY, ["b-0"])], partition="app_log.other")
+        transaction.commit(Staged((file,), (StagedArtifact(entry("a", DAY, 1), Accounts(read=1, kept=1)),)))
+    assert workspace.ids() == Counter(["a-0"])
+    assert workspace.hive_ids() == Counter(["a-0", "b-0"])

@@ -206,9 +206,7 @@ def test_lost_dates_of_a_source_that_takes_no_part_stay_on_record() -> None:
     assert mine is not None
     other = replace(mine, source="other")
     lost = {Unit(day=date(2024, 6, 6)): june(6)}
-    plan = make(
-        source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other], ask=Ask(NOW, window(6, 6))
-    )
+    plan = make(source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other], ask=Ask(NOW, window(6, 6)))
     assert [(unit.kind, unit.keeps, unit.restores) for unit in plan.units] == [("rewrite", (other,), NO_DAYS)]
     assert not make(source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other]).units
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sqlite3
 from collections import Counter
 from datetime import date
@@ -12,8 +13,9 @@ import pytest
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.errors import CatalogError, LockedError
+from tailpipe.errors import CatalogError, LockedError, StorageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Covered, Staged
@@ -41,9 +43,7 @@ def lived(workspace: Workspace) -> Workspace:
 
 def _dump(home: Path) -> dict[str, list[tuple[object, ...]]]:
     with contextlib.closing(sqlite3.connect(home / ".tailpipe" / "catalog.db")) as connection:
-        return {
-            table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TOLD
-        }
+        return {table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TOLD}
 
 
 def test_the_rebuilt_catalog_is_the_same(lived: Workspace) -> None:
@@ -94,6 +94,37 @@ def test_a_commit_that_was_not_published_is_not_forgotten(lived: Workspace) -> N
     rebuild(lived.home)
     assert lived.ids() == Counter(["1", "2", "3", "8"])
     doctor.repair(lived.home)
+    assert doctor.examine(lived.home, with_checksums=True) == []
+
+
+def test_a_lost_file_does_not_stop_the_rebuild(lived: Workspace) -> None:
+    next(path for path in lived.stored() if "tp_partition=other" in str(path)).unlink()
+    for public in lived.hive():
+        public.unlink()
+    (lived.home / ".tailpipe" / "catalog.db").unlink()
+    rebuild(lived.home)
+    assert {finding.trouble for finding in doctor.examine(lived.home)} == {"missing", "unlinked"}
+    assert doctor.repair(lived.home).lost_units == (("app_log.other", "2024-01-31"),)
+    assert doctor.examine(lived.home, with_checksums=True) == []
+    assert lived.ids() == lived.hive_ids() == Counter(["1", "2", "3"])
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_rebuild_that_is_interrupted_can_be_begun_again(lived: Workspace, number: int) -> None:
+    class Failing(Disk):
+        renames = 0
+
+        def rename(self, source: Path, target: Path) -> None:
+            Failing.renames += 1
+            if Failing.renames == number:
+                raise OSError(errno.EIO, "the disk fails", str(target))
+            super().rename(source, target)
+
+    before = _dump(lived.home)
+    with pytest.raises(StorageError):
+        rebuild(lived.home, disk=Failing())
+    rebuild(lived.home)
+    assert _dump(lived.home) == before
     assert doctor.examine(lived.home, with_checksums=True) == []
 
 
