@@ -29,6 +29,10 @@ class LineText:
     starts: np.ndarray
     ends: np.ndarray
 
+    def inner_places(self, places: np.ndarray) -> np.ndarray:
+        """Those of the places that do not lie between two lines."""
+        return places[~np.isin(places, self.ends, assume_unique=True) & (places > 0)]
+
     def lines_at(self, places: np.ndarray) -> np.ndarray:
         """Which line each place lies in, counted from 0."""
         return np.searchsorted(self.starts, places, side="right") - 1
@@ -74,7 +78,7 @@ def join_lines(text: pa.Array) -> LineText:
     return LineText(data, ends - lengths, ends)
 
 
-def read_cells(data: np.ndarray, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
+def read_cells(text: LineText, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
     """The cells of the lines that are not blanked out; `lines` are their numbers.
 
     A line with more or fewer cells than names is left out. So is everything, if the reader and we do not
@@ -86,11 +90,12 @@ def read_cells(data: np.ndarray, lines: np.ndarray, names: Sequence[str], dialec
         wrong.append(row.number - 1)  # counted from 1, empty lines left out
         return "skip"
 
+    longest = int((text.ends - text.starts).max(initial=0))
     types = dict.fromkeys(names, pa.string())
     table = csv.read_csv(
-        pa.py_buffer(data),
+        pa.py_buffer(text.data),
         read_options=csv.ReadOptions(
-            use_threads=False, column_names=list(names), block_size=max(_BLOCK_BYTES, _longest(data) + 2)
+            use_threads=False, column_names=list(names), block_size=max(_BLOCK_BYTES, longest + 2)
         ),
         parse_options=csv.ParseOptions(
             delimiter=dialect.delimiter,
@@ -109,8 +114,3 @@ def read_cells(data: np.ndarray, lines: np.ndarray, names: Sequence[str], dialec
     if table.num_rows + len(wrong) != len(lines):
         return Cells(table.slice(0, 0), lines[:0])
     return Cells(table, np.delete(lines, wrong))
-
-
-def _longest(data: np.ndarray) -> int:
-    newlines = np.flatnonzero(data == _NEWLINE)
-    return int(np.diff(newlines).max(initial=0))

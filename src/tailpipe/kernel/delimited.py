@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.kernel.batch import Lines, Parsed
-from tailpipe.kernel.header import RESERVED, is_header, numbered_names, unique_names
+from tailpipe.kernel.header import is_header, numbered_names, unique_names
 from tailpipe.kernel.rows import read_rows
 from tailpipe.kernel.splitter import Splitter
 from tailpipe.kernel.sql import quoted
-from tailpipe.plugin.formats import Delimited
+from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
 
 __all__ = ["HEAD_LINES", "DelimitedParser"]
 
@@ -59,8 +59,8 @@ class DelimitedParser:
         ]
         tables.append(read_rows((), (), self._splitter, ()))  # so that there is one
         table = pa.concat_tables(tables, promote_options="default")
-        names = [name for name in table.column_names if name not in RESERVED]
-        sql = "SELECT " + ", ".join([*RESERVED, *map(quoted, names)]) + " FROM delimited_rows"  # noqa: S608 - names are quoted
+        names = [name for name in table.column_names if name not in RESERVED_FIELDS]
+        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, names)]) + " FROM delimited_rows"  # noqa: S608
         return Parsed(sql, {"delimited_rows": table}, dict.fromkeys(names, "VARCHAR"), table.num_rows)
 
     def _rows(self, run: Lines) -> Lines:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["RESERVED", "is_header", "numbered_names", "unique_names"]
+from tailpipe.plugin.formats import RESERVED_FIELDS
 
-RESERVED = ("_artifact", "_ordinal", "_bad", "_raw")
-"""Columns of every parsed row, so no field can have such a name."""
+__all__ = ["is_header", "numbered_names", "unique_names"]
 
 _NAME = re.compile(r"[^\W\d][\w .:/()\[\]#%$&*+@!?'-]{0,99}")
 _WORDS = frozenset({"true", "false", "yes", "no", "null", "none", "nan", "inf", "n/a"})
@@ -23,7 +22,7 @@ def unique_names(values: Iterable[str]) -> tuple[str, ...]:
     """Names from a header: blanks around them dropped, an empty one numbered, and the second of two equal
     ones with `_2` behind it. Case does not make two names different."""
     names: list[str] = []
-    taken = set(RESERVED)
+    taken = set(RESERVED_FIELDS)
     for number, value in enumerate(values, 1):
         base = name = value.strip() or f"column_{number}"
         count = 1

@@ -16,7 +16,7 @@ from tailpipe.kernel.runs import line_table
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.plugin.pattern import Group, Pattern, least, re2, walk
 
-__all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "group_name"]
+__all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "group_name", "misses"]
 
 NO_MATCH = "does not match the layout"
 
@@ -32,11 +32,10 @@ class RegexParser:
         """The groups as fields, one row to a line; a line without a match is bad."""
         table = line_table(runs)
         values = [f"m.{group_name(number)}" for number in range(len(self.pattern.names))]
-        sql = (
-            f"SELECT _artifact, _ordinal, CASE WHEN {misses(self.pattern, '_line', self.is_dotall)}"
-            f" THEN {literal(NO_MATCH)} END AS _bad, _line AS _raw, {field_columns(self.pattern, values)}"
-            f" FROM (SELECT *, {extract(self.pattern, '_line', self.is_dotall)} AS m FROM regex_lines)"  # noqa: S608 - all is quoted
-        )
+        bad = f"CASE WHEN {misses(self.pattern, '_line', self.is_dotall)} THEN {literal(NO_MATCH)} END AS _bad"
+        groups = f"SELECT *, {extract(self.pattern, '_line', self.is_dotall)} AS m FROM regex_lines"  # noqa: S608
+        columns = f"_artifact, _ordinal, {bad}, _line AS _raw, {field_columns(self.pattern, values)}"
+        sql = f"SELECT {columns} FROM ({groups})"  # noqa: S608
         return Parsed(sql, {"regex_lines": table}, dict.fromkeys(self.pattern.fields, "VARCHAR"), table.num_rows)
 
 
@@ -45,10 +44,11 @@ def group_name(number: int) -> str:
     return f"g{number}"
 
 
-def extract(pattern: Pattern, text: str, is_dotall: bool) -> str:
-    """SQL for a struct of the groups, with the whole match first, as `w`."""
+def extract(pattern: Pattern, text: str, is_dotall: bool, is_whole: bool = False) -> str:
+    """SQL for a struct of the groups, with the match itself first, as `w`; `is_whole` if it must be all of the text."""
+    regex = f"^({re2(pattern.root)})$" if is_whole else f"({re2(pattern.root)})"
     names = ["w", *map(group_name, range(len(pattern.names)))]
-    return f"regexp_extract({text}, {literal('(' + re2(pattern.root) + ')')}, {text_list(names)}{_options(is_dotall)})"
+    return f"regexp_extract({text}, {literal(regex)}, {text_list(names)}{_options(is_dotall)})"
 
 
 def misses(pattern: Pattern, text: str, is_dotall: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -100,8 +101,9 @@ def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, null
     if not splitter.delimiter:
         odd |= _loosely_blank(lines, is_quoted)
     lines.blank_out(np.flatnonzero(odd))
-    data = lines.data if splitter.delimiter else _tightened(lines.data)
-    return read_cells(data, np.flatnonzero(~odd), columns, Dialect(delimiter, quote, is_doubled, nulls))
+    if not splitter.delimiter:
+        lines = replace(lines, data=_tightened(lines.data))
+    return read_cells(lines, np.flatnonzero(~odd), columns, Dialect(delimiter, quote, is_doubled, nulls))
 
 
 def _strange(lines: LineText, counts: np.ndarray) -> np.ndarray:
@@ -110,8 +112,7 @@ def _strange(lines: LineText, counts: np.ndarray) -> np.ndarray:
     if counts[_STRANGE].any():
         odd[lines.lines_at(np.flatnonzero(_STRANGE[lines.data]))] = True
     if counts[_NEWLINE] != len(odd) + 1:
-        inner = np.setdiff1d(np.flatnonzero(lines.data == _NEWLINE), lines.ends)[1:]
-        odd[lines.lines_at(inner)] = True
+        odd[lines.lines_at(lines.inner_places(np.flatnonzero(lines.data == _NEWLINE)))] = True
     return odd
 
 
