@@ -6,6 +6,7 @@
     ├── PluginError          a plugin that cannot be loaded, or two that claim the same name   exit 1
     ├── UnpackError          an artifact whose bytes cannot be unpacked: cut off, damaged, or a bomb  exit 1
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
+    ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
         ├── LockedError      another process writes this partition, or took it over            exit 1
@@ -33,6 +34,7 @@ __all__ = [
     "Note",
     "Place",
     "PluginError",
+    "SparkError",
     "StorageError",
     "TailpipeError",
     "UnpackError",
@@ -117,6 +119,10 @@ class PluginError(TailpipeError):
     def __init__(self, message: str, *, plugins: tuple[str, ...], hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.plugins = plugins
+
+
+class SparkError(TailpipeError):
+    """Spark cannot be started, or a job of it failed through no fault of the data."""
 
 
 class WorkspaceError(TailpipeError):

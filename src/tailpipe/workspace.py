@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
@@ -23,7 +24,18 @@ from tailpipe.config.loader import load_config
 from tailpipe.errors import WorkspaceError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.selector import select
+from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tailpipe.catalog.plan import Ask
+    from tailpipe.collect.events import Event, Report
+    from tailpipe.collect.planner import Planned
+    from tailpipe.model.partition import Partition
+    from tailpipe.model.table import Table
+    from tailpipe.spark.engine import SparkEngine
 
 __all__ = ["Workspace"]
 
@@ -69,6 +81,78 @@ class Workspace:
     def settings(self) -> Settings:
         """What holds for this run."""
         return Settings.resolve(self.environment, self.config)
+
+    def collect(
+        self,
+        partitions: Iterable[str],
+        *,
+        start: str | None = None,
+        end: str | None = None,
+        overwrite: bool = False,
+        skip_bad_artifacts: bool = False,
+        source: str | None = None,
+        command: str = "",
+        emit: Callable[[Event], None] = lambda _: None,
+    ) -> Report:
+        """Collect partitions, each day committed whole or not at all."""
+        from tailpipe.collect.collect import collect
+        from tailpipe.collect.run import Options
+
+        options = Options(self._ask(start, end, overwrite), skip_bad_artifacts, source, command)
+        layout = self.prepare()
+        engine = self._engine(layout)
+        try:
+            with Catalog.open(layout.home, data=layout.data) as catalog:
+                return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
+        finally:
+            engine.close()
+
+    def preview(
+        self,
+        partitions: Iterable[str],
+        *,
+        start: str | None = None,
+        end: str | None = None,
+        overwrite: bool = False,
+        source: str | None = None,
+    ) -> list[tuple[Partition, Planned]]:
+        """What collecting would do; nothing is changed."""
+        from tailpipe.collect.collect import preview
+        from tailpipe.collect.run import Options
+
+        options = Options(self._ask(start, end, overwrite), source=source)
+        layout = self.prepare()
+        engine = self._engine(layout)
+        try:
+            with Catalog.open(layout.home, data=layout.data) as catalog:
+                return preview(self._chosen(partitions), catalog, engine, options)
+        finally:
+            engine.close()
+
+    def _ask(self, start: str | None, end: str | None, overwrite: bool) -> Ask:
+        from tailpipe.catalog.plan import Ask
+
+        now = datetime.now(UTC)
+        window = Window.parse(start, end, now=now) if start or end else None
+        return Ask(now, window, overwrite)
+
+    def _chosen(self, partitions: Iterable[str]) -> list[tuple[Partition, Table]]:
+        chosen = (self.config.partitions[name] for name in partitions)
+        tables = {**self.registry.tables, **self.config.tables}
+        return [(partition, tables[partition.table]) for partition in chosen]
+
+    def _engine(self, layout: Layout) -> SparkEngine:
+        from tailpipe.spark.engine import SparkEngine
+        from tailpipe.spark.session import open_session
+
+        def start() -> SparkSession:
+            return open_session(
+                self.settings.workspace.spark,
+                cache=self.environment.install_dir / "cache",
+                log=layout.home / ".tailpipe" / "logs" / "spark.log",
+            )
+
+        return SparkEngine(start)
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""

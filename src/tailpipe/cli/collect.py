@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from typing import Any
+
 import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, log_from, workspace_of
-from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.model.selector import select
+from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
@@ -28,31 +32,97 @@ partition "app_log" "local" {
 """
 
 
+class CollectCommand(click.Command):
+    """Takes `--progress=false` too, as scripts of other tools write it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let a boolean flag have a value."""
+        words = {"--progress=false": "--no-progress", "--progress=true": "--progress"}
+        return super().parse_args(ctx, [words.get(arg, arg) for arg in args])
+
+
 @click.command(
-    "collect", epilog=examples("tailpipe collect", "tailpipe collect app_log.local", "tailpipe collect 'aws_*'")
+    "collect",
+    cls=CollectCommand,
+    epilog=examples(
+        "tailpipe collect",
+        "tailpipe collect app_log.local --from T-7d",
+        "tailpipe collect 'aws_*' --dry-run",
+        "tailpipe collect app_log.local file",
+    ),
 )
-@click.argument(
-    "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions))
-)
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions)))
+@click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
+@click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
+@click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, instead of their day.")
+@click.option("--progress/--no-progress", default=True, help="Whether to show how it goes on.")
+@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="How the report is printed.")
 @common
 @click.pass_context
-def command(context: click.Context, selectors: tuple[str, ...]) -> None:
+def command(context: click.Context, selectors: tuple[str, ...], **flags: Any) -> None:
     """Collect the partitions that the SELECTORs name; all of them without one.
 
     A SELECTOR is a table, a table and a partition, or a pattern: app_log, app_log.local, 'aws_*', '*.prod'.
+    Behind a single partition, the name of one of its sources collects that source alone.
+
+    The first time, the last 30 days are collected, from today back; later what is new since then, what is
+    late, and what is missing. Each day is there whole, or not at all, and can be queried at once.
     """
     workspace = workspace_of(context)
-    config = workspace.config
-    if config.is_empty:
-        place = workspace.environment.config_paths[0]
-        target = place if place.suffix == ".tpc" else place / "app.tpc"
-        render.say(f"There is no partition in the config yet. Put something like this into {target}:\n")
-        render.say(EXAMPLE)
-        raise UsageError("nothing to collect", hint="then run: tailpipe config check && tailpipe collect")
-    chosen = select(selectors, config.partitions)
-    workspace.prepare()
+    if workspace.config.is_empty:
+        _show_example(workspace)
     log_from(workspace.settings.log_level)
-    raise TailpipeError(
-        f"this version reads and checks the config, but does not collect yet: {', '.join(chosen)}",
-        hint="collecting comes with the next version",
-    )
+    chosen, source = _chosen(workspace, selectors)
+    if flags["dry_run"]:
+        _preview(workspace, chosen, source, flags)
+        return
+    from tailpipe.cli.progress import Display
+    from tailpipe.cli.report import print_report
+
+    display = Display(flags["progress"])
+    try:
+        report = workspace.collect(
+            chosen,
+            start=flags["start"],
+            end=flags["end"],
+            overwrite=flags["overwrite"],
+            skip_bad_artifacts=flags["skip_bad_artifacts"],
+            source=source,
+            command=shlex.join(["tailpipe", *sys.argv[1:]]),
+            emit=display,
+        )
+    finally:
+        display.close()
+    print_report(report, flags["output"])
+    if not report.is_done:
+        context.exit(EXIT_FAILED)
+
+
+def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:
+    """The partitions, and the one source of a single partition if the second word names one."""
+    from tailpipe.model.selector import select
+
+    known = list(workspace.config.partitions)
+    if len(selectors) == 2:
+        first = select(selectors[:1], known)
+        sources = {source.name for source in workspace.config.partitions[first[0]].sources} if len(first) == 1 else set()
+        if selectors[1] in sources:
+            return first, selectors[1]
+    return select(selectors, known), None
+
+
+def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags: dict[str, Any]) -> None:
+    from tailpipe.cli.report import print_preview
+
+    previews = workspace.preview(chosen, start=flags["start"], end=flags["end"], overwrite=flags["overwrite"], source=source)
+    print_preview(previews, flags["output"])
+
+
+def _show_example(workspace: Workspace) -> None:
+    place = workspace.environment.config_paths[0]
+    target = place if place.suffix == ".tpc" else place / "app.tpc"
+    render.say(f"There is no partition in the config yet. Put something like this into {target}:\n")
+    render.say(EXAMPLE)
+    raise UsageError("nothing to collect", hint="then run: tailpipe config check && tailpipe collect")

@@ -51,6 +51,7 @@ def log_from(level: str) -> None:
     """Log what is at least that important: a level of `LOG_LEVELS`; anything else means `warning`."""
     levels = {"debug": logging.DEBUG, "info": logging.INFO, "error": logging.ERROR, "off": logging.CRITICAL + 1}
     logging.getLogger().setLevel(levels.get(level, logging.WARNING))
+    logging.getLogger("py4j").setLevel(logging.ERROR)  # it tells every word to and from the JVM
 
 
 def workspace_of(context: click.Context) -> Any:

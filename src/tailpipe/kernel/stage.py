@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 __all__ = ["Stage"]
@@ -46,11 +47,18 @@ class Stage:
             return
         for key in keys:
             condition = _condition(key) if len(keys) > 1 else "true"
-            path = self._path()
-            (row,) = engine.connection.execute(
-                f"COPY ({engine.kept(condition)}) TO {literal(str(path))} ({_PARQUET})"
-            ).fetchall()
-            self._add(engine, path, row, key)
+            self.copy(engine.connection, engine.kept(condition), key, engine.shape.columns)
+
+    def copy(
+        self, connection: duckdb.DuckDBPyConnection, query: str, key: _Key, columns: Mapping[str, str]
+    ) -> None:
+        """Write the rows of a query into a file of their own; no file if there is none."""
+        path = self._path()
+        (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        if row[1]:
+            self._add(columns, path, row, key)
+        else:
+            path.unlink(missing_ok=True)
 
     def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
         """Write rejected rows."""
@@ -85,14 +93,14 @@ class Stage:
         for row in rows:
             path = self._path()
             Path(row[0]).rename(path)
-            self._add(engine, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
+            self._add(engine.shape.columns, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
         for inner in directory.glob("*/*"):
             inner.rmdir()
         for outer in directory.iterdir():
             outer.rmdir()
         directory.rmdir()
 
-    def _add(self, engine: Engine, path: Path, row: tuple[Any, ...], key: _Key) -> None:
+    def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: _Key) -> None:
         bounds = row[4]['"tp_timestamp"']
         self.files.append(
             StagedFile(
@@ -104,7 +112,7 @@ class Stage:
                 tp_index=key[1],
                 min_timestamp=datetime.fromisoformat(bounds["min"]),
                 max_timestamp=datetime.fromisoformat(bounds["max"]),
-                columns=engine.shape.columns,
+                columns=columns,
             )
         )
 

@@ -22,6 +22,8 @@ class Source(Declared, ABC):
     """
 
     type: ClassVar[str] = ""
+    lists_all: ClassVar[bool] = False
+    """Whether listing is so cheap that every run may look at all days, and so finds each late artifact."""
     name: str = label(
         "Name of the source inside its partition; its type if not given.", default="", check=check_partition_name
     )

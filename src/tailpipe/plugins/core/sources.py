@@ -28,6 +28,7 @@ class File(Source):
     """Reads files from directories of this machine, or of a shared mount."""
 
     type = "file"
+    lists_all = True
     paths: Sequence[str] = option("Files, directories or globs; `~` is the home directory.", check=_check_paths)
     file_layout: str | None = option(
         "Grok pattern of the paths below a directory; its groups `year`, `month`, `day`, `hour` date the file.",
@@ -41,10 +42,11 @@ class File(Source):
         """Every regular file below the paths, hidden ones too, each once, in the order of their names."""
         seen: set[str] = set()
         for path in self.paths:
-            for found in self._files(os.path.expanduser(path)):  # noqa: PTH111 - keeps a "~" that is no one's home
+            base, files = self._files(os.path.expanduser(path))  # noqa: PTH111 - keeps a "~" that is no one's home
+            for found in files:
                 absolute = os.path.abspath(found)  # noqa: PTH100 - resolve() would follow links
                 same = os.path.realpath(absolute) if self.follow_symlinks else absolute
-                if same not in seen and (artifact := _artifact(absolute)):
+                if same not in seen and (artifact := _artifact(absolute, os.path.relpath(found, base))):
                     seen.add(same)
                     yield artifact
 
@@ -52,7 +54,8 @@ class File(Source):
         """The file's bytes."""
         return Path(artifact.uri).open("rb")
 
-    def _files(self, path: str) -> Iterator[str]:
+    def _files(self, path: str) -> tuple[str, Iterator[str]]:
+        """The directory that a layout begins at, and the files below the path."""
         mend = f'mend "paths" of source "{self.name or self.type}"'
         if os.path.lexists(path):  # also a name with * or [ in it
             if os.path.islink(path) and not self.follow_symlinks:  # noqa: PTH114
@@ -61,17 +64,16 @@ class File(Source):
                 )
             if not os.path.isfile(path) and not os.path.isdir(path):  # noqa: PTH112, PTH113
                 raise UsageError(f'"{path}" is neither a file nor a directory', hint=mend)
-            yield from self._below(path)
-        elif has_magic(path):
+            return (path if os.path.isdir(path) else os.path.dirname(path) or "."), self._below(path)  # noqa: PTH112, PTH120
+        if has_magic(path):
             parts = Path(path).parts
             fixed = list(takewhile(lambda part: not has_magic(part), parts))
             base = os.path.join(*fixed) if fixed else "."  # noqa: PTH118
             if not os.path.isdir(base):  # noqa: PTH112
                 raise UsageError(f'there is no directory "{base}"', hint=mend)
-            for match in sorted(set(self._matches(base, parts[len(fixed) :]))):
-                yield from self._below(match)
-        else:
-            raise UsageError(f'there is no "{path}"', hint=mend)
+            matches = sorted(set(self._matches(base, parts[len(fixed) :])))
+            return base, (found for match in matches for found in self._below(match))
+        raise UsageError(f'there is no "{path}"', hint=mend)
 
     def _below(self, path: str) -> Iterator[str]:
         if not os.path.isdir(path):  # noqa: PTH112
@@ -123,12 +125,13 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _artifact(path: str) -> Artifact | None:
+def _artifact(path: str, relative: str) -> Artifact | None:
     try:
         facts = os.stat(path)  # noqa: PTH116
     except FileNotFoundError:  # rotated away since it was listed
         return None
-    return Artifact(uri=path, size=facts.st_size, modified=datetime.fromtimestamp(facts.st_mtime, UTC))
+    modified = datetime.fromtimestamp(facts.st_mtime_ns // 1000 / 1_000_000, UTC)
+    return Artifact(uri=path, size=facts.st_size, modified=modified, path=relative)
 
 
 def _refuse(error: OSError) -> None:

@@ -1,0 +1,85 @@
+"""How a run is shown while it goes on: one changing line on a terminal, a line for each day elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+
+from tailpipe.cli import render
+from tailpipe.collect import events
+from tailpipe.model.visible import shorten
+
+__all__ = ["Display"]
+
+
+@dataclass
+class Display:
+    """Draws the events of a run; quiet if `is_shown` is false."""
+
+    is_shown: bool
+    _begun: float = field(default_factory=time.monotonic)
+    _planned: events.Planned | None = None
+    _units: int = 0
+    _rows: int = 0
+    _rejected: int = 0
+    _tasks: str = ""
+
+    def __call__(self, event: events.Event) -> None:
+        """Take an event."""
+        if not self.is_shown:
+            return
+        is_live = sys.stderr.isatty()
+        match event:
+            case events.Started():
+                self._live(f"{event.partition}: {event.what}") if is_live else None
+            case events.Planned():
+                self._planned, self._units, self._rows, self._rejected = event, 0, 0, 0
+                self._begun = time.monotonic()
+                if event.units and not is_live:
+                    render.say(f"{event.partition}: {event.artifacts:,} artifacts, {event.size / 1e6:,.1f} MB, in {event.units:,} units")
+            case events.Progress():
+                self._tasks = f"{event.done} of {event.tasks} tasks"
+                self._draw() if is_live else None
+            case events.Committed():
+                self._units += 1
+                self._rows += event.accounts.kept
+                self._rejected += event.accounts.rejected
+                self._draw() if is_live else render.say(_line(event))
+            case events.Failed():
+                self._clear() if is_live else None
+                render.say(f"{event.partition} {event.unit}: rolled back: {event.reasons[0]}")
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self.is_shown and sys.stderr.isatty():
+            self._clear()
+
+    def _draw(self) -> None:
+        planned = self._planned
+        if planned is None:
+            return
+        seconds = max(0.001, time.monotonic() - self._begun)
+        rate = self._rows / seconds
+        left = seconds / self._units * (planned.units - self._units) if self._units else None
+        text = (
+            f"{planned.partition}: {self._units} of {planned.units} days, {self._rows:,} rows, "
+            f"{self._rejected:,} rejected, {rate:,.0f} rows/s, {self._tasks}"
+        )
+        self._live(text + (f", {left:.0f} s left" if left is not None else ""))
+
+    def _live(self, text: str) -> None:
+        import shutil
+
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write("\r\x1b[K" + shorten(text, width))
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _line(event: events.Committed) -> str:
+    rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
+    return f"{event.partition} {event.unit}: {event.accounts.kept:,} rows{rejected} ({event.reason})"

@@ -1,0 +1,115 @@
+"""The report of a run, and the preview of one, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tailpipe.cli import render
+from tailpipe.collect import events
+from tailpipe.collect.packing import estimated_bytes
+from tailpipe.collect.planner import Planned
+from tailpipe.model.partition import Partition
+
+__all__ = ["print_preview", "print_report"]
+
+UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "bytes"}
+
+
+def print_report(report: events.Report, output: str) -> None:
+    """What was read and kept, what failed and why, and what to do next."""
+    if output == "json":
+        render.data(json.dumps([_record(one) for one in report.partitions], indent=2, ensure_ascii=False, default=str))
+        return
+    for summary in report.partitions:
+        for line in _lines(summary):
+            render.data(line)
+
+
+def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
+    """The units that would be done, and what would be skipped and why."""
+    records = [_preview(partition, planned) for partition, planned in previews]
+    if output == "json":
+        render.data(json.dumps(records, indent=2, ensure_ascii=False))
+        return
+    for record in records:
+        render.data(f"{record['partition']}: {len(record['units'])} to do of {record['listed']:,} artifacts listed")
+        if record["units"]:
+            render.records(record["units"], "pretty", UNITS)
+        for reason, count in record["skipped"].items():
+            render.data(f"  skipped {count:,}: {reason}")
+        for refused in record["refused"]:
+            render.data("  " + refused)
+
+
+def _lines(summary: events.Summary) -> list[str]:
+    accounts, name = summary.accounts, summary.partition
+    lines = []
+    if summary.committed:
+        artifacts = sum(one.artifacts for one in summary.committed)
+        parts = [f"{accounts.kept:,} rows", f"{len(summary.committed)} days or packs", f"{artifacts:,} artifacts"]
+        others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
+        parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
+        lines.append(f"{name}: " + ", ".join(parts))
+    elif not summary.failed and not summary.error:
+        lines.append(f"{name}: nothing new")
+    for sample in summary.samples[:3]:
+        lines.append(f"  rejected: {render.shown(sample.uri)} {sample.position}: {sample.reason}")
+    if accounts.rejected:
+        lines.append(f"  see them with: tailpipe rejected show {name}")
+    for column, count in summary.nulls.items():
+        lines.append(f"  column {column}: {count:,} values did not fit its type and are null")
+    for failed in summary.failed:
+        lines += [f"  {failed.unit} was rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
+    if summary.failed:
+        lines.append("  what was committed stays; collect again when it is mended, or with --skip-bad-artifacts")
+    lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
+    lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
+    if summary.gaps:
+        lines.append(f"  missing: {summary.gaps}")
+    if summary.error:
+        lines.append(f"{name}: failed: {render.shown(summary.error)}")
+    return lines
+
+
+def _refused(refused: events.Refused) -> str:
+    if not refused.seen:
+        return f"source {refused.source}: no file was found"
+    first = render.shown(refused.first)
+    return (
+        f"source {refused.source}: {refused.refused:,} of {refused.seen:,} files do not match the layout"
+        f" {refused.layout}, the first is {first}"
+    )
+
+
+def _record(summary: events.Summary) -> dict[str, Any]:
+    return {
+        **asdict(summary),
+        "accounts": asdict(summary.accounts),
+        "gaps": str(summary.gaps),
+        "is_done": summary.is_done,
+    }
+
+
+def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
+    skipped: dict[str, int] = {}
+    for one in planned.plan.skipped:
+        skipped[one.reason] = skipped.get(one.reason, 0) + 1
+    return {
+        "partition": partition.address,
+        "listed": planned.listed,
+        "units": [
+            {
+                "unit": str(unit.unit),
+                "kind": unit.kind,
+                "reason": unit.reason,
+                "artifacts": len(unit.artifacts),
+                "bytes": sum(estimated_bytes(one) for one in unit.artifacts),
+            }
+            for unit in planned.plan.units
+        ],
+        "skipped": skipped,
+        "refused": [_refused(one) for one in planned.refused],
+    }

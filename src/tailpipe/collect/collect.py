@@ -1,0 +1,67 @@
+"""Collect partitions one after the other, in one session of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.collect import events
+from tailpipe.collect.check import check_sql
+from tailpipe.collect.engine import Engine
+from tailpipe.collect.planner import Planned
+from tailpipe.collect.run import Options, PartitionRun
+from tailpipe.config.config import Config
+from tailpipe.errors import StorageError, TailpipeError
+from tailpipe.kernel.evolve import evolve
+from tailpipe.collect.types import known_types
+from tailpipe.model.partition import Partition
+from tailpipe.model.table import Table
+
+__all__ = ["collect", "preview"]
+
+Chosen = Sequence[tuple[Partition, Table]]
+
+
+def collect(
+    config: Config,
+    chosen: Chosen,
+    catalog: Catalog,
+    engine: Engine,
+    options: Options,
+    emit: Callable[[events.Event], None],
+) -> events.Report:
+    """Collect what was chosen. One partition that cannot be collected does not keep the others from it."""
+    check_sql(config, chosen)
+    _check_columns(chosen, catalog)
+    summaries: list[events.Summary] = []
+    for partition, table in chosen:
+        run = PartitionRun(partition, table, catalog, engine, options, emit)
+        try:
+            summaries.append(run.run())
+        except StorageError:
+            raise  # a full disk is full for the others too
+        except TailpipeError as error:
+            told = error.message + (f" ({error.hint})" if error.hint else "")
+            done = events.Summary(partition.address, tuple(run.committed), tuple(run.failed.values()))
+            summaries.append(replace(done, error=told))
+    return events.Report(tuple(summaries))
+
+
+def preview(chosen: Chosen, catalog: Catalog, engine: Engine, options: Options) -> list[tuple[Partition, Planned]]:
+    """What collecting would do; nothing is changed."""
+    return [
+        (partition, PartitionRun(partition, table, catalog, engine, options, lambda _: None).plan())
+        for partition, table in chosen
+    ]
+
+
+def _check_columns(chosen: Chosen, catalog: Catalog) -> None:
+    """Refuse a table whose columns changed so that old and new files could not be read together."""
+    for partition, table in chosen:
+        snapshot = catalog.snapshot(table=partition.table)
+        types = known_types(snapshot, table)
+        for columns in snapshot.columns.values():
+            for change in evolve(columns, table, types):
+                if change.verdict == "refused":
+                    raise TailpipeError(change.message)

@@ -1,0 +1,41 @@
+"""What a run needs of an engine: the work on artifacts. Spark is the one that people get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from tailpipe.catalog.identity import Prints
+from tailpipe.kernel.carry import Carry
+from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.source import Source
+from tailpipe.model.staged import StagedFile
+
+__all__ = ["Engine", "PrintTask"]
+
+PrintTask = tuple[Source, Artifact, tuple[int, ...]]
+"""Prints of the first bytes that are wanted of an artifact."""
+
+
+class Engine(Protocol):
+    """Does the work on artifacts, in parallel. Answers come in the order of the tasks."""
+
+    def prints(self, tasks: Sequence[PrintTask]) -> Prints:
+        """Prints of contents, by URI and length."""
+        ...
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        """Stage the files of each task; `progress` hears how many are done."""
+        ...
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        """Stage again what stays of live files."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+Facts = Mapping[str, str]

@@ -1,0 +1,113 @@
+"""What a run tells while it goes on, and at its end: small values, which the command line draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.staged import Sample
+
+__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary"]
+
+
+@dataclass(frozen=True)
+class Started:
+    """A partition is listed; `what` says what it is waiting for."""
+
+    partition: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a partition has to do."""
+
+    partition: str
+    units: int
+    artifacts: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many tasks of the current batch are done."""
+
+    partition: str
+    done: int
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A unit is there, and can be queried."""
+
+    partition: str
+    unit: str
+    artifacts: int
+    accounts: Accounts
+    reason: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A unit was rolled back, and why."""
+
+    partition: str
+    unit: str
+    reasons: tuple[str, ...]
+
+
+Event = Started | Planned | Progress | Committed | Failed
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Files that a source has seen but that its layout does not match."""
+
+    source: str
+    seen: int
+    refused: int
+    layout: str
+    first: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of one partition."""
+
+    partition: str
+    committed: tuple[Committed, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    bad_artifacts: tuple[str, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many artifacts were not read, by reason."""
+    refused: tuple[Refused, ...] = ()
+    listed: int = 0
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+    gaps: DaySet = NO_DAYS
+    error: str = ""
+
+    @property
+    def accounts(self) -> Accounts:
+        """Where all rows of the run went."""
+        return sum((one.accounts for one in self.committed), Accounts())
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was asked for is there."""
+        return not (self.failed or self.error or self.bad_artifacts)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a run."""
+
+    partitions: tuple[Summary, ...]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was asked for is there."""
+        return all(summary.is_done for summary in self.partitions)

@@ -1,0 +1,61 @@
+"""List a source's artifacts, and date them by their layout."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from tailpipe.catalog.identity import Listed
+from tailpipe.collect.events import Refused
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.source import Source
+from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.window import Window
+from tailpipe.plugin.grok import compile_layout
+
+__all__ = ["list_source"]
+
+_COMMON = frozenset(column.name for column in COMMON_COLUMNS)
+
+
+def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> tuple[list[Listed], Refused | None]:
+    """The artifacts of these days and those without a date; and what the layout has refused, if anything."""
+    text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
+    layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
+    listed: list[Listed] = []
+    seen, first, refused = 0, "", 0
+    for artifact in source.artifacts(_window(days, today)):
+        seen += 1
+        dated = _dated(artifact, layout) if layout else artifact
+        if dated is None:
+            refused += 1
+            first = first or artifact.path or artifact.uri
+        elif dated.day is None or dated.day in days:
+            listed.append(Listed(source.name, dated))
+    return listed, Refused(source.name, seen, refused, text or "", first) if refused or not seen else None
+
+
+def _window(days: DaySet, today: date) -> Window:
+    """The span of the days; artifacts without a date are listed in any case."""
+    first, last = days.first or today, min(days.last or today, today)
+    start = datetime.combine(max(first, date(1970, 1, 1)), time(), UTC)
+    return Window(start, max(start, datetime.combine(last, time(), UTC) + timedelta(days=1)))
+
+
+def _dated(artifact: Artifact, layout: re.Pattern[str]) -> Artifact | None:
+    match = layout.fullmatch(artifact.path or artifact.uri)
+    if match is None:
+        return None
+    groups = {name: value for name, value in match.groupdict().items() if value is not None}
+    fields = {name: value for name, value in groups.items() if name in _COMMON}
+    return replace(artifact, day=_day(groups) or artifact.day, fields={**artifact.fields, **fields})
+
+
+def _day(groups: dict[str, str]) -> date | None:
+    """The day that the groups name; without all three of them, or with a day that does not exist, none."""
+    try:
+        return date(int(groups["year"]), int(groups["month"]), int(groups["day"]))
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,113 @@
+"""Pack the artifacts of a unit into tasks: many small ones together, about as much work in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
+from tailpipe.kernel.task import Limits, Reading, Staging, Task
+from tailpipe.model.partition import Partition
+from tailpipe.model.source import Source
+from tailpipe.model.table import Table
+
+__all__ = ["Recipe", "batches", "estimated_bytes", "tasks_of"]
+
+TASK_BYTES = 160 * 1024 * 1024
+"""About how many raw bytes a task reads."""
+BATCH_BYTES = 4 * 1024 * 1024 * 1024
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
+_RATIO = 8
+"""About how much larger a compressed log is when it is read."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the tasks of a partition have in common."""
+
+    partition: Partition
+    table: Table
+    sources: Mapping[str, Source]
+    types: Mapping[str, str]
+    now: datetime
+    limits: Limits
+
+
+def estimated_bytes(one: PlannedArtifact) -> int:
+    """About how many bytes will be read of an artifact."""
+    artifact = one.decision.artifact
+    size = artifact.size or 0
+    if artifact.uri.lower().endswith(_COMPRESSED):
+        return size * _RATIO
+    return max(0, size - one.start_byte)
+
+
+def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> list[Task]:
+    """The tasks of a unit, the largest first; the artifacts of a source keep their order."""
+    tasks: list[Task] = []
+    for name, source in recipe.sources.items():
+        chosen = [one for one in unit.artifacts if one.decision.source == name]
+        for number, bundle in enumerate(_bundles(chosen)):
+            tasks.append(_task(recipe, source, bundle, Staging(directory, f"{prefix}-{name}-{number}")))
+    return sorted(tasks, key=lambda task: -sum(reading.artifact.size or 0 for reading in task.readings))
+
+
+def batches(units: Sequence[UnitPlan]) -> list[list[UnitPlan]]:
+    """Units that one job does together: the first alone, so that there is soon something to query, then more."""
+    found: list[list[UnitPlan]] = []
+    room, most = 0, 1
+    for unit in units:
+        size = sum(estimated_bytes(one) for one in unit.artifacts)
+        if not found or len(found[-1]) >= most or room < size:
+            found.append([])
+            room, most = BATCH_BYTES, 1 if len(found) == 1 else min(64, most * 4)
+        found[-1].append(unit)
+        room -= size
+    return found
+
+
+def _bundles(artifacts: Sequence[PlannedArtifact]) -> list[list[PlannedArtifact]]:
+    total = sum(estimated_bytes(one) for one in artifacts)
+    share = total / max(1, round(total / TASK_BYTES)) if total else 1
+    bundles: list[list[PlannedArtifact]] = []
+    filled = 0.0
+    for one in artifacts:
+        size = estimated_bytes(one)
+        if not bundles or (filled and filled + size / 2 > share):
+            bundles.append([])
+            filled = 0
+        bundles[-1].append(one)
+        filled += size
+    return bundles
+
+
+def _task(recipe: Recipe, source: Source, bundle: Sequence[PlannedArtifact], staging: Staging) -> Task:
+    format_ = source.format or recipe.table.format
+    assert format_ is not None  # noqa: S101 - the config was refused without one
+    return Task(
+        partition=recipe.partition.address,
+        table=recipe.table,
+        source=source,
+        format=format_,
+        readings=tuple(_reading(one) for one in bundle),
+        ingested_at=recipe.now,
+        filter=recipe.partition.filter,
+        tp_index=recipe.partition.tp_index,
+        types=recipe.types,
+        limits=recipe.limits,
+        staging=staging,
+    )
+
+
+def _reading(one: PlannedArtifact) -> Reading:
+    decision = one.decision
+    return Reading(
+        artifact=decision.artifact,
+        origin=decision.origin,
+        generation=decision.generation,
+        since_bytes=one.start_byte,
+        since_ordinals=one.start_ordinal,
+        days=one.dates,
+        is_closed=decision.is_closed,
+    )

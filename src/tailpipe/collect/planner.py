@@ -1,0 +1,63 @@
+"""From a partition to its plan: list the sources, find out what became of each artifact, and plan the units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tailpipe.catalog.identity import Listed, Prints, decide, needs
+from tailpipe.catalog.plan import Ask, Plan, SourceState
+from tailpipe.catalog.planning import listing, plan_units
+from tailpipe.catalog.read import PartitionState
+from tailpipe.collect.engine import Engine
+from tailpipe.collect.events import Refused
+from tailpipe.collect.listing import list_source
+from tailpipe.model.coverage import Coverage
+from tailpipe.model.source import Source
+from tailpipe.model.table import Table
+
+__all__ = ["Planned", "plan_partition"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and what was seen on the way to it."""
+
+    plan: Plan
+    listed: int
+    refused: tuple[Refused, ...]
+
+
+def plan_partition(
+    sources: Mapping[str, Source], table: Table, state: PartitionState, ask: Ask, engine: Engine
+) -> Planned:
+    """What a run of these sources has to do. Contents are read only where names and times do not tell."""
+    states = [
+        SourceState(
+            name,
+            state.coverage.get(name, Coverage()),
+            lists_all=source.lists_all,
+            overlap_days=getattr(source, "overlap_days", 2),
+        )
+        for name, source in sources.items()
+    ]
+    listed: list[Listed] = []
+    refused: list[Refused] = []
+    for name, days in listing(states, ask, state.lost).items():
+        found, unfit = list_source(sources[name], table, days, today=ask.today)
+        listed += found
+        refused += [unfit] if unfit else []
+    prints = _prints(sources, listed, state, engine)
+    decisions = decide(listed, state.ledger, prints, now=ask.now)
+    plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost)
+    return Planned(plan, len(listed), tuple(refused))
+
+
+def _prints(sources: Mapping[str, Source], listed: list[Listed], state: PartitionState, engine: Engine) -> Prints:
+    artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
+    prints: dict[tuple[str, int], str | None] = {}
+    while requests := needs(listed, state.ledger, prints):
+        prints |= engine.prints(
+            [(sources[one.source], artifacts[one.source, one.uri], one.lengths) for one in requests]
+        )
+    return prints

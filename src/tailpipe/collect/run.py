@@ -1,0 +1,223 @@
+"""The run: partition by partition, batch by batch, and in a batch unit by unit: each is committed whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.plan import Ask, Plan, UnitPlan
+from tailpipe.catalog.planning import gaps
+from tailpipe.collect import events
+from tailpipe.collect.engine import Engine
+from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
+from tailpipe.collect.planner import Planned, plan_partition
+from tailpipe.collect.types import known_types
+from tailpipe.collect.unit import UnitWork
+from tailpipe.errors import CommitError, TailpipeError
+from tailpipe.kernel.task import Limits, Outcome
+from tailpipe.kernel.undeclared import widened
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import NO_DAYS
+from tailpipe.model.ledger import Unit
+from tailpipe.model.partition import Partition
+from tailpipe.model.source import Source
+from tailpipe.model.staged import Sample
+from tailpipe.model.table import Table
+from tailpipe.model.window import Window
+
+__all__ = ["Options", "PartitionRun"]
+
+Emit = Callable[[events.Event], None]
+_ROUNDS = 5
+"""How often a unit is run again because its fields turned out to be wider."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asked for, for all partitions alike."""
+
+    ask: Ask
+    skip_bad_artifacts: bool = False
+    source: str | None = None
+    command: str = ""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass
+class PartitionRun:
+    """One partition on its way through a run."""
+
+    partition: Partition
+    table: Table
+    catalog: Catalog
+    engine: Engine
+    options: Options
+    emit: Emit
+    committed: list[events.Committed] = field(default_factory=list)
+    failed: dict[Unit, events.Failed] = field(default_factory=dict)
+    bad: list[str] = field(default_factory=list)
+    nulls: dict[str, int] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """The partition's name."""
+        return self.partition.address
+
+    def plan(self) -> Planned:
+        """What the run would do; nothing is changed."""
+        self.emit(events.Started(self.address, "listing"))
+        state = self.catalog.state(self.address)
+        return plan_partition(self._sources(), self.table, state, self.options.ask, self.engine)
+
+    def run(self) -> events.Summary:
+        """Do all of it. Units that fail are rolled back and told; the others are there."""
+        with self.catalog.writer(self.address) as writer:
+            planned = self.plan()
+            plan = planned.plan
+            size = sum(estimated_bytes(one) for unit in plan.units for one in unit.artifacts)
+            count = sum(len(unit.artifacts) for unit in plan.units)
+            self.emit(events.Planned(self.address, len(plan.units), count, size))
+            if not plan.is_empty:
+                self._carry_out(writer, plan)
+            writer.clean()
+        return self._summary(planned)
+
+    def _carry_out(self, writer: Writer, plan: Plan) -> None:
+        writer.begin_run(self._window(), plan.asks, self.options.command)
+        outcome = "interrupted"
+        try:
+            self.types = known_types(self.catalog.snapshot(partition=self.address), self.table)
+            for batch in batches(plan.units):
+                self._batch(writer, batch)
+            closing = plan.closing_without(self.failed)
+            if plan.noted or closing:
+                writer.note(plan.noted, closing)
+            outcome = "failed" if self.failed else "done"
+        except Exception:
+            outcome = "failed"
+            raise
+        finally:
+            writer.end_run(outcome)  # type: ignore[arg-type]
+
+    def _batch(self, writer: Writer, units: Sequence[UnitPlan]) -> None:
+        works: list[UnitWork] = []
+        try:
+            for unit in units:
+                works.append(UnitWork(unit, writer.begin(unit.unit, unit.kind)))
+            self._work(works)
+            while works:
+                self._commit(works[0])
+                works.pop(0)
+        finally:
+            for work in works:  # after a failure or an interrupt: nothing of them stays
+                work.transaction.abort()
+
+    def _work(self, works: Sequence[UnitWork]) -> None:
+        """Run the tasks of all units, and those again whose fields need wider types than were known."""
+        pending = list(works)
+        for round_ in range(_ROUNDS):
+            recipe = Recipe(
+                self.partition,
+                self.table,
+                self._sources(),
+                dict(self.types),
+                self.options.ask.now,
+                self.options.limits,
+            )
+            for work in pending:
+                work.tasks = tasks_of(recipe, work.plan, str(work.transaction.staging), f"r{round_}")
+            self._run(pending)
+            pending = [work for work in pending if self._widen(work.outcomes)]
+            if not pending:
+                break
+        else:
+            raise TailpipeError(f"the fields of {self.address} have no stable types", hint="declare their columns")
+        rewrites = [work for work in works if work.plan.kind == "rewrite"]
+        if rewrites:
+            snapshot = self.catalog.snapshot(partition=self.address)
+            carried = self.engine.carry([work.carry(snapshot, self.address) for work in rewrites])
+            for work, files in zip(rewrites, carried, strict=True):
+                work.carried = files
+
+    def _run(self, works: Sequence[UnitWork]) -> None:
+        tasks = [task for work in works for task in work.tasks]
+        total = len(tasks)
+        outcomes = iter(
+            self.engine.run(tasks, lambda done: self.emit(events.Progress(self.address, done, total)))
+        )
+        for work in works:
+            work.outcomes = [next(outcomes) for _ in work.tasks]
+
+    def _widen(self, outcomes: Sequence[Outcome]) -> bool:
+        is_wider = False
+        for outcome in outcomes:
+            for one in outcome.widenings:
+                before = self.types.get(one.field)
+                after = widened(before, one.type) or one.type
+                is_wider = is_wider or before != after or before is None
+                self.types[one.field] = after
+        return any(outcome.widenings for outcome in outcomes)
+
+    def _commit(self, work: UnitWork) -> None:
+        unit = work.plan.unit
+        if work.errors and not self.options.skip_bad_artifacts:
+            work.transaction.abort()
+            self._fail(unit, work.errors)
+            return
+        retires = ()
+        if work.plan.kind == "rewrite":
+            live = self.catalog.snapshot(partition=self.address).files
+            retires = tuple(file.path for file in live if file.unit == str(unit))
+        try:
+            work.transaction.commit(work.staged(self.options.ask.now, retires))
+        except CommitError as error:
+            self._fail(unit, [error.message])
+            return
+        self.bad += work.errors
+        self.samples += work.samples
+        accounts = sum((result.accounts for _, result in work.results), Accounts())
+        for _, result in work.results:
+            for column, count in result.nulls.items():
+                self.nulls[column] = self.nulls.get(column, 0) + count
+        done = events.Committed(self.address, str(unit), len(work.results), accounts, work.plan.reason)
+        self.committed.append(done)
+        self.emit(done)
+
+    def _fail(self, unit: Unit, reasons: Sequence[str]) -> None:
+        self.failed[unit] = events.Failed(self.address, str(unit), tuple(reasons))
+        self.emit(self.failed[unit])
+
+    def _sources(self) -> Mapping[str, Source]:
+        return {
+            source.name: source
+            for source in self.partition.sources
+            if self.options.source in (None, source.name, source.type)
+        }
+
+    def _window(self) -> Window:
+        ask = self.options.ask
+        return ask.window or Window(ask.now - max(ask.lookback, timedelta()), ask.now)
+
+    def _summary(self, planned: Planned) -> events.Summary:
+        skipped: dict[str, int] = {}
+        for one in planned.plan.skipped:
+            skipped[one.reason] = skipped.get(one.reason, 0) + 1
+        missing = NO_DAYS
+        for coverage in self.catalog.state(self.address).coverage.values():
+            missing |= gaps(coverage, self.options.ask.today)
+        return events.Summary(
+            partition=self.address,
+            committed=tuple(self.committed),
+            failed=tuple(self.failed.values()),
+            bad_artifacts=tuple(self.bad),
+            skipped=skipped,
+            refused=planned.refused,
+            listed=planned.listed,
+            nulls=self.nulls,
+            samples=tuple(self.samples[:20]),
+            gaps=missing,
+        )

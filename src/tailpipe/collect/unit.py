@@ -1,0 +1,90 @@
+"""One unit: from the outcomes of its tasks to what the catalog commits, or to the reasons why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tailpipe.catalog.commit import Transaction
+from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
+from tailpipe.catalog.read import Snapshot
+from tailpipe.kernel.carry import Carry, CarriedFile
+from tailpipe.kernel.task import Outcome, Reading, Result, Staging, Task
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import EVERY_DAY
+from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
+
+__all__ = ["UnitWork"]
+
+
+@dataclass
+class UnitWork:
+    """A unit while it is worked on: its transaction, its tasks, and what came of them."""
+
+    plan: UnitPlan
+    transaction: Transaction
+    tasks: list[Task] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    carried: tuple[StagedFile, ...] = ()
+
+    @property
+    def results(self) -> list[tuple[Task, Result]]:
+        """Every artifact's result, with the task that read it."""
+        return [(task, one) for task, outcome in zip(self.tasks, self.outcomes, strict=True) for one in outcome.results]
+
+    @property
+    def errors(self) -> list[str]:
+        """Why artifacts could not be read."""
+        return [one.error for _, one in self.results if one.error is not None]
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """Some of the rejected rows."""
+        return tuple(sample for outcome in self.outcomes for sample in outcome.samples)
+
+    @property
+    def files(self) -> tuple[StagedFile, ...]:
+        """What the tasks have staged."""
+        return tuple(file for outcome in self.outcomes for file in outcome.files)
+
+    def carry(self, snapshot: Snapshot, partition: str) -> Carry:
+        """What must be written again, because other rows of the same files go."""
+        gone = [Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in self.plan.drops]
+        return Carry(
+            files=tuple(
+                CarriedFile(f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
+                for file in snapshot.files
+                if file.unit == str(self.plan.unit)
+            ),
+            prefixes=tuple(reading.row_prefix(partition) for reading in gone),
+            staging=Staging(str(self.transaction.staging), "carried"),
+        )
+
+    def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
+        """All of it as the catalog takes it; artifacts with an error are left out."""
+        planned = {(one.decision.origin, one.decision.generation): one for one in self.plan.artifacts}
+        artifacts = [
+            _entry(result, planned[result.reading.origin, result.reading.generation], self.plan, now)
+            for _, result in self.results
+            if result.error is None
+        ]
+        return Staged(
+            files=(*self.files, *self.carried),
+            artifacts=tuple(artifacts),
+            covers=self.plan.covers,
+            retires=tuple(retires) if self.plan.kind == "rewrite" else (),
+            drops=tuple(entry.identity for entry in self.plan.drops) if self.plan.kind == "rewrite" else (),
+            carried=sum(file.rows for file in self.carried),
+            restores=self.plan.restores,
+            samples=self.samples,
+        )
+
+
+def _entry(result: Result, planned: PlannedArtifact, unit: UnitPlan, now: datetime) -> StagedArtifact:
+    staged = result.staged(planned.decision.source, unit.unit, now)
+    before = planned.decision.entry
+    taken = EVERY_DAY if planned.dates is None else planned.dates
+    if before is not None and not planned.is_anew and planned.dates is not None:
+        taken |= before.taken  # it goes on, so it has what it had
+    return replace(staged, entry=replace(staged.entry, taken=taken))

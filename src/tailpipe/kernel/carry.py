@@ -1,0 +1,51 @@
+"""Carry rows over: files of a unit are written again without the rows of artifacts that are being replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.sql import literal
+from tailpipe.kernel.stage import Stage
+from tailpipe.kernel.task import Limits, Staging
+from tailpipe.model.staged import StagedFile
+
+__all__ = ["CarriedFile", "Carry", "carry_rows"]
+
+
+@dataclass(frozen=True)
+class CarriedFile:
+    """A live file some of whose rows stay."""
+
+    path: str
+    tp_date: date
+    tp_index: str | None
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Carry:
+    """Live files of one unit, and the beginnings of the `tp_id` of the rows that go."""
+
+    files: tuple[CarriedFile, ...]
+    prefixes: tuple[str, ...]
+    staging: Staging
+
+
+def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
+    """Stage what stays, in its order. A file that keeps no row is not written."""
+    stage = Stage(task.staging)
+    with connect(Limits(), task.staging.spill) as connection:
+        for file in task.files:
+            query = (
+                f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false)"
+                f" WHERE split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})"
+            )
+            stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)
+    return tuple(stage.files)
+
+
+def _texts(values: Sequence[str]) -> str:
+    return ", ".join(literal(value) for value in values)

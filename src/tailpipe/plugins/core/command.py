@@ -1,0 +1,111 @@
+"""Logs that a program prints: its standard output is the artifact."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import BinaryIO, cast
+
+from tailpipe.plugin import Artifact, Source, TailpipeError, UsageError, Window, option
+
+__all__ = ["Command"]
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(r"(\d{1,6})([smh])")
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME")
+_TAIL_LINES = 5
+
+
+def _check_command(command: Sequence[str]) -> None:
+    if not command or not command[0]:
+        raise UsageError("name the program to run", hint='write ["program", "argument"]')
+
+
+def _check_timeout(text: str) -> None:
+    if not _DURATION.fullmatch(text):
+        raise UsageError(f'"{text}" is not a duration', hint="write it as 30s, 10m or 2h")
+
+
+class Command(Source):
+    """Runs a program, once for each day, and takes what it prints."""
+
+    type = "command"
+    command: Sequence[str] = option("Program and arguments; no shell is involved.", check=_check_command)
+    shell: bool = option("Whether the first word is a command line for `/bin/sh`.", default=False)
+    per_day: bool = option(
+        "Whether it runs once for each day, with `TAILPIPE_FROM` and `TAILPIPE_TO` set; else once a run.", default=True
+    )
+    timeout: str = option("How long it may take, such as `30s` or `10m`.", default="10m", check=_check_timeout)
+    env: Mapping[str, str] = option("Variables that it gets, beside the few that every program needs.", default={})
+
+    def artifacts(self, window: Window) -> Iterator[Artifact]:
+        """One run for each day of the window, or one alone."""
+        name = f"command:{self.name or self.type}"
+        if not self.per_day:
+            yield Artifact(uri=name, kind="run", path=name)
+            return
+        for day in window.days():
+            yield Artifact(uri=f"{name}/{day}", day=day, kind="run", path=f"{name}/{day}")
+
+    def open(self, artifact: Artifact) -> BinaryIO:
+        """What the program prints; a program that fails gives nothing."""
+        match = _DURATION.fullmatch(self.timeout)
+        assert match is not None  # noqa: S101 - checked when it was declared
+        seconds = int(match[1]) * _SECONDS[match[2]]
+        output = tempfile.TemporaryFile()  # noqa: SIM115 - whoever reads it closes it
+        with tempfile.TemporaryFile() as errors:
+            code = self._run(self._environment(artifact), output, errors, seconds)
+            if code != 0:
+                output.close()
+                raise TailpipeError(_told(self.command[0], code, seconds, _last_lines(errors)))
+        output.seek(0)
+        return cast(BinaryIO, output)
+
+    def _environment(self, artifact: Artifact) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        if artifact.day is not None:
+            day = Window.of_day(artifact.day)
+            form = "%Y-%m-%dT%H:%M:%SZ"
+            kept |= {"TAILPIPE_FROM": day.start.strftime(form), "TAILPIPE_TO": day.end.strftime(form)}
+        return {**kept, **self.env}
+
+    def _run(self, env: dict[str, str], output: object, errors: object, seconds: int) -> int | None:
+        """The exit code, or None if it took too long."""
+        words = ["/bin/sh", "-c", *self.command] if self.shell else list(self.command)
+        try:
+            child = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=cast("BinaryIO", output),
+                stderr=cast("BinaryIO", errors),
+                env=env,
+                start_new_session=True,  # so that all it has started can be ended with it
+            )
+        except OSError as error:
+            raise TailpipeError(f'cannot run "{self.command[0]}": {(error.strerror or "").lower()}') from error
+        try:
+            return child.wait(timedelta(seconds=seconds).total_seconds())
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+
+
+def _told(program: str, code: int | None, seconds: int, words: str) -> str:
+    how = f"took longer than {seconds} s" if code is None else f"ended with exit code {code}"
+    return f'"{program}" {how}' + (f": {words}" if words else "")
+
+
+def _last_lines(errors: BinaryIO | object) -> str:
+    file = cast("BinaryIO", errors)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 4096))
+    lines = file.read().decode("utf-8", "replace").splitlines()
+    return " / ".join(line.strip() for line in lines[-_TAIL_LINES:] if line.strip())

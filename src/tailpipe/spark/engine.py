@@ -1,0 +1,116 @@
+"""The engine of collecting: the kernel's work as Spark jobs, one task of ours to one of Spark's."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.kernel.task import Outcome, Reading, Task
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.source import Source
+from tailpipe.model.staged import StagedFile
+from tailpipe.spark.jobs import Attempt, run_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tailpipe.kernel.carry import Carry
+
+__all__ = ["SparkEngine"]
+
+_PRINTS_TO_A_TASK = 64
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Runs kernel tasks. What tasks have in common, credentials among it, travels once and not in the rows."""
+
+    templates: tuple[Task, ...]
+
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        from tailpipe.kernel.run import run_task
+
+        number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
+        named = replace(staging, prefix=f"{staging.prefix}-{attempt}")
+        return pickle.dumps(run_task(replace(self.templates[number], readings=readings, staging=named)))
+
+
+@dataclass(frozen=True)
+class _Carry:
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        from tailpipe.kernel.carry import carry_rows
+
+        task = pickle.loads(payload)  # noqa: S301
+        named = replace(task.staging, prefix=f"{task.staging.prefix}-{attempt}")
+        return pickle.dumps(carry_rows(replace(task, staging=named)))
+
+
+@dataclass(frozen=True)
+class _Print:
+    sources: tuple[Source, ...]
+
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
+        from tailpipe.kernel.prints import read_prints
+
+        found: dict[tuple[str, int], str | None] = {}
+        for number, artifact, lengths in pickle.loads(payload):  # noqa: S301
+            prints = read_prints(self.sources[number], artifact, lengths)
+            found.update({(artifact.uri, length): text for length, text in prints.items()})
+        return pickle.dumps(found)
+
+
+class SparkEngine:
+    """Works on a Spark session, which is started by the first job that needs it."""
+
+    def __init__(self, start: Callable[[], SparkSession]) -> None:
+        self._start = start
+        self._session: SparkSession | None = None
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started if it was not yet."""
+        if self._session is None:
+            self._session = self._start()
+        return self._session
+
+    def prints(
+        self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]
+    ) -> dict[tuple[str, int], str | None]:
+        """Prints of contents, by URI and length."""
+        sources: list[Source] = []
+        rows = []
+        for source, artifact, lengths in tasks:
+            if source not in sources:
+                sources.append(source)
+            rows.append((sources.index(source), artifact, lengths))
+        bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
+        found: dict[tuple[str, int], str | None] = {}
+        for answer in run_job(self.session, [pickle.dumps(bundle) for bundle in bundles], _Print(tuple(sources))):
+            found.update(pickle.loads(answer))  # noqa: S301
+        return found
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        """Stage the files of each task."""
+        templates: list[Task] = []
+        payloads = []
+        for task in tasks:
+            template = replace(task, readings=(), staging=None)
+            if template not in templates:
+                templates.append(template)
+            row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
+            payloads.append(pickle.dumps(row))
+        answers = run_job(self.session, payloads, _Run(tuple(templates)), progress=progress)
+        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        """Stage again what stays of live files."""
+        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Carry())
+        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def close(self) -> None:
+        """End Spark, if it was started."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
