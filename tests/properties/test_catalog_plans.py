@@ -104,9 +104,7 @@ class Both(plans.Catalog):
         for identifier, day in (fresh | carried).items():
             by_date.setdefault(day, []).append(identifier)
         with writer.begin(unit.unit, unit.kind) as transaction:
-            files = tuple(
-                stage(transaction.staging, f"part-{day}", "", day, ids) for day, ids in by_date.items()
-            )
+            files = tuple(stage(transaction.staging, f"part-{day}", "", day, ids) for day, ids in by_date.items())
             draft = Staged(files, tuple(staged), unit.covers, carried=len(carried), restores=unit.restores)
             if unit.kind == "rewrite":
                 live = writer.store.connection.execute(

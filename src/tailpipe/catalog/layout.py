@@ -39,7 +39,8 @@ class Layout:
     @classmethod
     def of(cls, home: Path, data: Path | None = None) -> Layout:
         """The layout of a workspace; `data` moves hive, files and staging to another (shared) place."""
-        return cls(home, data or home)
+        # Absolute, because a snapshot's paths outlive a change of the working directory.
+        return cls(home.absolute(), (data or home).absolute())
 
     @property
     def database(self) -> Path:

@@ -39,6 +39,8 @@ def recover(store: Store, partition: str, partition_id: int) -> int:
 
 def rollback(store: Store, partition: str, transactions: list[str]) -> None:
     """Drop all that transactions without a commit have left; the mark comes last, so it can be done again."""
+    # One that was committed after all stays, with what its publication has put into staging.
+    transactions = [name for name in transactions if _state(store, name) == "intent"]
     for path in orphans(store, partition, transactions):
         store.failpoints.reach("rollback.orphan")
         store.disk.unlink(path)
@@ -69,5 +71,9 @@ def orphans(store: Store, partition: str, transactions: Container[str] | None = 
 
 
 def _is_over(store: Store, transaction: str) -> bool:
+    return _state(store, transaction) in (None, "published", "aborted")
+
+
+def _state(store: Store, transaction: str) -> str | None:
     row = store.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
-    return row is None or row[0] in ("published", "aborted")
+    return row[0] if row else None

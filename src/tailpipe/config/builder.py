@@ -190,7 +190,8 @@ def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
         first.setdefault(name.lower(), span)
         if not name:
             yield Problem("a column needs a name", span, 'write column "NAME" { … }')
-        if {"source", "transform"} <= {item.name for item in column_block.body.attributes if item.value != Literal(None)}:
+        said = {attribute.name for attribute in column_block.body.attributes if attribute.value != Literal(None)}
+        if {"source", "transform"} <= said:
             hint = "a column comes from a field or from an expression"
             yield Problem(f'column "{name}" has both source and transform', span, hint)
         if name.lower().startswith("tp_"):

@@ -8,7 +8,7 @@ from typing import Any
 
 from tailpipe.config.config import Config
 from tailpipe.config.printer import literal, print_body
-from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, Name
+from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, List, Literal, Map, Name
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.option import Option, Secret, options_of
@@ -37,7 +37,7 @@ def encode(kind: str, value: Any) -> Block:
         if option.kind == "label":
             is_default_source = isinstance(value, Source) and given == value.type
             labels += [] if is_default_source else [Label(given)]
-        elif given == option.default or given is None or _is_default_connection(given):
+        elif given == option.default or given is None or _is_default_connection(option, given):
             continue
         elif option.kind == "block":
             many = given if isinstance(given, Sequence) else [given]
@@ -48,36 +48,42 @@ def encode(kind: str, value: Any) -> Block:
 
 
 def plain_data(value: Any) -> Any:
-    """A noun as plain data, with all its options; connections and formats by their address."""
-    if isinstance(value, Secret):
-        return repr(value)
-    if isinstance(value, Mapping):
-        return {key: plain_data(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain_data(item) for item in value]
+    """A noun as plain data, with all its options; connections and formats in it by their address."""
     if not dataclasses.is_dataclass(value):
-        return value
+        return _plain_value(value)
     typed = isinstance(value, Connection | Format | Source)
     data = {"type": getattr(value, "type", None)} if typed else {}
     for option in options_of(type(value)).values():
-        data[option.name] = _referred(option, getattr(value, option.field))
+        data[option.name] = _plain_value(getattr(value, option.field))
     return data
 
 
-def _referred(option: Option, value: Any) -> Any:
-    if option.kind == "option" and isinstance(value, Connection | Format):
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return repr(value)
+    if isinstance(value, Connection | Format):
         return value.address
-    return plain_data(value)
+    if isinstance(value, Mapping):
+        return {key: _plain_value(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain_value(item) for item in value]
+    return plain_data(value) if dataclasses.is_dataclass(value) else value
 
 
 def _expression(value: Any) -> Expression:
     if isinstance(value, Connection | Format):
         return Name(value.address.split("."))
-    return literal(plain_data(value))
+    if isinstance(value, Mapping):
+        return Map([(Literal(str(key)), _expression(item)) for key, item in value.items()])
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return List([_expression(item) for item in value])
+    return literal(_plain_value(value))
 
 
-def _is_default_connection(value: Any) -> bool:
-    return isinstance(value, Connection) and value.name == "default"
+def _is_default_connection(option: Option, value: Any) -> bool:
+    """Whether it is the connection that the decoder takes when the option is not said."""
+    is_filled_in = isinstance(option.annotation, type) and issubclass(option.annotation, Connection)
+    return is_filled_in and value.name == "default" and value.type == option.annotation.type
 
 
 def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:

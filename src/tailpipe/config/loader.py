@@ -10,6 +10,7 @@ from pathlib import Path
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
+from tailpipe.config.masking import masked
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.plugin import Registry
@@ -49,9 +50,11 @@ def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        message = f"the file is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
-        problems.append(Diagnostic(message, Place(name, line, column), "save it as UTF-8"))
+        begin = before.rfind(b"\n") + 1
+        column = len(before[begin:].decode("utf-8")) + 1
+        text = masked(data[begin:].partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r"))
+        message = f"the file is not UTF-8 text: 0x{data[error.start]:02x} is no part of it"
+        problems.append(Diagnostic(message, Place(name, line, column, 1, text), "save it as UTF-8"))
         return None
 
 

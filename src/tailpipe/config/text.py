@@ -63,6 +63,13 @@ class ConfigText:
         return Place(self.name, line + 1, start - begin + 1, length, self._shown_lines[line])
 
     def diagnostic(self, problem: Problem, *notes: Note) -> Diagnostic:
-        """The problem with its place in this file."""
+        """The problem with its place in this file; a secret at its span is no part of the message either."""
+        place = self.place(problem.span)
+        message, hint = problem.message, problem.hint
+        start = problem.span[0]
+        written = self.text[start : start + place.length]
+        if "•" in place.text[place.column - 1 :][: place.length]:
+            for word in (written, written[:40]):  # messages cut what they quote
+                message, hint = message.replace(word, "•••"), hint.replace(word, "•••")
         own = [Note(problem.note[0], self.place(problem.note[1]))] if problem.note else []
-        return Diagnostic(problem.message, self.place(problem.span), problem.hint, (*own, *notes))
+        return Diagnostic(message, place, hint, (*own, *notes))

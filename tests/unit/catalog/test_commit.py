@@ -15,6 +15,7 @@ import pytest
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
@@ -286,6 +287,35 @@ def test_a_job_that_fails_leaves_nothing_behind(workspace: Workspace) -> None:
         assert workspace.staging() == []
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 0
+
+
+def test_an_interruption_while_publishing_neither_undoes_the_commit_nor_harms_a_stranger(
+    workspace: Workspace,
+) -> None:
+    class Interrupted(Disk):
+        def exchange(self, one: Path, other: Path) -> None:
+            super().exchange(one, other)
+            raise KeyboardInterrupt
+
+    workspace.collect([("a", DAY, ["1"])])
+    stranger = workspace.hive()[0].with_name("notes.txt")
+    stranger.touch()
+    workspace.disk = Interrupted()
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        workspace.open() as catalog,
+        catalog.writer(PARTITION) as writer,
+        writer.begin(Unit(day=DAY), "replace") as transaction,
+    ):
+        staged = StagedArtifact(entry("a.log", DAY, 1), Accounts(read=1, kept=1))
+        transaction.commit(Staged((stage(transaction.staging, "new", "a", DAY, ["2"]),), (staged,)))
+    assert workspace.ids() == Counter(["2"])
+    workspace.disk = Disk()
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        assert writer.recovered == 1
+    assert workspace.hive_ids() == Counter(["2"])
+    assert stranger.exists()
+    assert workspace.staging() == []
 
 
 def test_several_days_can_be_open_at_once_and_end_in_any_order(workspace: Workspace) -> None:

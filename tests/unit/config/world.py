@@ -17,6 +17,7 @@ from tailpipe.plugin import (
     Artifact,
     Column,
     Connection,
+    Declared,
     Format,
     Plugin,
     Registry,
@@ -25,6 +26,7 @@ from tailpipe.plugin import (
     Table,
     UsageError,
     Window,
+    nested,
     option,
 )
 from tailpipe.plugins.aws import plugin as aws
@@ -80,11 +82,22 @@ class AcmeApi(Source):
         return BytesIO(artifact.uri.encode())
 
 
+class Joined(Declared):
+    """How lines are joined."""
+
+    start: str = option("How the first line begins.")
+    at_most: int = option("How many lines are joined.", default=10)
+
+
 class AcmeLines(Format):
     """Lines of the Acme service, which no one else writes."""
 
     type = "acme_lines"
     separator: str = option("What stands between the values.")
+    header: bool | None = option("Whether there is a header.", default=None)
+    nulls: Sequence[str] = option("Texts that mean null.", default=("-",))
+    renamed: Mapping[str, str] = option("New names for fields.", default={})
+    joined: Joined | None = nested("How lines are joined.", block="joined", default=None)
 
 
 class AcmeEventLog(Table):
@@ -120,7 +133,7 @@ REGISTRY = Registry([core, aws, acme])
 def build(*texts: str, directory: Path | None = None) -> Config:
     """The config of the texts, as files `main.tpc`, `more2.tpc` and so on."""
     names = ["main.tpc", *(f"more{number}.tpc" for number in range(2, len(texts) + 1))]
-    files = [ConfigText(name, text, directory) for name, text in zip(names, texts, strict=True)]
+    files = [ConfigText(name, text, directory) for name, text in zip(names, texts, strict=False)]
     return build_config(files, REGISTRY, AROUND)
 
 

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from tailpipe.config.builder import build_config
+from tailpipe.config.text import ConfigText
+from tailpipe.errors import ConfigError, Diagnostic, Place
+from tests.unit.config.world import AROUND, REGISTRY, build, messages, problems
+
+TABLE = 'table "web_log" {\n  format = format.jsonl.default\n  column "tp_timestamp" { source = "time" }\n}\n'
+
+
+def test_no_text_is_an_empty_config() -> None:
+    assert build().is_empty
+    assert build("", "# nothing\n").is_empty
+
+
+def test_blocks_of_all_files_are_gathered_by_kind_in_their_order() -> None:
+    config = build('schema "b" {}\nworkspace "w" {}\n' + TABLE, 'schema "a" {}\nconnection "aws" "c" {}\n')
+    assert list(config.schemas) == ["b", "a"]
+    assert list(config.connections) == ["aws.c"]
+    assert list(config.tables) == ["web_log"]
+    assert config.files == ("main.tpc", "more2.tpc")
+
+
+def test_a_partition_may_name_a_table_of_the_config_or_of_a_plugin() -> None:
+    source = 'source "file" { paths = ["/var/log"] }'
+    config = build(f'partition "web_log" "p" {{ {source} }}\npartition "acme_event_log" "p" {{ {source} }}', TABLE)
+    assert list(config.partitions) == ["web_log.p", "acme_event_log.p"]
+
+
+def test_the_same_name_may_stand_under_different_types_and_kinds() -> None:
+    config = build('connection "aws" "x" {}\nconnection "acme" "x" {}\nschema "x" {}\nworkspace "x" {}\n')
+    assert list(config.connections) == ["aws.x", "acme.x"]
+
+
+def test_problems_come_in_the_order_of_files_lines_and_columns() -> None:
+    found = problems('schema "s" {\n  b = 1 a = 2\n}\nworkspace "w" { c = 1 }\n', 'workspace "v" { d = 1 }\n')
+    assert [str(problem.place) for problem in found] == [
+        "main.tpc:2:3",
+        "main.tpc:2:9",
+        "main.tpc:4:17",
+        "more2.tpc:1:17",
+    ]
+
+
+def test_problems_from_before_are_told_with_the_others() -> None:
+    before = Diagnostic("cannot read the file", Place("a.tpc", 0, 0))
+    with pytest.raises(ConfigError) as caught:
+        build_config([ConfigText("b.tpc", "x = 1")], REGISTRY, AROUND, [before])
+    assert [problem.message for problem in caught.value.diagnostics] == ["cannot read the file", '"x" is in no block']
+    assert str(caught.value) == "2 problems in the config"
+
+
+def test_a_duplicate_shows_both_places_though_in_different_files() -> None:
+    (problem,) = problems('schema "s" {}\n', '\nschema "s" {}\n')
+    assert str(problem.place) == "more2.tpc:2:1"
+    assert [str(note.place) for note in problem.notes] == ["main.tpc:1:1"]
+
+
+def test_duplicates_inside_a_block_show_both_places_too() -> None:
+    text = (
+        'workspace "w" {\n  location = "a"\n  location = "b"\n  spark {}\n  spark {}\n}\n'
+        'table "t" {\n  column "tp_timestamp" {}\n  column "x" {}\n  column "X" {}\n}\n'
+        'partition "acme_event_log" "p" {\n'
+        '  source "file" "a" { paths = ["a"] }\n  source "file" "a" { paths = ["b"] }\n}\n'
+    )
+    found = problems(text)
+    assert [(problem.place.line, problem.notes[0].place.line) for problem in found] == [
+        (3, 2),
+        (5, 4),
+        (10, 9),
+        (14, 13),
+    ]
+
+
+def test_an_unknown_table_is_told_beside_other_problems_of_the_partition() -> None:
+    assert messages('partition "acme_event_lgo" "p" { source "file" {} }') == [
+        'unknown table "acme_event_lgo"',
+        'source "file" has no argument "paths"',
+    ]
+
+
+def test_a_partition_of_a_broken_table_is_no_further_problem() -> None:
+    source = 'source "file" { paths = ["/var/log"] }'
+    assert messages(f'partition "web_log" "p" {{ {source} }}', TABLE.replace("format =", "formt =")) == [
+        'unknown argument "formt" in table "web_log"'
+    ]
+
+
+def test_a_source_needs_a_format_from_itself_or_from_its_table() -> None:
+    source = 'source "file" {{ paths = ["/var/log"] {} }}'
+    raw = 'partition "acme_raw_log" "p" {{ {} }}'
+    assert messages(raw.format(source.format(""))) == ['neither the source nor table "acme_raw_log" has a format']
+    assert not messages(raw.format(source.format("format = format.jsonl.default")))
+
+
+def test_a_column_with_null_as_its_source_has_no_source() -> None:
+    assert not messages('table "t" {\n  column "tp_timestamp" {\n    source = null\n    transform = "now()"\n  }\n}')
+
+
+def test_ten_thousand_blocks_are_decoded() -> None:
+    text = "\n".join(
+        f'partition "acme_event_log" "p{number}" {{\n  source "file" {{ paths = ["/var/log/{number}"] }}\n}}'
+        for number in range(10_000)
+    )
+    assert len(build(text).partitions) == 10_000
+
+
+def test_a_line_of_a_megabyte_with_a_mistake_is_told_shortly() -> None:
+    (problem,) = problems(f'schema "s" {{ where = "{"x" * 1_000_000}" wher = 1 }}')
+    assert problem.hint == 'did you mean "where"?'
+    assert problem.place.column == 1_000_025
