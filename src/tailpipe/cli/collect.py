@@ -51,14 +51,24 @@ class CollectCommand(click.Command):
         "tailpipe collect app_log.local file",
     ),
 )
-@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions)))
+@click.argument(
+    "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions))
+)
 @click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
 @click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
 @click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
-@click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, instead of their day.")
+@click.option(
+    "--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, instead of their day."
+)
 @click.option("--progress/--no-progress", default=True, help="Whether to show how it goes on.")
-@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="How the report is printed.")
+@click.option(
+    "--output",
+    type=click.Choice(["pretty", "json"]),
+    default="pretty",
+    show_default=True,
+    help="How the report is printed.",
+)
 @common
 @click.pass_context
 def command(context: click.Context, selectors: tuple[str, ...], **flags: Any) -> None:
@@ -107,7 +117,9 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
     known = list(workspace.config.partitions)
     if len(selectors) == 2:
         first = select(selectors[:1], known)
-        sources = {source.name for source in workspace.config.partitions[first[0]].sources} if len(first) == 1 else set()
+        sources = (
+            {source.name for source in workspace.config.partitions[first[0]].sources} if len(first) == 1 else set()
+        )
         if selectors[1] in sources:
             return first, selectors[1]
     return select(selectors, known), None
@@ -116,7 +128,9 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
 def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags: dict[str, Any]) -> None:
     from tailpipe.cli.report import print_preview
 
-    previews = workspace.preview(chosen, start=flags["start"], end=flags["end"], overwrite=flags["overwrite"], source=source)
+    previews = workspace.preview(
+        chosen, start=flags["start"], end=flags["end"], overwrite=flags["overwrite"], source=source
+    )
     print_preview(previews, flags["output"])
 
 

@@ -11,10 +11,10 @@ from tailpipe.collect.check import check_sql
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.run import Options, PartitionRun
+from tailpipe.collect.types import known_types
 from tailpipe.config.config import Config
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.kernel.evolve import evolve
-from tailpipe.collect.types import known_types
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 

@@ -146,9 +146,7 @@ class PartitionRun:
     def _run(self, works: Sequence[UnitWork]) -> None:
         tasks = [task for work in works for task in work.tasks]
         total = len(tasks)
-        outcomes = iter(
-            self.engine.run(tasks, lambda done: self.emit(events.Progress(self.address, done, total)))
-        )
+        outcomes = iter(self.engine.run(tasks, lambda done: self.emit(events.Progress(self.address, done, total))))
         for work in works:
             work.outcomes = [next(outcomes) for _ in work.tasks]
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
 from tailpipe.catalog.read import Snapshot
-from tailpipe.kernel.carry import Carry, CarriedFile
+from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.task import Outcome, Reading, Result, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY
@@ -53,7 +53,9 @@ class UnitWork:
         gone = [Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in self.plan.drops]
         return Carry(
             files=tuple(
-                CarriedFile(f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
+                CarriedFile(
+                    f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, snapshot.columns[file.columns_id]
+                )
                 for file in snapshot.files
                 if file.unit == str(self.plan.unit)
             ),

@@ -228,9 +228,7 @@ def _with_scalars(
     return np.sort(np.concatenate([starts, extra[:, 0]])), np.sort(np.concatenate([ends, extra[:, 1]]))
 
 
-def _key(
-    data: bytes, key: str, level: int, after: int, places: _Ints, depths: _Ints, quotes: _Ints
-) -> int | None:
+def _key(data: bytes, key: str, level: int, after: int, places: _Ints, depths: _Ints, quotes: _Ints) -> int | None:
     """Where the value of a key begins, in the object at depth `level` that is open at `after`."""
     token = json.dumps(key, ensure_ascii=False).encode()
     place = data.find(token, after)

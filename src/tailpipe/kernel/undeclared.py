@@ -41,9 +41,7 @@ def round_trip(value: str, kind: str) -> str | None:
     return None
 
 
-def infer_text(
-    connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[str]
-) -> dict[str, str | None]:
+def infer_text(connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[str]) -> dict[str, str | None]:
     """The types of columns of text, as all their values show them."""
     return _judged(connection, relation, {column: _text_tests(quoted(column)) for column in columns})
 

@@ -75,9 +75,7 @@ class SparkEngine:
             self._session = self._start()
         return self._session
 
-    def prints(
-        self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]
-    ) -> dict[tuple[str, int], str | None]:
+    def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]) -> dict[tuple[str, int], str | None]:
         """Prints of contents, by URI and length."""
         sources: list[Source] = []
         rows = []

@@ -67,7 +67,9 @@ def is_local(master: str) -> bool:
     return master.startswith("local")
 
 
-def open_session(settings: SparkSettings, *, cache: Path, log: Path, env: Mapping[str, str] | None = None) -> SparkSession:
+def open_session(
+    settings: SparkSettings, *, cache: Path, log: Path, env: Mapping[str, str] | None = None
+) -> SparkSession:
     """Start Spark. Whatever it has to say goes to the log file, also what its processes print."""
     try:
         from pyspark.sql import SparkSession
