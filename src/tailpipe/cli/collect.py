@@ -32,6 +32,10 @@ partition "app_log" "local" {
 """
 
 
+def _names(workspace: Workspace) -> list[str]:
+    return list(workspace.config.partitions)
+
+
 class CollectCommand(click.Command):
     """Takes `--progress=false` too, as scripts of other tools write it."""
 
@@ -51,27 +55,17 @@ class CollectCommand(click.Command):
         "tailpipe collect app_log.local file",
     ),
 )
-@click.argument(
-    "selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.config.partitions))
-)
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
 @click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
 @click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
 @click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
-@click.option(
-    "--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, instead of their day."
-)
+@click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, not their day.")
 @click.option("--progress/--no-progress", default=True, help="Whether to show how it goes on.")
-@click.option(
-    "--output",
-    type=click.Choice(["pretty", "json"]),
-    default="pretty",
-    show_default=True,
-    help="How the report is printed.",
-)
+@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the report is printed.")
 @common
 @click.pass_context
-def command(context: click.Context, selectors: tuple[str, ...], **flags: Any) -> None:
+def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any) -> None:
     """Collect the partitions that the SELECTORs name; all of them without one.
 
     A SELECTOR is a table, a table and a partition, or a pattern: app_log, app_log.local, 'aws_*', '*.prod'.
@@ -117,10 +111,7 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
     known = list(workspace.config.partitions)
     if len(selectors) == 2:
         first = select(selectors[:1], known)
-        sources = (
-            {source.name for source in workspace.config.partitions[first[0]].sources} if len(first) == 1 else set()
-        )
-        if selectors[1] in sources:
+        if len(first) == 1 and any(one.name == selectors[1] for one in workspace.config.partitions[first[0]].sources):
             return first, selectors[1]
     return select(selectors, known), None
 
@@ -128,9 +119,8 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
 def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags: dict[str, Any]) -> None:
     from tailpipe.cli.report import print_preview
 
-    previews = workspace.preview(
-        chosen, start=flags["start"], end=flags["end"], overwrite=flags["overwrite"], source=source
-    )
+    window = {name: flags[name] for name in ("start", "end", "overwrite")}
+    previews = workspace.preview(chosen, source=source, **window)
     print_preview(previews, flags["output"])
 
 

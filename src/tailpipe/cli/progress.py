@@ -37,9 +37,8 @@ class Display:
                 self._planned, self._units, self._rows, self._rejected = event, 0, 0, 0
                 self._begun = time.monotonic()
                 if event.units and not is_live:
-                    render.say(
-                        f"{event.partition}: {event.artifacts:,} artifacts, {event.size / 1e6:,.1f} MB, in {event.units:,} units"
-                    )
+                    size = f"{event.size / 1e6:,.1f} MB"
+                    render.say(f"{event.partition}: {event.artifacts:,} artifacts, {size}, {event.units:,} to commit")
             case events.Progress():
                 self._tasks = f"{event.done} of {event.tasks} tasks"
                 self._draw() if is_live else None

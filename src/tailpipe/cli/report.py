@@ -55,8 +55,7 @@ def _lines(summary: events.Summary) -> list[str]:
         lines.append(f"{name}: " + ", ".join(parts))
     elif not summary.failed and not summary.error:
         lines.append(f"{name}: nothing new")
-    for sample in summary.samples[:3]:
-        lines.append(f"  rejected: {render.shown(sample.uri)} {sample.position}: {sample.reason}")
+    lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")
     for column, count in summary.nulls.items():

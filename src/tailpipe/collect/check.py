@@ -1,4 +1,4 @@
-"""Check the SQL of partitions and their tables before anything runs, and show problems where they stand in the config."""
+"""Check the SQL of partitions and tables before anything runs, and show problems where they stand in the config."""
 
 from __future__ import annotations
 

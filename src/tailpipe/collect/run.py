@@ -1,4 +1,4 @@
-"""The run: partition by partition, batch by batch, and in a batch unit by unit: each is committed whole or not at all."""
+"""The run of a partition: batch by batch, and in a batch unit by unit; each is committed whole or not at all."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class PartitionRun:
         works: list[UnitWork] = []
         try:
             for unit in units:
-                works.append(UnitWork(unit, writer.begin(unit.unit, unit.kind)))
+                works.append(UnitWork(unit, writer.begin(unit.unit, unit.kind)))  # noqa: PERF401 - some may be begun
             self._work(works)
             while works:
                 self._commit(works[0])
@@ -166,7 +166,7 @@ class PartitionRun:
             work.transaction.abort()
             self._fail(unit, work.errors)
             return
-        retires = ()
+        retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
             live = self.catalog.snapshot(partition=self.address).files
             retires = tuple(file.path for file in live if file.unit == str(unit))

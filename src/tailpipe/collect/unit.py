@@ -53,10 +53,8 @@ class UnitWork:
         gone = [Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in self.plan.drops]
         return Carry(
             files=tuple(
-                CarriedFile(
-                    f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, snapshot.columns[file.columns_id]
-                )
-                for file in snapshot.files
+                CarriedFile(path, file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
+                for path, file in zip(snapshot.paths(), snapshot.files, strict=True)
                 if file.unit == str(self.plan.unit)
             ),
             prefixes=tuple(reading.row_prefix(partition) for reading in gone),

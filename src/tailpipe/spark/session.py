@@ -82,7 +82,8 @@ def open_session(
     log4j.write_text(_LOG4J.format(log=log))
     os.environ["JAVA_HOME"] = str(find_java(os.environ if env is None else env, cache))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1") if is_local(settings.master) else None
+    if is_local(settings.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder
     for key, value in session_conf(settings, local_dir=local_dir, log4j=log4j).items():
         builder = builder.config(key, value)
