@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlProblem", "check_partition", "check_table"]
 
-_CANDIDATES = re.compile(r'\n?\s*(?:Candidate|Did you mean|LINE \d+:).*', re.DOTALL)
+_CANDIDATES = re.compile(r"\n?\s*(?:Candidate|Did you mean|LINE \d+:).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,7 @@ def _syntax(address: str, sql: str) -> SqlProblem | None:
         for node in parsed[0].find_all(kind):
             name = node.sql(dialect="duckdb").split("(")[0]
             if isinstance(node, exp.Subquery | exp.Select) or not _is_list_function(node):
-                return SqlProblem(
-                    address, f"{what} has no meaning in one row", "", _find(sql, name), max(1, len(name))
-                )
+                return SqlProblem(address, f"{what} has no meaning in one row", "", _find(sql, name), max(1, len(name)))
     return None
 
 
@@ -149,9 +147,7 @@ def _is_list_function(node: object) -> bool:
     return type(node).__name__ in ("ArrayConcatAgg", "List") or type(node).__name__.startswith("Array")
 
 
-def _unknown(
-    address: str, sql: str, names: Iterable[str], known: Iterable[str], noun: str
-) -> Iterator[SqlProblem]:
+def _unknown(address: str, sql: str, names: Iterable[str], known: Iterable[str], noun: str) -> Iterator[SqlProblem]:
     lower = {name.lower() for name in known}
     lambdas = set(re.findall(r"lambda\s+(\w+)", sql)) | set(re.findall(r"(\w+)\s*->\s*\w", sql))
     for name in names:

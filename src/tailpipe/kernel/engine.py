@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
+from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Limits
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Engine:
 
     def kept(self, condition: str = "true") -> str:
         """The query for the columns of a file over the rows in hand."""
-        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in self.shape.columns)
+        columns = ", ".join(quoted(name) for name in self.shape.columns)
         return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
 
     def forget(self, artifact: int) -> None:
@@ -168,11 +169,12 @@ class Engine:
             self._has_table = False
             self.rows = 0
 
-    def artifacts(self) -> set[int]:
-        """The artifacts that have rows in hand."""
+    def last_ordinals(self) -> dict[int, int]:
+        """The artifacts that have rows in hand, and the last ordinal of each."""
         if not self._has_table:
-            return set()
-        return {place for (place,) in self.connection.execute("SELECT DISTINCT tp__artifact FROM tp__rows").fetchall()}
+            return {}
+        query = "SELECT tp__artifact, max(tp__ordinal) FROM tp__rows GROUP BY 1"
+        return dict(self.connection.execute(query).fetchall())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The kept rows in hand."""

@@ -22,9 +22,7 @@ class Intake:
 
     def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
         self.task = task
-        self.progress = [
-            Progress(reading, error=failed.get(place)) for place, reading in enumerate(task.readings)
-        ]
+        self.progress = [Progress(reading, error=failed.get(place)) for place, reading in enumerate(task.readings)]
 
     def events(
         self, read: Callable[[int, Iterator[Member]], Iterator[Batch]], drop: Callable[[int], None]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import BinaryIO
+from contextlib import contextmanager
+from typing import IO, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -77,12 +79,13 @@ def _batch(place: int, batch: pa.RecordBatch, before: int) -> Batch:
     return Batch(Parsed(sql, {"rows": table}, fields, len(table)), table.nbytes, {place})
 
 
-def _seekable(stream: BinaryIO) -> BinaryIO:
+@contextmanager
+def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
     """The stream itself, or a copy without a name on disk: a parquet file is read from its end."""
     if stream.seekable():
-        return stream
-    copy = tempfile.TemporaryFile()
-    while data := stream.read(1024 * 1024):
-        copy.write(data)
-    copy.seek(0)
-    return copy  # type: ignore[return-value] # a file, by another name
+        yield stream
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, 1024 * 1024)
+        copy.seek(0)
+        yield copy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
@@ -81,6 +81,8 @@ class Plan:
             typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
             found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
             return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
+        if not parsed.records:
+            return {}
         keys = {
             field: key
             for key in keys_of(connection, parsed.records, "_raw")
@@ -122,17 +124,17 @@ def _stamps(task: Task) -> dict[str, str]:
     readings = task.readings
     ingested = task.ingested_at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
     table, _, partition = task.partition.partition(".")
-    stamps = {
-        column.name: sql
-        for column in COMMON_COLUMNS
-        if (sql := _by_artifact(readings, lambda reading, name=column.name: reading.artifact.fields.get(name)))
-    }
+    stamps = {}
+    for column in COMMON_COLUMNS:
+        values = [reading.artifact.fields.get(column.name) for reading in readings]
+        if any(values):
+            stamps[column.name] = _by_artifact(values)
     return stamps | {
-        "tp_id": f"{_by_artifact(readings, lambda reading: reading.row_prefix(task.partition))} || '-' || tp__ordinal",
+        "tp_id": f"{_by_artifact([one.row_prefix(task.partition) for one in readings])} || '-' || tp__ordinal",
         "tp_ingest_timestamp": f"TIMESTAMP '{ingested}'",
         "tp_partition": literal(partition),
-        "tp_source_location": _by_artifact(readings, lambda reading: reading.artifact.uri),
-        "tp_source_name": _by_artifact(readings, lambda reading: _place(reading)),
+        "tp_source_location": _by_artifact([one.artifact.uri for one in readings]),
+        "tp_source_name": _by_artifact([_place(one) for one in readings]),
         "tp_source_type": literal(task.source.type),
         "tp_table": literal(table),
     }
@@ -144,11 +146,8 @@ def _place(reading: Reading) -> str:
     return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
 
 
-def _by_artifact(readings: Sequence[Reading], value: Callable[[Reading], str | None]) -> str:
-    """A value of each artifact as SQL over `tp__artifact`; empty if none has one."""
-    values = [value(reading) for reading in readings]
-    if not any(values):
-        return ""
+def _by_artifact(values: Sequence[str | None]) -> str:
+    """The value of each artifact as SQL over `tp__artifact`."""
     return literal(values[0]) if len(set(values)) == 1 else f"{text_list(values)}[tp__artifact + 1]"
 
 

@@ -123,8 +123,9 @@ class _Run:
 
     def _add(self, batch: Batch) -> None:
         self._take(batch.parsed)
-        if batch.rescue is not None and (more := batch.rescue(self.engine.artifacts())) is not None:
-            self._take(more)
+        if batch.rescue is not None:
+            for parsed in batch.rescue(self.engine.last_ordinals()):
+                self._take(parsed)
 
     def _take(self, parsed: Parsed) -> None:
         with self.engine.tables(parsed):

@@ -56,9 +56,7 @@ class Stage:
         """Write rejected rows."""
         path = self._path()
         engine.connection.register("tp__rejected", rejected)
-        (row,) = engine.connection.execute(
-            f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})"
-        ).fetchall()
+        (row,) = engine.connection.execute(f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})").fetchall()
         engine.connection.unregister("tp__rejected")
         self.files.append(
             StagedFile(path.name, row[1], row[2], _secured(path), tp_date=None, columns={}, role="rejected")
@@ -74,10 +72,7 @@ class Stage:
         """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
         found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
         directory = self._path()
-        query = (
-            "SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index"
-            f" FROM ({engine.kept()})"
-        )
+        query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({engine.kept()})"
         rows = engine.connection.execute(
             f"COPY ({query}) TO {literal(str(directory))}"
             f" ({_PARQUET}, PARTITION_BY (tp__date, tp__index), FILENAME_PATTERN 'part_{{i}}', FILE_EXTENSION 'staged')"

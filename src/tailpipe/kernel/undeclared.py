@@ -41,9 +41,7 @@ def round_trip(value: str, kind: str) -> str | None:
     return None
 
 
-def infer_text(
-    connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[str]
-) -> dict[str, str | None]:
+def infer_text(connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[str]) -> dict[str, str | None]:
     """The types of columns of text, as all their values show them."""
     return _judged(connection, relation, {column: _text_tests(quoted(column)) for column in columns})
 
@@ -70,9 +68,8 @@ def infer_json(
 
 def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> list[str]:
     """The keys of JSON objects, in the order of their names."""
-    rows = connection.execute(
-        f"SELECT DISTINCT unnest(keys) FROM (SELECT DISTINCT TRY(json_keys({text})) AS keys FROM ({relation})) ORDER BY 1"
-    ).fetchall()
+    lists = f"SELECT DISTINCT TRY(json_keys({text})) AS keys FROM ({relation})"
+    rows = connection.execute(f"SELECT DISTINCT unnest(keys) FROM ({lists}) ORDER BY 1").fetchall()
     return [name for (name,) in rows if name is not None]
 
 
