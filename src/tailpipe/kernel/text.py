@@ -266,11 +266,11 @@ class _Page:
         return upto, first, self.ends[last]
 
     def repairs(self, upto: int) -> NDArray[np.int64]:
-        """How many replacements were made in each of the lines up to there."""
+        """How many replacements were made in each of the lines up to there, but not in those too long."""
         if self._repaired is self._buffer:
             return np.empty(0, np.int64)
         after = replacements(self._repaired, _feeds(self._repaired))
-        return (after - replacements(self._buffer, self.feeds))[:upto]
+        return np.where(self.is_long, 0, after - replacements(self._buffer, self.feeds))[:upto]
 
     def raw_line(self, line: int) -> bytes:
         """A line as it was, without its line feed."""

@@ -215,7 +215,7 @@ def _by_name(reader: Reader, head: bytes, name: str) -> _Kind:
                 raise reader.fail(f"is not a {codec.name} stream after byte 0")
     for suffix in (".zip", ".tar"):
         if name.endswith(suffix):
-            if len(head) < 512:
+            if (suffix == ".tar" and len(head) < 512) or b"PK\3\4".startswith(head):
                 raise reader.truncated()
             if suffix == ".tar" and not head.strip(b"\0"):
                 return "tar"
