@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailpipe.kernel.batch import Lines, Parsed
+from tailpipe.kernel.header import plain_name
 from tailpipe.kernel.runs import line_table
 from tailpipe.kernel.sql import quoted
 from tailpipe.plugin.formats import RESERVED_FIELDS
@@ -91,7 +92,7 @@ class LogfmtParser:
         if name is None:
             if len(self._fields) == FIELDS_LIMIT:
                 raise ValueError(f"brings more than {FIELDS_LIMIT} different keys")
-            name, taken = key, {*RESERVED_FIELDS, *map(str.lower, self._fields.values())}
+            name, taken = plain_name(key), {*RESERVED_FIELDS, *map(str.lower, self._fields.values())}
             while name.lower() in taken:
                 name += "_2"
             self._fields[key.lower()] = name

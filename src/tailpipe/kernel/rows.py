@@ -20,7 +20,7 @@ _TAB, _NEWLINE, _BLANK = b"\t\n "
 _LOW = 14
 """Below it are NUL, all line ends, and blanks that someone may take for a line end."""
 _SPARE = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06"
-"""Characters that may stand for a delimiter which is longer, if the text does not hold them."""
+"""Characters that may stand for a delimiter which the reader does not take, if the text does not hold them."""
 
 
 def read_rows(names: Sequence[str], runs: Sequence[Lines], splitter: Splitter, nulls: Sequence[str]) -> pa.Table:
@@ -77,16 +77,16 @@ def _values(line: str, count: int, splitter: Splitter) -> tuple[list[str | None]
 
 def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str]) -> Cells | None:
     """The rows of those lines that Arrow's reader understands as we do; None if it cannot be asked."""
-    lines = join_lines(text)
-    odd = _strange(lines)
     delimiter, quote = splitter.delimiter or " ", splitter.quote
-    if len(delimiter.encode()) > 1:
-        spare = next((character for character in _SPARE if not _holding(lines, character).any()), None)
+    is_long = len(delimiter.encode()) > 1 or delimiter in "\0\r"
+    if is_long:
+        spare = next((one for one in _SPARE if not pc.any(pc.match_substring(text, one)).as_py()), None)
         if spare is None:
             return None
-        odd |= _holding(lines, quote)
-        lines, delimiter, quote = join_lines(pc.replace_substring(text, delimiter, spare)), spare, ""
-    elif not quote.isascii():
+        text, delimiter = pc.replace_substring(text, delimiter, spare), spare
+    lines = join_lines(text)
+    odd = _strange(lines)
+    if is_long or not quote.isascii():
         odd |= _holding(lines, quote)
         quote = ""
     is_quoted = _holding(lines, quote)

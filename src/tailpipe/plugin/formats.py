@@ -162,10 +162,11 @@ class Delimited(Format):
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 
     def __post_init__(self) -> None:
+        delimiter = {r"\s+": " \t", r"\t": "\t"}.get(self.delimiter, self.delimiter)
         for name in ("quote", "escape"):
             character = getattr(self, name)
-            if character and (character in self.delimiter or (self.delimiter == r"\s+" and character.isspace())):
-                raise UsageError(f'the {name} {character} is part of the delimiter "{self.delimiter}"')
+            if character and character in delimiter:
+                raise UsageError(f'the {name} "{character}" is part of the delimiter "{self.delimiter}"')
 
 
 class Regex(Format):

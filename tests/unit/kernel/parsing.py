@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -23,13 +24,20 @@ def run_of(lines: Sequence[str], artifact: int = 0, first: int = 1, head: Sequen
     return Lines(text, np.array([number for number, _ in kept], np.int64), artifact, tuple(head))
 
 
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1})
+
+
 def rows_of(parsed: Parsed) -> list[Row]:
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for name, table in parsed.tables.items():
-            connection.register(name, table)
-        found = connection.execute(parsed.sql)
-        names = [column[0] for column in found.description or ()]
-        rows = [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+    connection = _connection()
+    for name, table in parsed.tables.items():
+        connection.register(name, table)
+    found = connection.execute(parsed.sql)
+    names = [column[0] for column in found.description or ()]
+    rows = [dict(zip(names, values, strict=True)) for values in found.fetchall()]
+    for name in parsed.tables:
+        connection.unregister(name)
     assert names == ["_artifact", "_ordinal", "_bad", "_raw", *parsed.fields]
     assert len(rows) == parsed.rows
     return rows

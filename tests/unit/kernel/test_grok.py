@@ -168,7 +168,12 @@ def test_a_layout_of_file_names_has_parts_that_may_be_missing() -> None:
     assert with_org is not None
     assert without is not None
     assert with_org.groupdict() == {
-        **{"org": "o-1", "account": "123", "region": "us-east-1", "year": "2024", "month": "01", "day": "31"}
+        "org": "o-1",
+        "account": "123",
+        "region": "us-east-1",
+        "year": "2024",
+        "month": "01",
+        "day": "31",
     }
     assert without["org"] is None
     assert layout.match("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json") is None

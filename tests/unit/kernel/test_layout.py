@@ -24,7 +24,10 @@ LAYOUTS = {
     "nginx, open end": NGINX.removesuffix("$"),
     "nginx, open": NGINX.removeprefix("^").removesuffix("$"),
     "lazy": r'(?P<a>\S+?) \[(?P<b>.*?)\] "(?P<c>.*?)" (?P<d>\S*)',
-    "composite": r'^(?P<a>\S+) \[(?P<day>[^ :]+):(?P<rest>.+)\] "(?:(?P<verb>[A-Z]+) (?P<path>\S+)(?: (?P<p>.*))?|(?P<raw>.*))"',
+    "composite": (
+        r"^(?P<a>\S+) \[(?P<day>[^ :]+):(?P<rest>.+)\]"
+        r' "(?:(?P<verb>[A-Z]+) (?P<path>\S+)(?: (?P<p>.*))?|(?P<raw>.*))"'
+    ),
     "flow": r"^(?P<v>\d+) (?P<b>\S+) (?P<c>[^ ]*) (?P<d>\w+|-)$",
     "loose": r'^(?P<a>[^ ]*)\s+(?P<b>[^\s]+)\s"(?P<c>.+)"\s+\[(?P<d>[^\[\]]*)\]$',
     "brackets": r'\[(?P<a>[^]]*)\] \[(?P<b>\w*)\] "(?P<c>[^"]*)" \[(?P<d>.+?)\] (?P<e>[^ "]+)',
