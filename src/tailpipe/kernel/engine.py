@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "Group", "connect", "expression_types"]
 
+_WIDE = 200
+"""Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -63,6 +66,8 @@ class Engine:
         self.connection = connection
         self.shape = shape
         self.references = references
+        if len(shape.outputs) > _WIDE:
+            connection.execute("SET disabled_optimizers = 'common_subexpressions'")
         self._recipes: dict[tuple[object, ...], str] = {}
         self._has_table = False
         self.rows = 0

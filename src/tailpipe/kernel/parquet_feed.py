@@ -16,13 +16,14 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.feed import Batch, Failed
+from tailpipe.kernel.outputs import SECOND
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
+from tailpipe.plugin.formats import RESERVED_FIELDS
 
 __all__ = ["ParquetFeed"]
 
-_OURS = ("_artifact", "_ordinal", "_bad", "_raw")
 _ROWS = 65536
 
 
@@ -62,7 +63,7 @@ class ParquetFeed:
 
 
 def _batch(place: int, batch: pa.RecordBatch, before: int) -> Batch:
-    names = {name: f"{name}_" if name.lower() in _OURS else name for name in batch.schema.names}
+    names = {name: f"{name}{SECOND}" if name.lower() in RESERVED_FIELDS else name for name in batch.schema.names}
     table = pa.table(dict(zip(names.values(), batch.columns, strict=True)))
     table = table.append_column("_artifact", pa.array(np.full(len(table), place, np.int32)))
     table = table.append_column("_ordinal", pa.array(np.arange(before + 1, before + 1 + len(table), dtype=np.int64)))
