@@ -4,6 +4,7 @@
     ├── UsageError           a wrong argument, name, window or selector                       exit 2
     │   └── ConfigError      problems in `.tpc` files, all of them at once, with their places  exit 2
     ├── PluginError          a plugin that cannot be loaded, or two that claim the same name   exit 1
+    ├── UnpackError          an artifact whose bytes cannot be unpacked: cut off, damaged, or a bomb  exit 1
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
@@ -34,6 +35,7 @@ __all__ = [
     "PluginError",
     "StorageError",
     "TailpipeError",
+    "UnpackError",
     "UsageError",
     "WorkspaceError",
 ]
@@ -132,6 +134,22 @@ class CommitError(TailpipeError):
         super().__init__(message, hint=hint)
         self.partition = partition
         self.unit = unit
+
+
+class UnpackError(TailpipeError):
+    """An artifact cannot be unpacked, so none of its rows are taken; collecting goes on with the others.
+
+    `offset` counts the bytes before unpacking: those of the artifact `file`, or of its member `member`
+    where the trouble is inside an archive.
+    """
+
+    def __init__(self, reason: str, *, file: str, offset: int, member: str = "", hint: str = "") -> None:
+        where = f'"{file}", in its member "{member}",' if member else f'"{file}"'
+        super().__init__(f"{where} {reason}", hint=hint)
+        self.reason = reason
+        self.file = file
+        self.member = member
+        self.offset = offset
 
 
 class CatalogError(WorkspaceError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -11,10 +10,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.option import Declared, nested, option
+from tailpipe.plugin.grok import check_patterns, compile_grok
+from tailpipe.plugin.pattern import parse_pattern
 
 __all__ = [
     "FORMATS",
     "PRESETS",
+    "RESERVED_FIELDS",
     "Delimited",
     "Grok",
     "Json",
@@ -26,30 +28,23 @@ __all__ = [
     "Syslog",
 ]
 
+RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
+"""What every row that was read has beside its fields, so no field can have such a name."""
+
 _MEGABYTE = 1024 * 1024
 
 
-def _check_regex(text: str) -> re.Pattern[str]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about `[[:alpha:]]`, which means something to DuckDB
-            return re.compile(text)
-    except (re.error, OverflowError) as error:
-        raise UsageError(f"not a regular expression: {error}") from None
-    except RecursionError:
-        raise UsageError("not a regular expression: it is nested too deep") from None
-
-
 def _check_layout(text: str) -> None:
-    compiled = _check_regex(text)
-    if compiled.groups and not compiled.groupindex:
-        raise UsageError("the groups have no names", hint="write (?P<name>…)")
-    if not compiled.groupindex:
-        raise UsageError("the layout has no named group, so no field", hint="write (?P<name>…)")
+    names = parse_pattern(text).names
+    if not names:
+        has_group = re.search(r"(?<!\\)\((?!\?)", text)
+        what = "the groups have no names" if has_group else "the layout has no named group, so no field"
+        raise UsageError(what, hint="write (?P<name>…)")
+    _check_fields(names)
 
 
 def _check_grok(text: str) -> None:
-    if not re.search(r"%\{\w+:[^}]+\}|\(\?P?<\w+>", text):
+    if not re.search(r"%\{\w+:[^}]+\}|\(\?P?<\w+>|%\{\w+\}", text):
         raise UsageError("the layout has no named pattern, so no field", hint="write %{PATTERN:name}")
 
 
@@ -85,6 +80,8 @@ def _check_fields(names: Sequence[str]) -> None:
         raise UsageError("a field needs a name")
     taken: set[str] = set()
     for name in names:
+        if name.lower() in RESERVED_FIELDS:
+            raise UsageError(f'a field cannot be named "{name}"', hint="the name is used for the line itself")
         if name.lower() in taken:  # DuckDB does not tell cases apart
             raise UsageError(f'the field "{name}" is there twice')
         taken.add(name.lower())
@@ -109,7 +106,7 @@ def _encoding() -> Literal["utf-8", "utf-16", "latin-1"]:
 class Multiline(Declared):
     """How lines are joined to events, such as a message and its stack trace."""
 
-    start: str = option("Regular expression that the first line of an event matches.", check=_check_regex)
+    start: str = option("Regular expression that the first line of an event matches.", check=parse_pattern)
 
 
 class Jsonl(Format):
@@ -137,11 +134,16 @@ class Json(Format):
 
 
 class Delimited(Format):
-    """Lines of values with something between them, such as CSV."""
+    """Lines of values with something between them, such as CSV.
+
+    A value never spans lines. A line with fewer or more values than there are fields is rejected.
+    """
 
     type = "delimited"
     delimiter: str = option(
-        "What stands between values: any text, or `\\s+` for any run of blanks.", default=",", check=_check_text
+        "What stands between values: any text, `\\t` for a tab, or `\\s+` for any run of blanks.",
+        default=",",
+        check=_check_text,
     )
     header: bool | None = option(
         "Whether the first line names the fields; found out from the text if not given.", default=None
@@ -159,9 +161,21 @@ class Delimited(Format):
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 
+    def __post_init__(self) -> None:
+        delimiter = {r"\s+": " \t", r"\t": "\t"}.get(self.delimiter, self.delimiter)
+        for name in ("quote", "escape"):
+            character = getattr(self, name)
+            if character and character in delimiter:
+                raise UsageError(f'the {name} "{character}" is part of the delimiter "{self.delimiter}"')
+
 
 class Regex(Format):
-    """Lines taken apart by a regular expression with named groups."""
+    """Lines taken apart by a regular expression with named groups.
+
+    It is looked for anywhere in the line; write `^` and `$` to mean the whole line. It is a regular
+    expression of DuckDB (RE2): without lookaround and references back. A group that took no part is
+    null, unless it could have been empty.
+    """
 
     type = "regex"
     layout: str = option("Regular expression; each group `(?P<name>…)` is a field.", check=_check_layout)
@@ -171,14 +185,26 @@ class Regex(Format):
 
 
 class Grok(Format):
-    """Lines taken apart by named patterns, `%{PATTERN:field}`."""
+    """Lines taken apart by named patterns, `%{PATTERN:field}`.
+
+    A type behind the field, `%{NUMBER:size:int}`, is accepted and ignored: types are the table's. A field
+    may be there several times; the first that is not empty counts.
+    """
 
     type = "grok"
     layout: str = option("Text with patterns; each `%{PATTERN:name}` is a field.", check=_check_grok)
-    patterns: Mapping[str, str] = option("Patterns of your own: NAME = regular expression.", default={})
+    patterns: Mapping[str, str] = option(
+        "Patterns of your own: NAME = regular expression.", default={}, check=check_patterns
+    )
     multiline: Multiline | None = nested("How lines are joined to events.", block="multiline", default=None)
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
+
+    def __post_init__(self) -> None:
+        fields = compile_grok(self.layout, self.patterns).fields
+        if not fields:
+            raise UsageError("the layout has no named pattern, so no field", hint="write %{PATTERN:name}")
+        _check_fields(fields)
 
 
 class Logfmt(Format):

@@ -1,0 +1,267 @@
+"""Casts: the SQL that turns a value as it was read into a column's type, and tells a misfit from a null.
+
+A misfit is a value that is there and does not fit. DuckDB's own casts are too kind for that: they round
+`1.7` to a whole number and drop the offset of a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tailpipe.kernel.sql import json_shape, literal, quoted
+from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
+
+__all__ = ["Cast", "cast", "kind_of"]
+
+_INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
+_GROUP = "[0-9a-fA-F]{1,4}"
+_IPV6 = "|".join(
+    [
+        f"({_GROUP}:){{7}}{_GROUP}",
+        f"({_GROUP}:){{6}}{_IPV4}",
+        *(f"({_GROUP}:){{1,{8 - n}}}(:{_GROUP}){{1,{n}}}" for n in range(1, 7)),
+        f"{_GROUP}:(:{_GROUP}){{1,6}}",
+        f":((:{_GROUP}){{1,7}}|:)",
+        f"({_GROUP}:){{1,7}}:",
+        f"::({_GROUP}:){{0,5}}{_IPV4}",
+    ]
+)
+_ADDRESS = f"({_IPV4}(/([12]?[0-9]|3[0-2]))?|({_IPV6})(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)"
+_DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"
+_OFFSET = r" ?([Zz]|[+-]\d{2}(?::?\d{2})?)?$"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A value in its column's stored type, and the condition under which it was a misfit; None if it never is.
+
+    `is_lost` says that the condition is no other than this: there was a value before the cast, and none after.
+    """
+
+    value: str
+    misfit: str | None = None
+    is_lost: bool = False
+
+
+def cast(value: str, given: str, wanted: ColumnType, zone: str | None = None, depth: int = 0) -> Cast:
+    """Turn `value`, an expression of the DuckDB type `given`, into the type `wanted`.
+
+    `zone` is the time zone of times that name none; UTC if not given.
+    """
+    if given == "JSON" and not _is_json(wanted):
+        if isinstance(wanted, ListType | StructType):
+            return _from_text(value, wanted, zone, depth)
+        return cast(f"json_extract_string({value}, '$')", "VARCHAR", wanted, zone, depth)
+    if isinstance(wanted, ListType):
+        return _list(value, given, wanted, zone, depth)
+    if isinstance(wanted, StructType):
+        return _struct(value, given, wanted, zone, depth)
+    if given.endswith("]") or given.startswith(("STRUCT(", "MAP(", "UNION(")):
+        if wanted.name in ("varchar", "json"):
+            return Cast(f"to_json({value})::VARCHAR")
+        return _checked("NULL", value, wanted)
+    return _scalar(value, given, wanted, zone)
+
+
+def kind_of(given: str) -> ColumnType:
+    """The column type that keeps all of a DuckDB type; text if there is none."""
+    known = {"TIMESTAMP WITH TIME ZONE": "timestamp", "TIMESTAMP_NS": "timestamp", "HUGEINT": "varchar"}
+    try:
+        return parse_type(known.get(given, given))
+    except Exception:  # noqa: BLE001 - any type that we have no name for
+        return parse_type("varchar")
+
+
+def _is_json(wanted: ColumnType) -> bool:
+    return isinstance(wanted, ScalarType) and wanted.name == "json"
+
+
+def _checked(cast_value: str, value: str, wanted: ColumnType) -> Cast:
+    typed = cast_value if cast_value != "NULL" else f"NULL::{wanted.stored}"
+    return Cast(typed, f"({value} IS NOT NULL AND {typed} IS NULL)", is_lost=True)
+
+
+def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, zone: str | None) -> Cast:
+    is_text = given == "VARCHAR"
+    name = wanted.name
+    if name == "varchar":
+        return Cast(value if is_text else f"{value}::VARCHAR")
+    if name == "timestamp":
+        return _timestamp(value, given, zone)
+    if given == wanted.stored and name in _TYPED:
+        return Cast(value)
+    if name in _INTEGERS:
+        return _integer(value, given, wanted)
+    if name == "json":
+        if given == "JSON":
+            return Cast(f"nullif({value}::VARCHAR, 'null')")
+        return (
+            _checked(f"CASE WHEN json_valid({value}) THEN {value} END", value, wanted) if is_text else _as_json(value)
+        )
+    special = {
+        "blob": f"encode({value})" if is_text else f"try_cast({value} AS BLOB)",
+        "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, zone).value}::DATE)",
+        "interval": f"CASE WHEN try_cast({value} AS INTERVAL) IS NOT NULL THEN {value}::VARCHAR END",
+        "uuid": f"try_cast({value} AS UUID)::VARCHAR",
+        "inet": f"CASE WHEN regexp_full_match({value}::VARCHAR, {literal(_ADDRESS)}) THEN {value}::VARCHAR END",
+    }
+    return _checked(special.get(name, f"try_cast({value} AS {wanted.stored})"), value, wanted)
+
+
+_TYPED = frozenset({*_INTEGERS, "boolean", "float", "double", "date", "time", "blob"})
+
+
+def _as_json(value: str) -> Cast:
+    return Cast(f"to_json({value})::VARCHAR")
+
+
+def _integer(value: str, given: str, wanted: ScalarType | DecimalType) -> Cast:
+    plain = f"try_cast({value} AS {wanted.stored})"
+    if given in _WHOLE or given == "BOOLEAN":
+        return _checked(plain, value, wanted)
+    # `1.7` must not become 2, but `12.0` is a whole number however it is written.
+    exact = f"CASE WHEN try_cast({value} AS DOUBLE) % 1 = 0 THEN {plain} END"
+    if given == "VARCHAR":
+        exact = f"CASE WHEN contains({value}, '.') OR contains({value}, 'e-') THEN {exact} ELSE {plain} END"
+    return _checked(exact, value, wanted)
+
+
+def _timestamp(value: str, given: str, zone: str | None) -> Cast:
+    kind = parse_type("timestamp")
+    if given == "TIMESTAMP":
+        return Cast(_in_zone(value, zone))
+    if given == "TIMESTAMP WITH TIME ZONE":
+        # Costs a quarter of AT TIME ZONE 'UTC', and means the same.
+        return Cast(f"make_timestamp(epoch_us({value}))")
+    if given == "DATE" or given.startswith("TIMESTAMP"):
+        return Cast(_in_zone(f"{value}::TIMESTAMP", zone))
+    if given in _WHOLE:
+        return Cast(_epoch(f"{value}::BIGINT"))
+    if given in ("DOUBLE", "FLOAT") or given.startswith("DECIMAL"):
+        return _checked(_epoch_fraction(f"{value}::DOUBLE"), value, kind)
+    if given != "VARCHAR":
+        return _checked("NULL", value, kind)
+    number = (
+        f"CASE WHEN contains({value}, '.') THEN {_epoch_fraction(f'try_cast({value} AS DOUBLE)')}"
+        f" ELSE {_epoch(f'try_cast({value} AS BIGINT)')} END"
+    )
+    iso = _iso(value, zone)
+    # Looking at one character first saves the cast that would fail.
+    return _checked(f"CASE WHEN substr({value}, 5, 1) = '-' THEN {iso} ELSE coalesce({number}, {iso}) END", value, kind)
+
+
+def _iso(value: str, zone: str | None) -> str:
+    """ISO 8601; the forms that DuckDB does not read are spelt anew for it."""
+    long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
+    short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
+    # `\70`: the seventh group, then a nought, so that there is a fraction.
+    respelt = (
+        f"regexp_replace({value}, {literal(long)}, '\\1-\\2-\\3 \\4:\\5:\\6.\\70\\8')",
+        f"regexp_replace({value}, {literal(short)}, '\\1-\\2-\\3 \\4:\\5:00\\6')",
+    )
+    return "coalesce(" + ", ".join(_moment(text, zone) for text in (value, *(f"upper({r})" for r in respelt))) + ")"
+
+
+def _moment(text: str, zone: str | None) -> str:
+    moment = f"make_timestamp(epoch_us(try_cast({text} AS TIMESTAMPTZ)))"
+    if zone in (None, "UTC"):
+        return moment
+    naive = _in_zone(f"try_cast({text} AS TIMESTAMP)", zone)
+    return f"CASE WHEN regexp_matches({text}, ':.*(Z|[+-]\\d\\d(:?\\d\\d)?|[A-Z]+)$') THEN {moment} ELSE {naive} END"
+
+
+def _in_zone(naive: str, zone: str | None) -> str:
+    if zone in (None, "UTC"):
+        return naive
+    return f"make_timestamp(epoch_us(timezone({literal(zone)}, {naive})))"
+
+
+def _epoch(number: str) -> str:
+    """Whole seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size."""
+    return (
+        f"make_timestamp(CASE WHEN abs({number}) < 100000000000 THEN {number} * 1000000"
+        f" WHEN abs({number}) < 100000000000000 THEN {number} * 1000"
+        f" WHEN abs({number}) < 100000000000000000 THEN {number} ELSE {number} // 1000 END)"
+    )
+
+
+def _epoch_fraction(number: str) -> str:
+    scale = (
+        f"CASE WHEN abs({number}) < 1e11 THEN 1e6 WHEN abs({number}) < 1e14 THEN 1e3"
+        f" WHEN abs({number}) < 1e17 THEN 1 ELSE 1e-3 END"
+    )
+    return f"make_timestamp(try_cast({number} * {scale} AS BIGINT))"
+
+
+def _list(value: str, given: str, wanted: ListType, zone: str | None, depth: int) -> Cast:
+    if given == "VARCHAR":
+        return _from_text(value, wanted, zone, depth)
+    if not given.endswith("]"):
+        return _checked("NULL", value, wanted)
+    item = f"_x{depth}"
+    inner = cast(item, given[: given.rindex("[")], wanted.element, zone, depth + 1)
+    made = value if inner.value == item else f"list_transform({value}, lambda {item}: {inner.value})"
+    if inner.misfit is None:
+        return Cast(made)
+    return Cast(made, f"(len(list_filter({value}, lambda {item}: {inner.misfit})) > 0)")
+
+
+def _struct(value: str, given: str, wanted: StructType, zone: str | None, depth: int) -> Cast:
+    if given == "VARCHAR":
+        return _from_text(value, wanted, zone, depth)
+    if not given.startswith("STRUCT("):
+        return _checked("NULL", value, wanted)
+    have = _struct_fields(given)
+    parts, misfits = [], []
+    for name, kind in wanted.fields:
+        if name.lower() not in have:
+            parts.append(f"{quoted(name)} := NULL::{kind.stored}")
+            continue
+        inner = cast(f"struct_extract({value}, {literal(name)})", have[name.lower()], kind, zone, depth)
+        parts.append(f"{quoted(name)} := {inner.value}")
+        misfits += [inner.misfit] if inner.misfit else []
+    made = f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+    return Cast(made, "(" + " OR ".join(misfits) + ")" if misfits else None)
+
+
+def _from_text(value: str, wanted: ListType | StructType, zone: str | None, depth: int) -> Cast:
+    """JSON text → the nested value; text of another shape is a misfit as a whole."""
+    import json
+
+    from tailpipe.kernel.sql import text_type
+
+    shape = "ARRAY" if isinstance(wanted, ListType) else "OBJECT"
+    fits = f"TRY(json_type({value})) = '{shape}'"
+    read = f"(CASE WHEN {fits} THEN TRY(from_json({value}, {literal(json.dumps(json_shape(wanted)))})) END)"
+    inner = cast(read, text_type(wanted), wanted, zone, depth)
+    other = f"({value} IS NOT NULL AND ({fits}) IS NOT TRUE AND TRY(json_type({value})) IS DISTINCT FROM 'NULL')"
+    return Cast(inner.value, f"({other} OR {inner.misfit})" if inner.misfit else other)
+
+
+def _struct_fields(given: str) -> dict[str, str]:
+    """The fields of a struct type as DuckDB spells it, by lower-case name."""
+    body, fields, depth, start, in_quotes = given[len("STRUCT(") : -1], [], 0, 0, False
+    for place, character in enumerate(body):
+        if character == '"':
+            in_quotes = not in_quotes
+        elif not in_quotes:
+            depth += (character == "(") - (character == ")")
+            if character == "," and depth == 0:
+                fields.append(body[start:place])
+                start = place + 1
+    fields.append(body[start:])
+    found = {}
+    for field in fields:
+        field = field.strip()
+        if field.startswith('"'):
+            end = 1
+            while field[end] != '"' or field[end : end + 2] == '""':
+                end += 2 if field[end] == '"' else 1
+            name, kind = field[1:end].replace('""', '"'), field[end + 1 :]
+        else:
+            name, _, kind = field.partition(" ")
+        found[name.lower()] = kind.strip()
+    return found

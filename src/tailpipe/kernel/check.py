@@ -1,0 +1,200 @@
+"""Check the SQL of a table and a partition before anything runs: what is wrong, in which argument, and where in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
+from tailpipe.kernel.references import references
+from tailpipe.kernel.sql import quoted, text_type
+from tailpipe.model.partition import Partition
+from tailpipe.model.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["SqlProblem", "check_partition", "check_table"]
+
+_CANDIDATES = re.compile(r"\n?\s*(?:Candidate|Did you mean|LINE \d+:).*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SqlProblem:
+    """One problem in an SQL text of the config.
+
+    `address` names the argument below its block: `filter`, `tp_index`, `column.NAME.transform`,
+    `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
+    the word there; None if DuckDB does not tell.
+    """
+
+    address: str
+    message: str
+    hint: str = ""
+    position: int | None = None
+    length: int = 1
+
+
+def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlProblem, ...]:
+    """What is wrong with the table's transforms. `fields` are those of its format, if the format has a fixed set."""
+    known = None if fields is None else list(fields)
+    with connect() as connection:
+        problems: list[SqlProblem] = []
+        for output in output_columns(table, {}):
+            if output.transform is not None:
+                problems += _transform_problems(connection, table, output, known)
+    return tuple(problems)
+
+
+def check_partition(
+    partition: Partition, table: Table, types: Mapping[str, str] | None = None
+) -> tuple[SqlProblem, ...]:
+    """What is wrong with the partition's `filter` and `tp_index`.
+
+    `types` are those of undeclared fields. If they are not known yet and the table takes such fields, a name
+    that it does not declare may be one of them.
+    """
+    outputs = output_columns(table, types or {})
+    columns = {output.name: output.kind.stored for output in outputs}
+    columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
+    is_closed = not table.map_fields or types is not None
+    problems: list[SqlProblem] = []
+    with connect() as connection:
+        if partition.filter is not None:
+            problems += _filter_problems(connection, partition.filter, columns, is_closed)
+    if partition.tp_index is not None and is_closed:
+        problems += _index_problems(partition.tp_index, columns)
+    return tuple(problems)
+
+
+def _transform_problems(
+    connection: duckdb.DuckDBPyConnection, table: Table, output: Output, fields: list[str] | None
+) -> Iterator[SqlProblem]:
+    sql = output.transform or ""
+    is_column = table.column(output.name) is not None
+    address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
+    if problem := _syntax(address, sql):
+        yield problem
+        return
+    names = references(connection, [sql])
+    if fields is not None:
+        yield from _unknown(address, sql, names, fields, "field")
+    have = fields if fields is not None else names
+    kinds = {o.source.lower(): text_type(o.kind) for o in output_columns(table, {}) if o.source is not None}
+    relation = {name: kinds.get(name.lower(), "VARCHAR") for name in dict.fromkeys([*have, *names])}
+    yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
+
+
+def _filter_problems(
+    connection: duckdb.DuckDBPyConnection, sql: str, columns: Mapping[str, str], is_closed: bool
+) -> Iterator[SqlProblem]:
+    if problem := _syntax("filter", sql):
+        yield problem
+        return
+    names = references(connection, [sql])
+    unknown = list(_unknown("filter", sql, names, columns, "column"))
+    if unknown and is_closed:
+        yield from unknown
+        return
+    lower = {name.lower() for name in columns}
+    relation = {**columns, **{name: "VARCHAR" for name in names if name.lower() not in lower}}
+    if not unknown:
+        yield from _binding(connection, "filter", sql, relation, f"SELECT ({sql}\n)::BOOLEAN FROM")
+
+
+def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
+    lower = {column.lower(): kind for column, kind in columns.items()}
+    kind = lower.get(name.lower())
+    if kind is None:
+        hint = _nearest(name, columns)
+        yield SqlProblem("tp_index", f'there is no column "{name}"', hint, 0, len(name))
+    elif name.lower() in ("tp_id", "tp_index", "tp_date"):
+        yield SqlProblem("tp_index", f'"{name}" cannot be the index', "name a column with few values", 0, len(name))
+    elif kind.endswith("]") or kind.startswith("STRUCT("):
+        yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
+
+
+def _syntax(address: str, sql: str) -> SqlProblem | None:
+    """A text that is no expression; sqlglot tells the place, which DuckDB does not."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    if not sql.strip():
+        return SqlProblem(address, "the expression is empty")
+    try:
+        parsed = sqlglot.parse(f"SELECT (\n{sql}\n)", read="duckdb")
+    except SqlglotError as error:
+        facts = (getattr(error, "errors", None) or [{}])[0]
+        position = _offset(sql, facts.get("line"), facts.get("col"), facts.get("highlight") or "")
+        what = facts.get("highlight") or "its end"
+        return SqlProblem(address, f'the SQL cannot be read at "{what.strip()}"', "", position, max(1, len(what)))
+    if len(parsed) != 1 or parsed[0] is None:
+        return SqlProblem(address, "one expression is expected, not several statements", "", _find(sql, ";"))
+    for kind, what in ((exp.Subquery, "a subquery"), (exp.AggFunc, "an aggregate"), (exp.Window, "a window function")):
+        for node in parsed[0].find_all(kind):
+            name = node.sql(dialect="duckdb").split("(")[0]
+            if isinstance(node, exp.Subquery | exp.Select) or not _is_list_function(node):
+                return SqlProblem(address, f"{what} has no meaning in one row", "", _find(sql, name), max(1, len(name)))
+    return None
+
+
+def _is_list_function(node: object) -> bool:
+    # sqlglot counts some functions over lists among the aggregates.
+    return type(node).__name__ in ("ArrayConcatAgg", "List") or type(node).__name__.startswith("Array")
+
+
+def _unknown(address: str, sql: str, names: Iterable[str], known: Iterable[str], noun: str) -> Iterator[SqlProblem]:
+    lower = {name.lower() for name in known}
+    lambdas = set(re.findall(r"lambda\s+(\w+)", sql)) | set(re.findall(r"(\w+)\s*->\s*\w", sql))
+    for name in names:
+        if name.lower() not in lower and name not in lambdas:
+            hint = _nearest(name, known)
+            yield SqlProblem(address, f'there is no {noun} "{name}"', hint, _find(sql, name), len(name))
+
+
+def _binding(
+    connection: duckdb.DuckDBPyConnection, address: str, sql: str, relation: Mapping[str, str], select: str
+) -> Iterator[SqlProblem]:
+    """Have DuckDB prepare the expression over an empty relation: unknown functions, types that do not fit."""
+    import duckdb
+
+    items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in relation.items()) or "1"
+    try:
+        connection.execute(f"DESCRIBE {select} (SELECT {items} WHERE false)")
+    except duckdb.Error as error:
+        first = str(error).partition("\n")[0]
+        message = _CANDIDATES.sub("", first.partition(": ")[2] or first).strip()
+        message = message[:1].lower() + message[1:]
+        word = re.search(r"(?:name|function|column) \"?(\w+)\"?", message)
+        position = _find(sql, word[1]) if word else None
+        hint = "fields are text until they are cast, such as x::BIGINT" if "No function matches" in first else ""
+        yield SqlProblem(address, message, hint, position, len(word[1]) if word and position is not None else 1)
+
+
+def _offset(sql: str, line: int | None, column: int | None, word: str) -> int | None:
+    if line is None or column is None:
+        return None
+    lines = sql.splitlines(keepends=True)
+    row = line - 2  # the first line is ours
+    if not 0 <= row < len(lines):
+        return len(sql)
+    return min(len(sql), sum(map(len, lines[:row])) + max(0, column - len(word)))
+
+
+def _find(sql: str, word: str) -> int | None:
+    match = re.search(rf"(?<!\w){re.escape(word)}", sql, re.IGNORECASE)
+    return match.start() if match else None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = get_close_matches(name.lower(), by_lower, n=1)
+    if near:
+        return f'did you mean "{by_lower[near[0]]}"?'
+    return "there are: " + ", ".join(list(by_lower.values())[:20])

@@ -1,0 +1,187 @@
+"""The engine: DuckDB for one task. Takes parsed batches and keeps their rows until they are written or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.shape import KEPT, REJECTED, Shape
+from tailpipe.kernel.sql import quoted
+from tailpipe.kernel.task import Limits
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["Engine", "Group", "connect", "expression_types"]
+
+_WIDE = 200
+"""Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that share artifact, disposition, index and date."""
+
+    artifact: int
+    disposition: int
+    tp_index: str | None
+    tp_date: date | None
+    rows: int
+    first: datetime | None
+    last: datetime | None
+
+
+def connect(limits: Limits | None = None, spill: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A DuckDB of one thread that knows nothing but what it is given, and lives in UTC."""
+    import duckdb
+
+    config: dict[str, Any] = {
+        "threads": 1,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    if limits is not None and limits.memory is not None:
+        config["memory_limit"] = limits.memory
+    if spill is not None:
+        config["temp_directory"] = spill
+    connection = duckdb.connect(":memory:", config=config)
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    return connection
+
+
+def expression_types(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
+    """The DuckDB type of each column of a query, which is not run."""
+    return [row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
+
+
+class Engine:
+    """Rows of one task, from the parser to whoever takes them; memory grows until they are taken."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, shape: Shape, references: Sequence[str]) -> None:
+        self.connection = connection
+        self.shape = shape
+        self.references = references
+        if len(shape.outputs) > _WIDE:
+            connection.execute("SET disabled_optimizers = 'common_subexpressions'")
+        self._recipes: dict[tuple[object, ...], str] = {}
+        self._has_table = False
+        self.rows = 0
+        """How many rows are in hand."""
+
+    @contextmanager
+    def tables(self, parsed: Parsed) -> Iterator[None]:
+        """The batch's tables are there by their names."""
+        for name, table in parsed.tables.items():
+            self.connection.register(name, table)
+        try:
+            yield
+        finally:
+            for name in parsed.tables:
+                self.connection.unregister(name)
+
+    def add(self, parsed: Parsed) -> None:
+        """Shape a batch and keep its rows; the batch's tables must be there."""
+        rows = self.shaped(parsed)
+        verb = "INSERT INTO tp__rows" if self._has_table else "CREATE TEMP TABLE tp__rows AS"
+        ((count,),) = self.connection.execute(f"{verb} {rows}").fetchall()
+        self._has_table = True
+        self.rows += count
+
+    def shaped(self, parsed: Parsed) -> str:
+        """The query that shapes a batch."""
+        key = (parsed.sql, *parsed.fields.items())
+        if key not in self._recipes:
+            base = self.shape.base(parsed, self.references)
+            given = expression_types(self.connection, self.shape.probe(base))
+            typed = self.shape.typed(self.shape.values(base), given, parsed.misfits)
+            self._recipes = {key: self.shape.disposed(typed)}
+        return self._recipes[key]
+
+    def groups(self) -> list[Group]:
+        """All rows in hand, counted."""
+        if not self._has_table:
+            return []
+        rows = self.connection.execute(
+            "SELECT tp__artifact, tp__disposition, tp_index, tp_date, count(*), min(tp_timestamp), max(tp_timestamp)"
+            f" FROM ({self.shape.stored('tp__rows')}) GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+        return [Group(*row) for row in rows]
+
+    def nulls(self) -> dict[int, dict[str, int]]:
+        """For each artifact and column, the kept rows whose value did not fit."""
+        found: dict[int, dict[str, int]] = {}
+        for artifact, number, count in self.misfits(f"tp__disposition = {KEPT}"):
+            found.setdefault(artifact, {})[self.shape.outputs[number].name] = count
+        return found
+
+    def misfits(self, condition: str) -> Iterator[tuple[int, int, int]]:
+        """Artifact, number of the output, and count, of values that did not fit."""
+        for word in range(self.shape.words if self._has_table else 0):
+            ((bits,),) = self.connection.execute(
+                f"SELECT coalesce(bit_or(tp__coerced{word}), 0) FROM tp__rows WHERE {condition}"
+            ).fetchall()
+            numbers = [n for n in range(len(self.shape.outputs)) if n // 60 == word and bits >> (n % 60) & 1]
+            if not numbers:
+                continue
+            counts = ", ".join(self.shape.misfit_count(number) for number in numbers)
+            rows = self.connection.execute(
+                f"SELECT tp__artifact, {counts} FROM tp__rows WHERE {condition} GROUP BY 1 ORDER BY 1"
+            ).fetchall()
+            for artifact, *values in rows:
+                yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
+
+    def rejected(self, artifacts: Sequence[str]) -> pa.Table | None:
+        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none."""
+        import pyarrow as pa
+
+        if not self._has_table:
+            return None
+        rows = self.connection.execute(
+            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw FROM tp__rows WHERE tp__disposition = {REJECTED}"
+        ).fetchall()
+        if not rows:
+            return None
+        places, ordinals, reasons, texts = zip(*rows, strict=True)
+        return pa.table(
+            {
+                "artifact": pa.array([artifacts[place] for place in places], pa.string()),
+                "ordinal": pa.array(ordinals, pa.int64()),
+                "reason": pa.array(reasons, pa.string()),
+                "raw": pa.array(texts, pa.string()),
+            }
+        )
+
+    def kept(self, condition: str = "true") -> str:
+        """The query for the columns of a file over the rows in hand."""
+        columns = ", ".join(quoted(name) for name in self.shape.columns)
+        return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
+
+    def forget(self, artifact: int) -> None:
+        """Leave out an artifact whose rows must not be kept."""
+        if self._has_table:
+            gone = self.connection.execute(f"DELETE FROM tp__rows WHERE tp__artifact = {artifact}").fetchall()
+            self.rows -= gone[0][0]
+
+    def clear(self) -> None:
+        """Let go of the rows in hand."""
+        if self._has_table:
+            self.connection.execute("DROP TABLE tp__rows")
+            self._has_table = False
+            self.rows = 0
+
+    def last_ordinals(self) -> dict[int, int]:
+        """The artifacts that have rows in hand, and the last ordinal of each."""
+        if not self._has_table:
+            return {}
+        query = "SELECT tp__artifact, max(tp__ordinal) FROM tp__rows GROUP BY 1"
+        return dict(self.connection.execute(query).fetchall())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The kept rows in hand."""
+        if self._has_table:
+            yield from self.connection.execute(self.kept()).to_arrow_reader(65536)

@@ -1,0 +1,103 @@
+"""Evolve: whether rows of a changed table may stand beside the files that are there already.
+
+A view over old and new files gives one type to each column. So a column may be new, and may get a wider
+type; anything else is refused before the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tailpipe.kernel.outputs import COMMON_TYPES, output_columns
+from tailpipe.model.table import Table
+
+__all__ = ["Change", "evolve"]
+
+_WIDER: Mapping[str, tuple[str, ...]] = {
+    "TINYINT": ("SMALLINT", "INTEGER", "BIGINT", "DOUBLE"),
+    "SMALLINT": ("INTEGER", "BIGINT", "DOUBLE"),
+    "INTEGER": ("BIGINT", "DOUBLE"),
+    "BIGINT": (),
+    "UTINYINT": ("USMALLINT", "UINTEGER", "UBIGINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE"),
+    "USMALLINT": ("UINTEGER", "UBIGINT", "INTEGER", "BIGINT", "DOUBLE"),
+    "UINTEGER": ("UBIGINT", "BIGINT", "DOUBLE"),
+    "UBIGINT": (),
+    "FLOAT": ("DOUBLE",),
+    "DATE": ("TIMESTAMP",),
+}
+"""To which types each may change without losing a value; to text any of them may."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of one column: `old` and `new` are stored DuckDB types, None where there is no column.
+
+    An *added* column is null in older files, a *dropped* one in newer files; a *widened* one is read in
+    the new type everywhere; a *refused* one stands in the way of the run, and `message` says what to do.
+    """
+
+    column: str
+    verdict: Literal["added", "dropped", "widened", "refused"]
+    old: str | None
+    new: str | None
+    message: str = ""
+
+
+def evolve(stored: Mapping[str, str], table: Table, types: Mapping[str, str]) -> tuple[Change, ...]:
+    """The changes from the stored columns, name to DuckDB type, to those that the table has now.
+
+    `types` are the types of undeclared fields, as a task gets them. Nothing is said of what stays.
+    """
+    now = {output.name: output.kind.stored for output in output_columns(table, types)}
+    now = {**now, **{name: kind.stored for name, kind in COMMON_TYPES.items()}}
+    old = {name.lower(): (name, kind) for name, kind in stored.items()}
+    changes = []
+    for name, new in now.items():
+        _, before = old.get(name.lower(), (name, None))
+        if before is None:
+            changes.append(Change(name, "added", None, new))
+        elif _plain(before) != _plain(new):
+            changes.append(_changed(table, name, before, new))
+    have = {name.lower() for name in now}
+    changes += [Change(name, "dropped", kind, None) for key, (name, kind) in old.items() if key not in have]
+    return tuple(changes)
+
+
+def _changed(table: Table, name: str, old: str, new: str) -> Change:
+    if _is_wider(_plain(old), _plain(new)):
+        return Change(name, "widened", old, new)
+    message = (
+        f'column "{name}" of table "{table.name}" is {old.lower()} in the files that are there, and cannot become'
+        f" {new.lower()}: give it the type {old.lower()} again or a wider one such as varchar, name the new column"
+        " otherwise, or delete the partition's data and collect it again"
+    )
+    return Change(name, "refused", old, new, message)
+
+
+def _is_wider(old: str, new: str) -> bool:
+    if _is_nested(old) or _is_nested(new):
+        return False
+    if new == "VARCHAR":
+        return old != "BLOB"
+    if old == "BIGINT" and new == "DOUBLE":
+        return True  # the way of undeclared fields
+    if old.startswith("DECIMAL(") and new.startswith("DECIMAL("):
+        (p0, s0), (p1, s1) = _digits(old), _digits(new)
+        return s1 >= s0 and p1 - s1 >= p0 - s0
+    return new in _WIDER.get(old, ())
+
+
+def _is_nested(kind: str) -> bool:
+    return kind.endswith("]") or kind.startswith("STRUCT(")
+
+
+def _digits(kind: str) -> tuple[int, int]:
+    precision, scale = kind[len("DECIMAL(") : -1].split(",")
+    return int(precision), int(scale)
+
+
+def _plain(kind: str) -> str:
+    """A type without what is a matter of spelling: quotes around plain names, blanks."""
+    return kind.replace('"', "").replace(", ", ",").strip()

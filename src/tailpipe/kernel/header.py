@@ -1,0 +1,58 @@
+"""The names of delimited fields: from the format, from a header line, or by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tailpipe.plugin.formats import RESERVED_FIELDS
+
+__all__ = ["is_header", "numbered_names", "plain_name", "unique_names"]
+
+_NAME = re.compile(r"[^\W\d][\w .:/()\[\]#%$&*+@!?'-]{0,99}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WORDS = frozenset({"true", "false", "yes", "no", "null", "none", "nan", "inf", "n/a"})
+
+
+def numbered_names(count: int) -> tuple[str, ...]:
+    """`column_1`, `column_2` and so on, for values that nothing names."""
+    return tuple(f"column_{number}" for number in range(1, count + 1))
+
+
+def plain_name(text: str) -> str:
+    """A name that can stand in SQL and in a terminal: `_` for each control character."""
+    return _CONTROL.sub("_", text)
+
+
+def unique_names(values: Iterable[str]) -> tuple[str, ...]:
+    """Names from a header: blanks around them dropped, an empty one numbered, and the second of two equal
+    ones with `_2` behind it. Case does not make two names different."""
+    names: list[str] = []
+    taken = set(RESERVED_FIELDS)
+    for number, value in enumerate(values, 1):
+        base = name = plain_name(value.strip()) or f"column_{number}"
+        count = 1
+        while name.lower() in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name.lower())
+        names.append(name)
+    return tuple(names)
+
+
+def is_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
+    """Whether a first line names the fields. All its values look like names, and either some column below
+    holds no name at all, or the names are distinct and none comes again below itself. A lone line is a
+    header if it can be one."""
+    names = [value.strip().lower() for value in first]
+    if not any(names) or not all(_is_name(name) for name in names if name):
+        return False
+    columns = [[value.strip().lower() for value in column] for column in zip(*following, strict=False)]
+    below = list(zip(names, columns, strict=False))
+    if any(name and any(column) and not any(map(_is_name, column)) for name, column in below):
+        return True
+    return all(names) and len(set(names)) == len(names) and not any(name in column for name, column in below)
+
+
+def _is_name(value: str) -> bool:
+    return _NAME.fullmatch(value) is not None and value not in _WORDS

@@ -1,0 +1,53 @@
+"""Intake: open the artifacts of a task one after the other, and tell damage to one from a fault of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tailpipe.errors import TailpipeError
+from tailpipe.kernel.feed import Batch, Failed
+from tailpipe.kernel.progress import Progress
+from tailpipe.kernel.task import Task
+from tailpipe.kernel.unpack import Member, Unpacking, UnpackLimits
+
+__all__ = ["Intake"]
+
+_GONE = (FileNotFoundError, PermissionError, IsADirectoryError)
+"""What may happen to one artifact while all is well with the machine; any other OSError is a fault, and raises."""
+
+
+class Intake:
+    """The artifacts of a task, each with how far it was read; `failed` are known to be damaged, and why."""
+
+    def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
+        self.task = task
+        self.progress = [Progress(reading, error=failed.get(place)) for place, reading in enumerate(task.readings)]
+
+    def events(
+        self, read: Callable[[int, Iterator[Member]], Iterator[Batch]], drop: Callable[[int], None]
+    ) -> Iterator[Batch | Failed]:
+        """Read each artifact; if one turns out to be damaged, `drop` what is held of it and say so."""
+        for place, progress in enumerate(self.progress):
+            if progress.error is not None:
+                continue
+            try:
+                yield from read(place, self._members(progress))
+            except (*_GONE, TailpipeError) as problem:
+                progress.error = str(problem)
+                drop(place)
+                yield Failed(place)
+
+    def _members(self, progress: Progress) -> Iterator[Member]:
+        limits, artifact = self.task.limits, progress.reading.artifact
+        spill = self.task.staging.spill if self.task.staging else None
+        with self.task.source.open(artifact) as stream:
+            unpacking = Unpacking(
+                stream,
+                artifact.uri,
+                limits=UnpackLimits(chunk_bytes=limits.chunk_bytes, max_artifact_bytes=limits.artifact_bytes),
+                spool_dir=Path(spill) if spill else None,
+            )
+            yield from unpacking
+            for skipped in unpacking.skipped:
+                progress.note(f"left out: {skipped.reason}")

@@ -1,0 +1,84 @@
+"""The columns of a table's files, in order, each with where its value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.model.types import ColumnType, parse_type
+from tailpipe.plugin.formats import RESERVED_FIELDS
+
+__all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "output_columns"]
+
+COMMON_TYPES: Mapping[str, ColumnType] = {
+    column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None
+}
+SECOND = "_2"
+"""What is put behind the name of a field that another one, or the line itself, has already."""
+_TEXT = parse_type("varchar")
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column that the table fills: from a field, or from an expression over the fields.
+
+    If its type is `is_open`, nobody has declared it, and a value that does not fit asks for a wider one.
+    """
+
+    name: str
+    kind: ColumnType
+    source: str | None = None
+    transform: str | None = None
+    null_if: str | None = None
+    required: bool = False
+    is_open: bool = False
+
+
+def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]:
+    """The table's own columns as declared, then its undeclared fields, then the common columns that it maps.
+
+    `types` are the types that were found for fields without a column, and for columns without a type.
+    """
+    own = [_declared(column, types) for column in table.columns if column.name not in COMMON_TYPES]
+    taken = {output.name.lower() for output in own} | set(COMMON_TYPES)
+    declared = {column.name for column in table.columns}
+    for field, kind in types.items():
+        if field not in declared and is_wanted(table, field):
+            own.append(Output(free_name(field, taken), parse_type(kind), field, is_open=True))
+            taken.add(own[-1].name.lower())
+    mapped = {name: Output(name, COMMON_TYPES[name], transform=sql) for name, sql in table.common.items()}
+    for column in table.columns:
+        if column.name in COMMON_TYPES:
+            mapped[column.name] = _declared(column, types)
+    return (*own, *(mapped[name] for name in sorted(mapped)))
+
+
+def _declared(column: Column, types: Mapping[str, str]) -> Output:
+    kind, is_open = column.column_type or COMMON_TYPES.get(column.name), False
+    if kind is None:
+        kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
+    source = None if column.transform is not None else column.source or column.name
+    if source is not None and source.lower() in RESERVED_FIELDS:
+        source += SECOND
+    return Output(column.name, kind, source, column.transform, column.null_if, column.required, is_open)
+
+
+def is_wanted(table: Table, field: str) -> bool:
+    """Whether a field without a column of its own becomes one."""
+    for column in table.columns:
+        if field.lower() == column.name.lower():
+            return False
+        if column.source == field and column.name not in COMMON_TYPES:
+            return False
+    return any(fnmatchcase(field, pattern) for pattern in table.map_fields)
+
+
+def free_name(field: str, taken: Iterable[str]) -> str:
+    """A column name for an undeclared field that no other column has; DuckDB does not tell cases apart."""
+    name = field or "_"
+    # Names with tp_ are kept for us, those of DuckDB's hidden columns could not be asked for.
+    while name.lower() in taken or name.lower().startswith("tp_") or name.lower() in ("rowid", "filename"):
+        name = f"_{name}" if name.lower().startswith("tp_") else f"{name}{SECOND}"
+    return name

@@ -1,0 +1,174 @@
+"""From a task to all that running it needs: the shape of its rows, the feed of its format, and what is news."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.casts import kind_of
+from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.feed import Feed
+from tailpipe.kernel.json_fields import JsonFields, wanted_fields
+from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.kernel.references import references
+from tailpipe.kernel.shape import Shape
+from tailpipe.kernel.sql import literal, text_list
+from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.table import COMMON_COLUMNS
+from tailpipe.plugin.formats import Json, Jsonl, Parquet
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Plan", "plan_task"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a task is run; `noun` is what a row is called in its artifact."""
+
+    task: Task
+    shape: Shape
+    references: tuple[str, ...]
+    json: JsonFields | None
+    noun: str
+
+    def feed(self, failed: Mapping[int, str]) -> Feed:
+        """A new reader of the artifacts, but those that have failed before."""
+        task = self.task
+        if isinstance(task.format, Parquet):
+            from tailpipe.kernel.parquet_feed import ParquetFeed
+
+            return ParquetFeed(task, failed)
+        if isinstance(task.format, Json) and self.json is not None:
+            from tailpipe.kernel.json_documents import DocumentFeed
+
+            return DocumentFeed(task, task.format, self.json, failed)
+        from tailpipe.kernel.line_feed import LineFeed
+        from tailpipe.kernel.lines import line_parser
+
+        if self.json is not None:
+            from tailpipe.kernel.json_lines import JsonLines
+
+            return LineFeed(task, JsonLines(self.json), failed)
+        return LineFeed(task, line_parser(task.format), failed)
+
+    def news(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
+        """Fields of a batch that the task's types do not know, or whose type is too narrow, and what they need.
+
+        The batch has just been added, and its tables are still there.
+        """
+        found = self.new_fields(engine.connection, parsed)
+        is_open = [n for n, output in enumerate(self.shape.outputs) if output.is_open]
+        if is_open:
+            for number in {n for _, n, _ in engine.misfits("true")} & set(is_open):
+                output = self.shape.outputs[number]
+                name = output.name if self.task.table.column(output.name) else output.source or output.name
+                kind = self.infer(engine.connection, parsed, output.source) if output.source else None
+                found[name] = widened(output.kind.name, kind or "varchar") or "varchar"
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    def new_fields(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> dict[str, str]:
+        """Fields that the table wants and the task's types do not know, and their types, if they have values."""
+        if not self.task.table.map_fields:
+            return {}
+        known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
+        if self.json is not None:
+            return self._new_keys(connection, self.json, parsed, known)
+        fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
+        rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
+        typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
+        found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
+        return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
+
+    def _new_keys(
+        self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
+    ) -> dict[str, str]:
+        if not parsed.records:
+            return {}
+        keys: dict[str, str] = {}
+        for key in keys_of(connection, parsed.records, "_raw"):
+            field = fields.field(key)
+            if field.lower() not in known and is_wanted(self.task.table, field):
+                keys[field] = key
+                fields = fields.with_field(field)
+        kinds = infer_json(connection, parsed.records, "_raw", list(keys.values()))
+        return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
+
+    def infer(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, field: str) -> str | None:
+        """The type that the values of a field in a batch show; None if there are none."""
+        if self.json is not None:
+            key = self.json.key(field)
+            return infer_json(connection, parsed.records, "_raw", [key])[key]
+        if field.lower() not in (name.lower() for name in parsed.fields):
+            return None
+        return infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", [field])[field]
+
+
+def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
+    """Plan a task; the connection only reads expressions."""
+    outputs = output_columns(task.table, task.types)
+    names = references(connection, (output.transform for output in outputs if output.transform is not None))
+    shape = Shape(
+        outputs=outputs,
+        stamps=_stamps(task),
+        filter=task.filter,
+        tp_index=task.tp_index,
+        outside=_outside([reading.days for reading in task.readings]),
+        null_if=task.table.null_if,
+        zone=getattr(task.format, "timezone", None),
+    )
+    fields = None
+    if isinstance(task.format, Json | Jsonl):
+        renamed = task.format.field_map if isinstance(task.format, Jsonl) else {}
+        fields = JsonFields(wanted_fields(outputs, names), renamed)
+    noun = {"json": "record", "parquet": "row"}.get(task.format.type, "line")
+    return Plan(task, shape, names, fields, noun)
+
+
+def _stamps(task: Task) -> dict[str, str]:
+    """The common columns that do not come from the table."""
+    readings = task.readings
+    ingested = task.ingested_at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
+    table, _, partition = task.partition.partition(".")
+    stamps = {}
+    for column in COMMON_COLUMNS:
+        values = [reading.artifact.fields.get(column.name) for reading in readings]
+        if any(values):
+            stamps[column.name] = _by_artifact(values)
+    return stamps | {
+        "tp_id": f"{_by_artifact([one.row_prefix(task.partition) for one in readings])} || '-' || tp__ordinal",
+        "tp_ingest_timestamp": f"TIMESTAMP '{ingested}'",
+        "tp_partition": literal(partition),
+        "tp_source_location": _by_artifact([one.artifact.uri for one in readings]),
+        "tp_source_name": _by_artifact([_place(one) for one in readings]),
+        "tp_source_type": literal(task.source.type),
+        "tp_table": literal(table),
+    }
+
+
+def _place(reading: Reading) -> str:
+    """The bucket, log group or folder that an artifact lies in."""
+    named = reading.artifact.fields.get("tp_source_name")
+    return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
+
+
+def _by_artifact(values: Sequence[str | None]) -> str:
+    """The value of each artifact as SQL over `tp__artifact`."""
+    return literal(values[0]) if len(set(values)) == 1 else f"{text_list(values)}[tp__artifact + 1]"
+
+
+def _outside(days: Sequence[DaySet | None]) -> str | None:
+    """The condition under which a row lies in none of the days of its artifact."""
+    branches = []
+    for one in dict.fromkeys(day for day in days if day is not None):
+        places = [str(number) for number, other in enumerate(days) if other == one]
+        inside = " OR ".join(f"tp_date BETWEEN DATE '{first}' AND DATE '{last}'" for first, last in one.spans)
+        here = "true" if len(places) == len(days) else f"tp__artifact IN ({', '.join(places)})"
+        branches.append(f"({here} AND NOT ({inside or 'false'}))")
+    return " OR ".join(branches) or None

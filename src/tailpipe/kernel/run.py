@@ -1,0 +1,190 @@
+"""Run a task: read its artifacts, shape their rows, and stage files or hand the rows on; everything is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from tailpipe.errors import TailpipeError
+from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.engine import Engine, Group, connect
+from tailpipe.kernel.feed import Batch, Failed, Feed
+from tailpipe.kernel.plan import Plan, plan_task
+from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
+from tailpipe.kernel.stage import Stage
+from tailpipe.kernel.task import Outcome, Result, Task, Widening
+from tailpipe.kernel.undeclared import widened
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.staged import Sample
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read_rows", "run_task"]
+
+
+def run_task(task: Task) -> Outcome:
+    """Stage the files of a task. Bad data comes back as values; only a fault of the infrastructure raises."""
+    if task.staging is None:
+        raise ValueError("a task that stages files needs a place for them")
+    failed: dict[int, str] = {}
+    while True:
+        stage = Stage(task.staging)
+        run = _Run(task, failed)
+        try:
+            for groups in run.portions():
+                stage.write(run.engine, groups)
+                rejected = run.engine.rejected(run.uris)
+                if rejected is not None:
+                    stage.write_rejected(run.engine, rejected)
+            return run.outcome(stage)
+        except _StartAgain as again:
+            # Some rows of a damaged artifact are in files already, beside those of others.
+            failed[again.artifact] = again.reason
+            stage.discard()
+        except BaseException:
+            stage.discard()
+            raise
+        finally:
+            run.close()
+
+
+def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
+    """The rows that `run_task` would keep, without writing anything.
+
+    An artifact that turns out to be damaged after some of its rows were given raises: they cannot be
+    taken back.
+    """
+    run = _Run(task, {})
+    try:
+        for _ in run.portions():
+            yield from run.engine.batches()
+    except _StartAgain as again:
+        raise TailpipeError(again.reason) from None
+    finally:
+        run.close()
+
+
+class _StartAgain(Exception):  # noqa: N818 - a signal between two functions of this file
+    def __init__(self, artifact: int, reason: str) -> None:
+        super().__init__(artifact, reason)
+        self.artifact = artifact
+        self.reason = reason
+
+
+@dataclass
+class _Tally:
+    """What has been counted of one artifact."""
+
+    accounts: Accounts = field(default_factory=Accounts)
+    left_out: DaySet = NO_DAYS
+    nulls: dict[str, int] = field(default_factory=dict)
+
+
+class _Run:
+    """One attempt at a task: an engine, a feed, and the counts so far."""
+
+    def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
+        self.task = task
+        self.connection = connect(task.limits, task.staging.spill if task.staging else None)
+        self.plan: Plan = plan_task(task, self.connection)
+        self.engine = Engine(self.connection, self.plan.shape, self.plan.references)
+        self.feed: Feed = self.plan.feed(failed)
+        self.uris = [reading.artifact.uri for reading in task.readings]
+        self.tallies = [_Tally() for _ in task.readings]
+        self.samples: list[Sample] = []
+        self.widenings: dict[str, str] = {}
+        self.written: set[int] = set()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def portions(self) -> Iterator[list[Group]]:
+        """Fill the engine and count what is in it, again and again; whoever asks takes the rows meanwhile."""
+        size = 0
+        inside: set[int] = set()
+        for event in self.feed.events():
+            if isinstance(event, Failed):
+                if event.artifact in self.written:
+                    raise _StartAgain(event.artifact, self.feed.progress[event.artifact].error or "")
+                self.engine.forget(event.artifact)
+                continue
+            self._add(event)
+            size += event.size
+            inside.update(event.artifacts)
+            if size >= self.task.limits.flush_bytes:
+                yield self._count()
+                self.written |= inside
+                size, inside = 0, set()
+                self.engine.clear()
+        yield self._count()
+
+    def _add(self, batch: Batch) -> None:
+        self._take(batch.parsed)
+        if batch.rescue is not None:
+            for parsed in batch.rescue(self.engine.last_ordinals()):
+                self._take(parsed)
+
+    def _take(self, parsed: Parsed) -> None:
+        with self.engine.tables(parsed):
+            before = self.engine.rows
+            self.engine.add(parsed)
+            if parsed.rows is not None and self.engine.rows - before != parsed.rows:
+                raise AssertionError(f"{parsed.rows} rows went in, {self.engine.rows - before} came out")
+            for name, kind in self.plan.news(self.engine, parsed).items():
+                self.widenings[name] = widened(self.widenings.get(name), kind) or kind
+
+    def _count(self) -> list[Group]:
+        groups = self.engine.groups()
+        for group in groups:
+            tally = self.tallies[group.artifact]
+            tally.accounts += _accounts(group)
+            if group.disposition == OUT_OF_WINDOW and group.tp_date is not None:
+                tally.left_out |= DaySet.of([group.tp_date])
+        for artifact, nulls in self.engine.nulls().items():
+            for name, count in nulls.items():
+                known = self.tallies[artifact].nulls
+                known[name] = known.get(name, 0) + count
+        self._sample()
+        return groups
+
+    def _sample(self) -> None:
+        room = self.task.limits.samples - len(self.samples)
+        if room > 0 and (rejected := self.engine.rejected(self.uris)) is not None:
+            for row in rejected.slice(0, room).to_pylist():
+                position = f"{self.plan.noun} {row['ordinal']}"
+                self.samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
+
+    def outcome(self, stage: Stage) -> Outcome:
+        """All that came of it, with the kept rows as the files' footers say them."""
+        results = []
+        for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
+            result = Result(reading, notes=progress.notes, error=progress.error)
+            if progress.error is None:
+                result = replace(
+                    result,
+                    accounts=tally.accounts,
+                    committed_bytes=progress.committed_bytes,
+                    committed_ordinals=progress.committed_ordinals,
+                    unread_bytes=progress.unread_bytes,
+                    fingerprint=progress.fingerprint,
+                    head=progress.head,
+                    left_out=tally.left_out,
+                    nulls=tally.nulls,
+                )
+            results.append(result)
+        widenings = tuple(Widening(name, kind) for name, kind in sorted(self.widenings.items()))
+        return Outcome(tuple(stage.files), tuple(results), tuple(self.samples), widenings)
+
+
+def _accounts(group: Group) -> Accounts:
+    rows, kind = group.rows, group.disposition
+    return Accounts(
+        read=rows,
+        kept=rows if kind == KEPT else 0,
+        filtered=rows if kind == FILTERED else 0,
+        rejected=rows if kind == REJECTED else 0,
+        out_of_window=rows if kind == OUT_OF_WINDOW else 0,
+    )

@@ -1,0 +1,265 @@
+"""Shape: from the fields of a format to the rows of a table, as SQL text.
+
+    parsed    one row for each line or record: its place, why it is bad, its text, its fields
+    base      the same with the table's null_if, and a null for each field that is not there
+    values    the value of each column, by field or by transform
+    typed     cast, with a bit for each value that did not fit
+    finished  the table's columns under their names, and all common columns
+    disposed  kept, filtered, rejected or out of the window, and why
+
+Nothing here runs a query: what DuckDB must tell, the types of the values, comes in as text. Names that
+begin with `tp__` are ours; no column can have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.casts import Cast, cast
+from tailpipe.kernel.outputs import COMMON_TYPES, Output
+from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.undeclared import round_trip
+
+__all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "REJECTED", "Shape"]
+
+KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
+RAW_BYTES = 4096
+_BITS = 60
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How rows of one task are made; `stamps` are the common columns that come from us, as SQL."""
+
+    outputs: tuple[Output, ...]
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    filter: str | None = None
+    tp_index: str | None = None
+    outside: str | None = None
+    """Condition over `tp__artifact` and `tp_date` under which a row lies out of the window."""
+    null_if: str | None = None
+    zone: str | None = None
+
+    # The steps
+
+    def base(self, parsed: Parsed, references: Iterable[str]) -> str:
+        """The parsed rows with every field that somebody refers to."""
+        have = {name.lower() for name in parsed.fields}
+        wanted = [*references, *(output.source for output in self.outputs if output.source is not None)]
+        missing = {name.lower(): name for name in wanted if name.lower() not in have}
+        items = [
+            "_artifact AS tp__artifact",
+            "_ordinal AS tp__ordinal",
+            "_raw AS tp__raw",
+            "_bad AS tp__bad",
+            *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
+            *(self._field(name, kind) for name, kind in parsed.fields.items()),
+            *(f"NULL::VARCHAR AS {_alias(name)}" for name in missing.values()),
+        ]
+        for number, output in enumerate(self.outputs):
+            if output.null_if is not None and output.source is not None:
+                known = output.source.lower() in have
+                items.append(f"{quoted(output.source) if known else 'NULL::VARCHAR'} AS tp__own{number}")
+        return f"SELECT {', '.join(items)} FROM ({parsed.sql})"
+
+    def probe(self, base: str) -> str:
+        """A query whose columns have the types of the values, in the order of the outputs."""
+        items = [f"{self._value(n, output)} AS tp__v{n}" for n, output in enumerate(self.outputs)]
+        return f"SELECT {', '.join(items) or '1'} FROM ({base})"
+
+    def values(self, base: str) -> str:
+        """The value of each column; a transform is wrapped, so that its failure is told from a null."""
+        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad"]
+        for number, output in enumerate(self.outputs):
+            value = self._value(number, output)
+            wrapped = f"TRY(struct_pack(v := {value}))" if output.transform is not None else value
+            items.append(f"{wrapped} AS tp__v{number}")
+        return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
+
+    def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str]) -> str:
+        """The columns in their stored types under passing names, and the bits of misfits.
+
+        Whether a value was lost is asked one level above its cast, so that no cast is written twice.
+        """
+        casts = [self._cast(number, output, given[number], misfits) for number, output in enumerate(self.outputs)]
+        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", f"{self._shown_time()} AS tp__time"]
+        items += [f"{made.value} AS tp__c{number}" for number, made in enumerate(casts)]
+        lost = {}
+        for number, made in enumerate(casts):
+            if made.is_lost:
+                items.append(f"{self._input(number, given[number])} IS NOT NULL AS tp__had{number}")
+                lost[number] = f"(tp__had{number} AND tp__c{number} IS NULL)"
+            elif made.misfit is not None:
+                items.append(f"{made.misfit} AS tp__had{number}")
+                lost[number] = f"tp__had{number}"
+        kept = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time"]
+        kept += [f"tp__c{number}" for number in range(len(casts))]
+        kept += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(lost))]
+        return f"SELECT {', '.join(kept)} FROM (SELECT {', '.join(items)} FROM ({values}))"
+
+    def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str]) -> str:
+        """All columns of the table over `columns`, the names under which `inner` has the outputs."""
+        mapped = {output.name: name for output, name in zip(self.outputs, columns, strict=True)}
+        items = [f"{mapped[name]} AS {quoted(name)}" for name in mapped if name not in COMMON_TYPES]
+        time = mapped.get("tp_timestamp", "NULL::TIMESTAMP")
+        for name, kind in COMMON_TYPES.items():
+            parts = [mapped[name]] if name in mapped else []
+            if name in self.stamps:
+                parts.append(self.stamps[name])
+            value = f"coalesce({', '.join(parts)})" if len(parts) > 1 else (parts or [f"NULL::{kind.stored}"])[0]
+            if name == "tp_date":
+                value = f"{time}::DATE"
+            elif name == "tp_index":
+                continue
+            items.append(f"{value} AS {name}")
+        inside = f"SELECT {', '.join([*carried, *items])} FROM ({inner})"
+        index = f"{quoted(self.tp_index)}::VARCHAR" if self.tp_index else "'default'"
+        return f"SELECT *, {index} AS tp_index FROM ({inside})"
+
+    def disposed(self, typed: str) -> str:
+        """What is kept in memory: the outputs under their names, and the row's disposition."""
+        words = [f"tp__coerced{n}" for n in range(self.words)]
+        columns = [f"tp__c{n}" for n in range(len(self.outputs))]
+        finished = self.finished(
+            typed, columns, ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words]
+        )
+        test = f"TRY(struct_pack(v := ({self.filter}\n)))" if self.filter else "{'v': true}"
+        judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
+        reason = "coalesce(tp__reason, CASE WHEN tp__test IS NULL THEN 'the filter cannot be computed' END)"
+        return (
+            f"SELECT tp__artifact, tp__ordinal, {self._disposition(reason)} AS tp__disposition,"
+            f" {reason} AS tp__reason, CASE WHEN {reason} IS NOT NULL THEN {_cut('tp__raw')} END AS tp__raw"
+            + "".join(f", {name}" for name in [*words, *(quoted(output.name) for output in self.outputs)])
+            + f" FROM ({judged})"
+        )
+
+    # What the files hold
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Name and stored DuckDB type of each column of a file, in order."""
+        own = {o.name: o.kind.stored for o in self.outputs if o.name not in COMMON_TYPES}
+        return own | {name: kind.stored for name, kind in COMMON_TYPES.items()}
+
+    def stored(self, table: str) -> str:
+        """A query over what was kept in memory that gives the columns of a file, and our own beside them."""
+        names = [quoted(output.name) for output in self.outputs]
+        carried = ["tp__artifact", "tp__ordinal", "tp__disposition"]
+        return self.finished(f"SELECT * FROM {table}", names, carried)
+
+    @property
+    def words(self) -> int:
+        """How many columns of bits tell the misfits."""
+        return -(-len(self.outputs) // _BITS)
+
+    def misfit_count(self, number: int) -> str:
+        """SQL that counts the rows in which this output's value did not fit."""
+        word, bit = divmod(number, _BITS)
+        return f"count(*) FILTER ((tp__coerced{word} >> {bit}) & 1 = 1)"
+
+    # Parts
+
+    def _field(self, name: str, kind: str) -> str:
+        value = quoted(name)
+        if self.null_if is not None and kind == "VARCHAR":
+            value = f"nullif({value}, {literal(self.null_if)})"
+        return f"{value} AS {_alias(name)}"
+
+    def _value(self, number: int, output: Output) -> str:
+        if output.transform is not None:
+            return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+        return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
+
+    def _input(self, number: int, given: str) -> str:
+        """What is cast: the value, without what means null."""
+        output, value = self.outputs[number], f"tp__v{number}"
+        if output.transform is not None:
+            value = f"struct_extract({value}, 'v')"
+        null_if = output.null_if if output.null_if is not None else self.null_if
+        if null_if is not None and (output.null_if is not None or output.transform is not None):
+            return _null_if(value, given, null_if)
+        return value
+
+    def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
+        value = self._input(number, given)
+        made = cast(value, given, output.kind, self.zone)
+        if output.is_open and given == "VARCHAR":
+            made = Cast(made.value, round_trip(value, output.kind.name))
+        if output.name == "tp_timestamp":
+            made = Cast(_within_calendar(made.value), made.misfit)
+        if output.transform is not None:
+            failed = f"tp__v{number} IS NULL"
+            return Cast(made.value, f"({failed} OR {made.misfit})" if made.misfit else f"({failed})")
+        if output.source in misfits:
+            wrong = quoted(f"tp__misfit_{output.source}")
+            misfit = f"({wrong} OR {made.misfit})" if made.misfit else wrong
+            return Cast(f"CASE WHEN NOT {wrong} THEN {made.value} END", misfit)
+        return made
+
+    def _words(self, lost: Mapping[int, str]) -> list[str]:
+        words = []
+        for word in range(self.words):
+            bits = [
+                f"CASE WHEN {condition} THEN {1 << number % _BITS}::BIGINT ELSE 0 END"
+                for number, condition in lost.items()
+                if number // _BITS == word
+            ]
+            words.append(" + ".join(bits) if bits else "0::BIGINT")
+        return words
+
+    def _shown_time(self) -> str:
+        """The text that should have been a time, for the reason."""
+        for number, output in enumerate(self.outputs):
+            if output.name == "tp_timestamp":
+                return f"left(tp__v{number}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
+        return "NULL::VARCHAR"
+
+    def _reason(self) -> str:
+        time = next((output for output in self.outputs if output.name == "tp_timestamp"), None)
+        what = f'"{time.source}"' if time is not None and time.source is not None else "tp_timestamp"
+        branches = [
+            "WHEN tp__bad IS NOT NULL THEN tp__bad",
+            f"WHEN tp_timestamp IS NULL AND tp__time IS NOT NULL THEN {literal(f'{what} is not a time: ')} || tp__time",
+            f"WHEN tp_timestamp IS NULL THEN {literal(f'{what} gives no time')}",
+        ]
+        for output in self.outputs:
+            if output.required and output.name != "tp_timestamp":
+                reason = f'the required column "{output.name}" has no value'
+                branches.append(f"WHEN {quoted(output.name)} IS NULL THEN {literal(reason)}")
+        return "CASE " + " ".join(branches) + " END"
+
+    def _disposition(self, reason: str) -> str:
+        branches = [f"WHEN {reason} IS NOT NULL THEN {REJECTED}"]
+        if self.filter:
+            branches.append(f"WHEN struct_extract(tp__test, 'v') IS NOT TRUE THEN {FILTERED}")
+        if self.outside:
+            branches.append(f"WHEN {self.outside} THEN {OUT_OF_WINDOW}")
+        return "(CASE " + " ".join(branches) + f" ELSE {KEPT} END)::UTINYINT"
+
+
+def _alias(field: str) -> str:
+    """The name of a field beside our own."""
+    return quoted(f"_{field}" if field.lower().startswith("tp__") else field)
+
+
+def _null_if(value: str, given: str, text: str) -> str:
+    if given == "VARCHAR":
+        return f"nullif({value}, {literal(text)})"
+    if given.endswith("]") or given.startswith("STRUCT("):
+        return value
+    return f"CASE WHEN {value}::VARCHAR IS DISTINCT FROM {literal(text)} THEN {value} END"
+
+
+def _within_calendar(value: str) -> str:
+    # Python, and so the rest of us, has no dates beyond these; DuckDB has, and `infinity` too.
+    return (
+        f"CASE WHEN {value} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999' THEN {value} END"
+    )
+
+
+def _cut(raw: str) -> str:
+    """A text of no more than RAW_BYTES bytes: a character has four at most."""
+    head = f"left({raw}, {RAW_BYTES})"
+    return f"CASE WHEN strlen({head}) <= {RAW_BYTES} THEN {head} ELSE left({raw}, {RAW_BYTES // 4}) END"

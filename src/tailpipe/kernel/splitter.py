@@ -1,0 +1,72 @@
+"""One line of delimited values, taken apart with care: the meaning of the format, for lines that are not plain."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["BLANKS", "Splitter"]
+
+BLANKS = " \t\n\r\f\v"
+"""What `\\s` stands for."""
+
+_BLANK_RUN = re.compile(f"[{BLANKS}]+")
+
+
+@dataclass(frozen=True)
+class Splitter:
+    """How values are told apart. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
+
+    A value is quoted if it begins with the quote; then it ends at the next quote that is not escaped,
+    and a delimiter or the end of the line must follow. The escape makes a quote, or itself, part of the
+    value; before anything else it stands for itself. A quote inside a value that did not begin with one
+    is text. Blanks around a value are part of it, except where they are the delimiter.
+    """
+
+    delimiter: str
+    quote: str
+    escape: str
+
+    def split(self, line: str) -> list[str]:
+        """The values of a line; a `ValueError` says why there are none."""
+        if not self.delimiter:
+            line = line.strip(BLANKS)
+        values: list[str] = []
+        place = 0
+        while True:
+            start, after = self._next_delimiter(line, place)
+            if self.quote and line.startswith(self.quote, place):
+                value, place = self._quoted(line, place + 1)
+                start, after = self._next_delimiter(line, place)
+                if start != place:
+                    raise ValueError("text follows a closing quote")
+            else:
+                value = line[place:start]
+            values.append(value)
+            if start == len(line) == after:
+                return values
+            place = after
+
+    def _next_delimiter(self, line: str, place: int) -> tuple[int, int]:
+        """Where the next delimiter begins and ends; the end of the line twice if there is none."""
+        if self.delimiter:
+            start = line.find(self.delimiter, place)
+            return (start, start + len(self.delimiter)) if start >= 0 else (len(line), len(line))
+        found = _BLANK_RUN.search(line, place)
+        return found.span() if found else (len(line), len(line))
+
+    def _quoted(self, line: str, place: int) -> tuple[str, int]:
+        """The value from behind its opening quote, and the place behind its closing one."""
+        text = ""
+        while place < len(line):
+            character = line[place]
+            following = line[place + 1 : place + 2]
+            if character == self.escape and following and following in (self.quote, self.escape):
+                text += following
+                place += 2
+            elif character == self.quote:
+                return text, place + 1
+            else:
+                text += character
+                place += 1
+        raise ValueError("a quote is not closed")

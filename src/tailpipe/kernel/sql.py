@@ -1,0 +1,51 @@
+"""SQL text: names and values of users, spelt so that they can stand in a statement. The one place that quotes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from tailpipe.model.types import ColumnType, ListType, StructType
+
+__all__ = ["json_path", "json_shape", "literal", "quoted", "text_list", "text_type"]
+
+
+def quoted(name: str) -> str:
+    """A name as an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str | None) -> str:
+    """A text as a value; None is NULL."""
+    if text is None:
+        return "NULL"
+    # DuckDB ends a statement at a NUL, wherever it stands.
+    return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
+
+
+def text_list(texts: Iterable[str | None]) -> str:
+    """Texts as a list of values."""
+    return "([" + ", ".join(literal(text) for text in texts) + "]::VARCHAR[])"
+
+
+def text_type(kind: ColumnType) -> str:
+    """The DuckDB type in which JSON gives such a column: its shape, with text in all places but those for JSON."""
+    if isinstance(kind, ListType):
+        return f"{text_type(kind.element)}[]"
+    if isinstance(kind, StructType):
+        return "STRUCT(" + ", ".join(f"{quoted(name)} {text_type(inner)}" for name, inner in kind.fields) + ")"
+    return "JSON" if kind.name == "json" else "VARCHAR"
+
+
+def json_shape(kind: ColumnType) -> object:
+    """The same shape as `from_json` wants to be told it."""
+    if isinstance(kind, ListType):
+        return [json_shape(kind.element)]
+    if isinstance(kind, StructType):
+        return {name: json_shape(inner) for name, inner in kind.fields}
+    return "JSON" if kind.name == "json" else "VARCHAR"
+
+
+def json_path(*keys: str) -> str:
+    """The path to a key inside objects, as a value."""
+    return literal("$" + "".join("." + json.dumps(key, ensure_ascii=False) for key in keys))

@@ -1,0 +1,123 @@
+"""Staging: rows in hand become parquet files, one for each index and date, on disk for good and checksummed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.kernel.engine import Engine, Group
+from tailpipe.kernel.shape import KEPT
+from tailpipe.kernel.sql import literal
+from tailpipe.kernel.task import Staging
+from tailpipe.model.staged import StagedFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Stage"]
+
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
+_MANY_KEYS = 24
+"""Up to so many files, a query for each is faster than one that divides the rows."""
+
+_Key = tuple[date, str | None]
+
+
+class Stage:
+    """The files that one attempt of a task has written; names do not end in `.parquet`, so that no glob finds them."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._number = 0
+        self.files: list[StagedFile] = []
+
+    def write(self, engine: Engine, groups: Iterable[Group]) -> None:
+        """Write the kept rows that the engine has in hand."""
+        keys: dict[_Key, None] = {}
+        for group in groups:
+            if group.disposition == KEPT and group.tp_date is not None:
+                keys[group.tp_date, group.tp_index] = None
+        if len(keys) > _MANY_KEYS:
+            self._divide(engine, list(keys))
+            return
+        for key in keys:
+            condition = _condition(key) if len(keys) > 1 else "true"
+            path = self._path()
+            (row,) = engine.connection.execute(
+                f"COPY ({engine.kept(condition)}) TO {literal(str(path))} ({_PARQUET})"
+            ).fetchall()
+            self._add(engine, path, row, key)
+
+    def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
+        """Write rejected rows."""
+        path = self._path()
+        engine.connection.register("tp__rejected", rejected)
+        (row,) = engine.connection.execute(f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        engine.connection.unregister("tp__rejected")
+        self.files.append(
+            StagedFile(path.name, row[1], row[2], _secured(path), tp_date=None, columns={}, role="rejected")
+        )
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        for file in self.files:
+            (Path(self._staging.directory) / file.path).unlink()
+        self.files.clear()
+
+    def _divide(self, engine: Engine, keys: list[_Key]) -> None:
+        """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
+        found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
+        directory = self._path()
+        query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({engine.kept()})"
+        rows = engine.connection.execute(
+            f"COPY ({query}) TO {literal(str(directory))}"
+            f" ({_PARQUET}, PARTITION_BY (tp__date, tp__index), FILENAME_PATTERN 'part_{{i}}', FILE_EXTENSION 'staged')"
+        ).fetchall()
+        for row in rows:
+            path = self._path()
+            Path(row[0]).rename(path)
+            self._add(engine, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
+        for inner in directory.glob("*/*"):
+            inner.rmdir()
+        for outer in directory.iterdir():
+            outer.rmdir()
+        directory.rmdir()
+
+    def _add(self, engine: Engine, path: Path, row: tuple[Any, ...], key: _Key) -> None:
+        bounds = row[4]['"tp_timestamp"']
+        self.files.append(
+            StagedFile(
+                path=path.name,
+                rows=row[1],
+                size=row[2],
+                sha256=_secured(path),
+                tp_date=key[0],
+                tp_index=key[1],
+                min_timestamp=datetime.fromisoformat(bounds["min"]),
+                max_timestamp=datetime.fromisoformat(bounds["max"]),
+                columns=engine.shape.columns,
+            )
+        )
+
+    def _path(self) -> Path:
+        self._number += 1
+        return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
+
+
+def _condition(key: _Key) -> str:
+    return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
+
+
+def _index_name(index: str | None) -> str:
+    return "null" if index is None else hashlib.md5(index.encode(), usedforsecurity=False).hexdigest()
+
+
+def _secured(path: Path) -> str:
+    """Bring the file to the disk for good, and give its checksum: nobody else fsyncs parquet."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,167 @@
+"""Tasks: what the kernel is asked to do, and what came of it. Plain values that travel between processes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
+from tailpipe.model.format import Format
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.source import Source
+from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
+from tailpipe.model.table import Table
+
+__all__ = ["Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
+
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One artifact to read: under which identity, and from where on.
+
+    `days` are the dates to which its rows are cut; None takes it whole. An artifact that is not closed
+    may still be written to: what follows its last line end is left for the next time.
+    """
+
+    artifact: Artifact
+    origin: str
+    generation: int = 0
+    since_bytes: int = 0
+    since_ordinals: int = 0
+    days: DaySet | None = None
+    is_closed: bool = True
+
+    def row_prefix(self, partition: str) -> str:
+        """What the `tp_id` of each of its rows begins with."""
+        name = f"{partition}\0{self.origin}\0{self.generation}".encode("utf-8", "surrogateescape")
+        return hashlib.blake2b(name, digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is held at once, in decompressed bytes; memory follows from these, not from an artifact's size."""
+
+    chunk_bytes: int = 8 * _MEGABYTE
+    """Read and split in one go."""
+    batch_bytes: int = 64 * _MEGABYTE
+    """Parsed by one query."""
+    flush_bytes: int = 192 * _MEGABYTE
+    """Shaped and kept in memory before it is written."""
+    line_bytes: int = 16 * _MEGABYTE
+    """A longer line is rejected."""
+    whole_document_bytes: int = 64 * _MEGABYTE
+    """A longer document is split into its records as it streams by."""
+    artifact_bytes: int = 64 * 1024 * _MEGABYTE
+    """Reading an artifact stops there: it is taken for a bomb."""
+    memory: str | None = None
+    """DuckDB's own memory limit, such as `2GB`; its default if None."""
+    samples: int = 20
+    """Rejected rows that are shown in the report."""
+
+
+@dataclass(frozen=True)
+class Staging:
+    """Where files go: `directory` must exist; `prefix` tells this attempt of the task from any other.
+
+    `spill` is a local directory that may take what does not fit into memory.
+    """
+
+    directory: str
+    prefix: str
+    spill: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Artifacts of one source, how to read them, and what table to make of them.
+
+    `types` are the types of fields and columns that the table leaves open, by column, as an earlier
+    sample or task found them. `ingested_at` is stamped on the rows.
+    """
+
+    partition: str
+    table: Table
+    source: Source
+    format: Format
+    readings: tuple[Reading, ...]
+    ingested_at: datetime
+    filter: str | None = None
+    tp_index: str | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    staging: Staging | None = None
+
+
+@dataclass(frozen=True)
+class Widening:
+    """A field that the task's types do not know, or not wide enough: run again with this type."""
+
+    field: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one artifact: its accounts, how far it was read, and what was noticed.
+
+    `error` says why it could not be read to its end; the rows before that are in the accounts. `nulls`
+    counts, by column, kept rows with a value that did not fit and was left out. Prints are None for
+    artifacts that cannot grow.
+    """
+
+    reading: Reading
+    accounts: Accounts = field(default_factory=Accounts)
+    committed_bytes: int = 0
+    committed_ordinals: int = 0
+    unread_bytes: int = 0
+    fingerprint: str | None = None
+    head: str | None = None
+    left_out: DaySet = NO_DAYS
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """Other things that were seen and how often, such as repaired text or members of an archive left out."""
+    error: str | None = None
+
+    def staged(self, source: str, unit: Unit, as_of: datetime) -> StagedArtifact:
+        """What the catalog wants to know of it."""
+        artifact, reading = self.reading.artifact, self.reading
+        entry = LedgerEntry(
+            origin=reading.origin,
+            source=source,
+            unit=unit,
+            as_of=as_of,
+            generation=reading.generation,
+            uri=artifact.uri,
+            kind=artifact.kind,
+            size=artifact.size,
+            modified=artifact.modified,
+            etag=artifact.etag,
+            committed_bytes=self.committed_bytes,
+            committed_ordinals=self.committed_ordinals,
+            unread_bytes=self.unread_bytes,
+            fingerprint=self.fingerprint,
+            head=self.head,
+            taken=EVERY_DAY if reading.days is None else reading.days,
+            left_out=self.left_out,
+        )
+        return StagedArtifact(entry, self.accounts, reading.since_bytes, reading.since_ordinals)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that a task brings back. If there are widenings, its files are not whole: run it again with them."""
+
+    files: tuple[StagedFile, ...] = ()
+    results: tuple[Result, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    widenings: tuple[Widening, ...] = ()
+
+    @property
+    def accounts(self) -> Accounts:
+        """The sum over all artifacts."""
+        return sum((one.accounts for one in self.results), Accounts())
