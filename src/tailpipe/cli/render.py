@@ -17,7 +17,7 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, TailpipeError
 from tailpipe.model.visible import shorten, visible, width
 
-__all__ = ["OUTPUTS", "data", "error", "problem", "record", "records", "say"]
+__all__ = ["OUTPUTS", "data", "error", "problem", "record", "records", "say", "shown"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
@@ -32,6 +32,11 @@ def data(text: str) -> None:
 def say(text: str) -> None:
     """Words for the person, not for a program."""
     click.echo("\n".join(visible(line) for line in text.split("\n")), err=True)
+
+
+def shown(text: str) -> str:
+    """Text of a log or a name, safe to print and not too long."""
+    return shorten(visible(text), 300)
 
 
 def error(failure: TailpipeError) -> None:
