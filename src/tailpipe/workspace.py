@@ -19,11 +19,14 @@ from tailpipe.catalog.read import PartitionTotals
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
+from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
-from tailpipe.errors import WorkspaceError
+from tailpipe.errors import UsageError, WorkspaceError
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.format import Format
 from tailpipe.model.selector import select
+from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
     from tailpipe.catalog.plan import Ask
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
+    from tailpipe.kernel.trial import Trial
     from tailpipe.model.partition import Partition
-    from tailpipe.model.table import Table
     from tailpipe.spark.engine import SparkEngine
 
 __all__ = ["Workspace"]
@@ -161,6 +164,38 @@ class Workspace:
             return {}
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
             return {totals.name: totals for totals in catalog.partitions()}
+
+    def format(self, name: str) -> Format:
+        """The format that config names `type.name`: one of the config, or a preset."""
+        known: dict[str, Format] = {**self.registry.presets, **self.config.formats}
+        if name not in known and name in self.registry.formats:
+            name = f"{name}.default"
+        if name not in known:
+            raise UsageError(f"format not found: {name}", hint=did_you_mean(name, known, "see: tailpipe format list"))
+        return known[name]
+
+    def table(self, name: str) -> Table:
+        """The table of that name: one of the config, or of a plugin."""
+        known = {**self.registry.tables, **self.config.tables}
+        if name not in known:
+            raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
+        return known[name]
+
+    def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
+        """What a table makes of one file; nothing is written."""
+        from tailpipe.kernel.task import Reading, Task
+        from tailpipe.kernel.trial import try_task
+
+        chosen = format_ or table.format
+        if chosen is None:
+            raise UsageError(f'table "{table.name}" has no format of its own', hint="name one with --format")
+        if not path.is_file():
+            raise UsageError(f'there is no file "{path}"')
+        source = self.registry.sources["file"](paths=(str(path),))  # type: ignore[call-arg] # it takes paths
+        now = datetime.now(UTC)
+        artifact = next(iter(source.artifacts(Window.of_day(now.date()))))
+        reading = Reading(artifact, artifact.uri)
+        return try_task(Task(f"{table.name}.test", table, source, chosen, (reading,), now), limit)
 
     def select(self, selectors: Iterable[str]) -> list[str]:
         """The partitions that selectors mean, of those in the config and those that hold data."""

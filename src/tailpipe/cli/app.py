@@ -31,12 +31,12 @@ COMMANDS: dict[str, str] = {
     "config": "Check and show the config.",
     "connection": "List and show connections.",
     "doctor": "Check that the data is as the catalog says, and repair it.",
-    "format": "List and show formats.",
+    "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",
     "plugin": "List, show, install and remove plugins.",
     "schema": "List and show schemas.",
     "source": "List and show types of sources.",
-    "table": "List and show tables.",
+    "table": "List, show and test tables.",
 }
 """The commands with the first line of their help: a command's module is imported only when it runs."""
 

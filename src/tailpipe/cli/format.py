@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import click
 
 from tailpipe.cli.describe import format_record, format_type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.trial import NOWHERE, limit_option, show_trial
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -34,3 +39,27 @@ command = noun_group(
     parts={"options": OPTIONS},
     also_named="format.",
 )
+command.help = "List, show and test formats."
+
+
+def _names(workspace: Workspace) -> list[str]:
+    return [*workspace.registry.presets, *workspace.config.formats]
+
+
+@command.command(
+    "test", epilog=examples("tailpipe format test regex.access access.log", "tailpipe format test jsonl app.log.gz")
+)
+@click.argument("name", metavar="FORMAT", shell_complete=completes(_names))
+@click.argument("file", type=click.Path(path_type=Path))
+@limit_option
+@output
+@common
+@click.pass_context
+def test(context: click.Context, name: str, file: Path, limit: int, output: str) -> None:
+    """Show what a FORMAT makes of a FILE: its first rows, and the lines that do not fit, with place and reason.
+
+    Types are those that the values show. Nothing is collected or written.
+    """
+    workspace = workspace_of(context)
+    format_ = workspace.format(name.removeprefix("format."))
+    show_trial(workspace.try_file(file, NOWHERE, format_, limit), output, is_format=True)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import click
 
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.listing import COLUMNS, noun_group
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.trial import limit_option, show_trial
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -28,3 +33,27 @@ command = noun_group(
     example="app_log",
     parts={"columns": COLUMNS},
 )
+command.help = "List, show and test tables."
+
+
+def _names(workspace: Workspace) -> list[str]:
+    return [*workspace.registry.tables, *workspace.config.tables]
+
+
+@command.command("test", epilog=examples("tailpipe table test access_log access.log"))
+@click.argument("name", metavar="TABLE", shell_complete=completes(_names))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "format_name", metavar="NAME", help="Format of the file, if not the table's own.")
+@limit_option
+@output
+@common
+@click.pass_context
+def test(context: click.Context, name: str, file: Path, format_name: str | None, limit: int, output: str) -> None:
+    """Show what a TABLE makes of a FILE: its first rows with all columns, and the rows that are rejected, with place.
+
+    Nothing is collected or written.
+    """
+    workspace = workspace_of(context)
+    table = workspace.table(name)
+    format_ = workspace.format(format_name.removeprefix("format.")) if format_name else None
+    show_trial(workspace.try_file(file, table, format_, limit), output, is_format=False)

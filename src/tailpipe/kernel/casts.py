@@ -36,10 +36,14 @@ _OFFSET = r" ?([Zz]|[+-]\d{2}(?::?\d{2})?)?$"
 
 @dataclass(frozen=True)
 class Cast:
-    """A value in its column's stored type, and the condition under which it was a misfit; None if it never is."""
+    """A value in its column's stored type, and the condition under which it was a misfit; None if it never is.
+
+    `is_lost` says that the condition is no other than this: there was a value before the cast, and none after.
+    """
 
     value: str
     misfit: str | None = None
+    is_lost: bool = False
 
 
 def cast(value: str, given: str, wanted: ColumnType, zone: str | None = None, depth: int = 0) -> Cast:
@@ -77,7 +81,7 @@ def _is_json(wanted: ColumnType) -> bool:
 
 def _checked(cast_value: str, value: str, wanted: ColumnType) -> Cast:
     typed = cast_value if cast_value != "NULL" else f"NULL::{wanted.stored}"
-    return Cast(typed, f"({value} IS NOT NULL AND {typed} IS NULL)")
+    return Cast(typed, f"({value} IS NOT NULL AND {typed} IS NULL)", is_lost=True)
 
 
 def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, zone: str | None) -> Cast:

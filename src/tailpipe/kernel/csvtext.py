@@ -34,8 +34,9 @@ class LineText:
         return places[~np.isin(places, self.ends, assume_unique=True) & (places > 0)]
 
     def lines_at(self, places: np.ndarray) -> np.ndarray:
-        """Which line each place lies in, counted from 0."""
-        return np.searchsorted(self.starts, places, side="right") - 1
+        """Which line each place lies in, counted from 0; places are in order and inside lines."""
+        counts = np.diff(np.searchsorted(places, self.starts), append=len(places))
+        return np.repeat(np.arange(len(counts)), counts)
 
     def blank_out(self, lines: np.ndarray) -> None:
         """Make lines empty, so that the reader passes over them."""

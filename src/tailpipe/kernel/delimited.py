@@ -28,12 +28,16 @@ HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """What is known of an artifact: the names of its fields, and the ordinal of its header, 0 for none."""
+@dataclass
+class _Artifact:
+    """What is known of an artifact, or of that member of an archive which is being read."""
 
-    names: tuple[str, ...]
+    skipped: int
+    """Lines up to this ordinal are left out."""
+    names: tuple[str, ...] = ()
     header: int = 0
+    """The ordinal of the header, 0 for none."""
+    last: int = 0
 
 
 @dataclass
@@ -41,7 +45,7 @@ class DelimitedParser:
     """Reads delimited lines; remembers the header of each artifact of its task."""
 
     format: Delimited
-    _shapes: dict[int, _Shape] = field(default_factory=dict)
+    _artifacts: dict[int, _Artifact] = field(default_factory=dict)
     _spellings: dict[str, str] = field(default_factory=dict)
     """Of names that differ by case only, the one that came first."""
 
@@ -52,10 +56,10 @@ class DelimitedParser:
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The values as text, under the names of all the artifacts together."""
-        rows = [run for run in map(self._rows, runs) if len(run.text)]
+        rows = [(self._artifacts[run.artifact].names, lines) for run in runs if len((lines := self._rows(run)).text)]
         tables = [
-            read_rows(names, list(group), self._splitter, self.format.null_if)
-            for names, group in groupby(rows, key=lambda run: self._shapes[run.artifact].names)
+            read_rows(names, [lines for _, lines in group], self._splitter, self.format.null_if)
+            for names, group in groupby(rows, key=lambda row: row[0])
         ]
         tables.append(read_rows((), (), self._splitter, ()))  # so that there is one
         table = pa.concat_tables(tables, promote_options="default")
@@ -66,30 +70,35 @@ class DelimitedParser:
     def _rows(self, run: Lines) -> Lines:
         """The lines that are rows: without those skipped, comments and the header."""
         text = run.text.cast(pa.string())
-        is_row = run.ordinals > self.format.skip_lines
+        known = self._artifacts.get(run.artifact)
+        if known is None or not run.head:  # without a head it begins here, perhaps as the next member of an archive
+            last = known.last if known else 0
+            known = self._artifacts[run.artifact] = _Artifact(last + self.format.skip_lines)
+        is_row = run.ordinals > known.skipped
         if self.format.comment:
             is_row &= ~pc.starts_with(text, self.format.comment).to_numpy(zero_copy_only=False)
-        if run.artifact not in self._shapes:
-            if run.head:
-                top = [line for line in run.head[self.format.skip_lines :] if line and not self._is_comment(line)]
-                first = 0
-            else:
-                places = np.flatnonzero(is_row)[:HEAD_LINES]
-                top = text.take(pa.array(places)).to_pylist()
-                first = int(run.ordinals[places[0]]) if places.size else 0
-            if top:
-                self._shapes[run.artifact] = self._shape(top[:HEAD_LINES], first)
-        if run.artifact in self._shapes and (header := self._shapes[run.artifact].header):
-            is_row &= run.ordinals != header
+        if not known.names:
+            places = np.flatnonzero(is_row)[:HEAD_LINES]
+            before = self._top(run.head)
+            if top := before or text.take(pa.array(places)).to_pylist():
+                known.names, has_header = self._names(top)
+                known.header = int(run.ordinals[places[0]]) if has_header and not before else 0
+        is_row &= run.ordinals != known.header
+        known.last = int(run.ordinals[-1]) if len(run.ordinals) else known.last
         if is_row.all():
             return Lines(text, run.ordinals, run.artifact)
         return Lines(text.filter(pa.array(is_row)), run.ordinals[is_row], run.artifact)
 
+    def _top(self, head: Sequence[str]) -> list[str]:
+        """The first lines of an artifact that are rows, or its header."""
+        lines = [line for line in head[self.format.skip_lines :] if line and not self._is_comment(line)]
+        return lines[:HEAD_LINES]
+
     def _is_comment(self, line: str) -> bool:
         return bool(self.format.comment) and line.startswith(self.format.comment or "")
 
-    def _shape(self, top: Sequence[str], ordinal: int) -> _Shape:
-        """The names for lines that begin like this; `ordinal` is that of the first, 0 if it is not in the run."""
+    def _names(self, top: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+        """The names for lines that begin like this, and whether the first is a header."""
         values = [self._values(line) for line in top]
         fields = tuple(self.format.fields)
         has_header = self.format.header
@@ -99,8 +108,7 @@ class DelimitedParser:
             has_header = is_header(values[0], values[1:])
         if not fields:
             fields = unique_names(values[0]) if has_header else numbered_names(len(values[0]))
-        names = tuple(self._spellings.setdefault(name.lower(), name) for name in fields)
-        return _Shape(names, ordinal if has_header else 0)
+        return tuple(self._spellings.setdefault(name.lower(), name) for name in fields), has_header
 
     def _values(self, line: str) -> list[str]:
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
+from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Limits
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Engine", "Group", "connect", "expression_types"]
+
+_WIDE = 200
+"""Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Engine:
         self.connection = connection
         self.shape = shape
         self.references = references
+        if len(shape.outputs) > _WIDE:
+            connection.execute("SET disabled_optimizers = 'common_subexpressions'")
         self._recipes: dict[tuple[object, ...], str] = {}
         self._has_table = False
         self.rows = 0
@@ -152,7 +158,7 @@ class Engine:
 
     def kept(self, condition: str = "true") -> str:
         """The query for the columns of a file over the rows in hand."""
-        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in self.shape.columns)
+        columns = ", ".join(quoted(name) for name in self.shape.columns)
         return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
 
     def forget(self, artifact: int) -> None:
@@ -168,11 +174,12 @@ class Engine:
             self._has_table = False
             self.rows = 0
 
-    def artifacts(self) -> set[int]:
-        """The artifacts that have rows in hand."""
+    def last_ordinals(self) -> dict[int, int]:
+        """The artifacts that have rows in hand, and the last ordinal of each."""
         if not self._has_table:
-            return set()
-        return {place for (place,) in self.connection.execute("SELECT DISTINCT tp__artifact FROM tp__rows").fetchall()}
+            return {}
+        query = "SELECT tp__artifact, max(tp__ordinal) FROM tp__rows GROUP BY 1"
+        return dict(self.connection.execute(query).fetchall())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The kept rows in hand."""

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.progress import Progress
 
-__all__ = ["Batch", "Failed", "Feed"]
+__all__ = ["BadRow", "Batch", "Failed", "Feed", "bad_rows"]
 
 
 @dataclass(frozen=True)
 class Batch:
     """Rows that are shaped by one query; `size` is about how many bytes of text they had.
 
-    `rescue` is asked for more rows once it is known which artifacts gave any: a damaged document gives none
-    at first.
+    `rescue` is asked for more rows once it is known which artifacts gave any, and their last ordinals: a
+    damaged document gives none at first.
     """
 
     parsed: Parsed
     size: int
     artifacts: Collection[int]
-    rescue: Callable[[Collection[int]], Parsed | None] | None = None
+    rescue: Callable[[Mapping[int, int]], Sequence[Parsed]] | None = None
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,29 @@ class Feed(Protocol):
     def events(self) -> Iterator[Batch | Failed]:
         """Batches, and failures between them."""
         ...
+
+
+class BadRow(NamedTuple):
+    """A row that never gets to the parser: its place, why, and its text as far as it is known."""
+
+    artifact: int
+    ordinal: int
+    reason: str
+    raw: str | None
+
+
+def bad_rows(rows: Sequence[BadRow]) -> Batch:
+    """Rows to reject, as a batch without fields."""
+    import pyarrow as pa
+
+    artifacts, ordinals, reasons, texts = zip(*rows, strict=True)
+    table = pa.table(
+        {
+            "_artifact": pa.array(artifacts, pa.int32()),
+            "_ordinal": pa.array(ordinals, pa.int64()),
+            "_bad": pa.array(reasons, pa.string()),
+            "_raw": pa.array(texts, pa.string()),
+        }
+    )
+    parsed = Parsed("SELECT _artifact, _ordinal, _bad, _raw FROM bad_rows", {"bad_rows": table}, {}, len(rows))
+    return Batch(parsed, 0, set(artifacts))

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
-__all__ = ["is_header", "numbered_names", "unique_names"]
+__all__ = ["is_header", "numbered_names", "plain_name", "unique_names"]
 
 _NAME = re.compile(r"[^\W\d][\w .:/()\[\]#%$&*+@!?'-]{0,99}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORDS = frozenset({"true", "false", "yes", "no", "null", "none", "nan", "inf", "n/a"})
 
 
@@ -18,13 +19,18 @@ def numbered_names(count: int) -> tuple[str, ...]:
     return tuple(f"column_{number}" for number in range(1, count + 1))
 
 
+def plain_name(text: str) -> str:
+    """A name that can stand in SQL and in a terminal: `_` for each control character."""
+    return _CONTROL.sub("_", text)
+
+
 def unique_names(values: Iterable[str]) -> tuple[str, ...]:
     """Names from a header: blanks around them dropped, an empty one numbered, and the second of two equal
     ones with `_2` behind it. Case does not make two names different."""
     names: list[str] = []
     taken = set(RESERVED_FIELDS)
     for number, value in enumerate(values, 1):
-        base = name = value.strip() or f"column_{number}"
+        base = name = plain_name(value.strip()) or f"column_{number}"
         count = 1
         while name.lower() in taken:
             count += 1

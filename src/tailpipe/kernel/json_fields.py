@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from tailpipe.kernel.outputs import Output
+from tailpipe.kernel.outputs import SECOND, Output
 from tailpipe.kernel.sql import json_path, json_shape, literal, quoted, text_type
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
+from tailpipe.plugin.formats import RESERVED_FIELDS
 
 __all__ = ["JsonFields", "wanted_fields"]
 
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
-_OURS = frozenset({"_artifact", "_ordinal", "_bad", "_raw"})
 
 
 def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[str, ColumnType]:
@@ -46,11 +48,10 @@ class JsonFields:
 
     def key(self, field: str) -> str:
         """The key under which a record has the field."""
-        for key, name in self.renamed.items():
-            if name == field:
-                return key
-        shorter = field[:-1]
-        if field.endswith("_") and any(n.lower() == shorter.lower() and n != shorter for n in self.wanted):
+        if field in self._keys:
+            return self._keys[field]
+        shorter = field.removesuffix(SECOND)
+        if shorter != field and self._is_taken(shorter):
             return shorter  # see `field`
         return field
 
@@ -59,8 +60,11 @@ class JsonFields:
         name = self.renamed.get(key, key)
         if name in self.wanted:
             return name
-        is_twin = name.lower() in _OURS or any(known.lower() == name.lower() for known in self.wanted)
-        return f"{name}_" if is_twin else name
+        return f"{name}{SECOND}" if self._is_taken(name) else name
+
+    def with_field(self, field: str) -> JsonFields:
+        """The same with one field more."""
+        return JsonFields({**self.wanted, field: _TEXT}, self.renamed)
 
     @property
     def types(self) -> dict[str, str]:
@@ -102,7 +106,20 @@ class JsonFields:
             items.append(f"({' OR '.join(wrong)}) AS _misfit{number}")
         return "".join(f", {item}" for item in items), names
 
-    @property
+    def _is_taken(self, name: str) -> bool:
+        if name.lower() in RESERVED_FIELDS:
+            return True
+        return self._names[name.lower()] > (name in self.wanted)
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return {name: key for key, name in self.renamed.items()}
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(name.lower() for name in self.wanted)
+
+    @cached_property
     def _apart(self) -> set[str]:
         """Fields that cannot come out of the one struct, because another key differs from theirs in case alone."""
         seen: set[str] = set()

@@ -17,12 +17,13 @@ class JsonLines:
     """Takes the fields out of lines that are JSON objects; any other line is bad."""
 
     fields: JsonFields
+    noun: str = "line"
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The fields of all the lines."""
         table = line_table(runs)
         records = "SELECT _artifact, _ordinal, _line AS _raw FROM lines"
-        sql, misfits = record_sql(self.fields, records, "line")
+        sql, misfits = record_sql(self.fields, records, self.noun)
         return Parsed(sql, {"lines": table}, self.fields.types, table.num_rows, misfits, records)
 
 

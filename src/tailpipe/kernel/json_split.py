@@ -129,15 +129,15 @@ class Splitter:
         for level, key in enumerate(self._path, 1):
             place = _key(data, key, level, after, places, depths, quotes)
             if place is None:
-                return self._skip_document(places, depths)
+                return self._skip_document(depths)
             after = place
             wanted = b"[" if level == len(self._path) else b"{"
             if data[after : after + 1] != wanted:
-                return self._skip_document(places, depths)
+                return self._skip_document(depths)
         self._rest, self._in_array = data[after + 1 :], True
         return True
 
-    def _skip_document(self, places: _Ints, depths: _Ints) -> bool:
+    def _skip_document(self, depths: _Ints) -> bool:
         """There is no array at the path, so far; that is certain once the document is whole."""
         if np.any(depths == 0) or not self._rest.startswith(b"{"):
             self.problem = f'there is no array "{".".join(self._path)}" in the document'
@@ -146,7 +146,7 @@ class Splitter:
     def _records(self, found: list[Places]) -> bool:
         data = self._rest
         view = np.frombuffer(data, np.uint8)
-        places, depths, quotes = _structure(view)
+        places, depths, _ = _structure(view)
         beyond = np.flatnonzero(depths == -1)
         end = len(data)
         if len(beyond):
@@ -221,9 +221,9 @@ def _with_scalars(
     dirty = np.unique(np.searchsorted(np.cumsum(lengths), np.flatnonzero(~clean), side="right"))
     found: list[tuple[int, int]] = []
     for number in dirty.tolist():
-        for match in _SCALAR.finditer(data, int(gap_starts[number]), int(gap_ends[number])):
-            if match.end() < until or is_last:  # else it may go on in the next chunk
-                found.append(match.span())
+        spans = (match.span() for match in _SCALAR.finditer(data, int(gap_starts[number]), int(gap_ends[number])))
+        # One that touches the end may go on in the next chunk.
+        found.extend(span for span in spans if span[1] < until or is_last)
     extra = np.array(found, np.int64).reshape(-1, 2)
     return np.sort(np.concatenate([starts, extra[:, 0]])), np.sort(np.concatenate([ends, extra[:, 1]]))
 

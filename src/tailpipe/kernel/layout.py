@@ -56,6 +56,8 @@ class Layout:
     """The cells of a delimited pattern."""
 
     cells: tuple[Cell, ...]
+    is_open: bool
+    """Whether the pattern may end before the last cell does."""
 
     @property
     def marks(self) -> bytes:
@@ -79,9 +81,10 @@ def recognise(pattern: Pattern) -> Layout | None:
     if any(kind == "bare" and _can_match(body, " ") for kind, body in parts):
         return None
     cells = tuple(_cell(kind, body) for kind, body in parts)
-    if cells[-1].kind == "bare" and not is_anchored and not _takes_all(cells[-1]):
-        return None
-    return Layout(cells)
+    is_open = cells[-1].kind == "bare" and not is_anchored and not _takes_all(cells[-1])
+    if is_open and any(isinstance(node, Repeat) and node.is_lazy for node in walk(cells[-1].body)):
+        return None  # it would end before the cell does, nearly always
+    return Layout(cells, is_open)
 
 
 def _flat(node: Node) -> list[Node]:

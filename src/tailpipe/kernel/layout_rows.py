@@ -53,7 +53,8 @@ class LayoutParser:
         parts: list[str] = []
         checks = ["_fits"]
         for number, cell in enumerate(self.layout.cells):
-            check, values, part = _cell_sql(cell, f"c{number}", f"x{number}")
+            is_open = self.layout.is_open and cell is self.layout.cells[-1]
+            check, values, part = _cell_sql(cell, f"c{number}", f"x{number}", is_open)
             checks += check
             parts += part
             texts += values
@@ -69,19 +70,21 @@ class LayoutParser:
         return f"SELECT {columns} FROM ({rows})"  # noqa: S608
 
 
-def _cell_sql(cell: Cell, column: str, struct: str) -> tuple[list[str], list[str], list[str]]:
+def _cell_sql(cell: Cell, column: str, struct: str, is_open: bool) -> tuple[list[str], list[str], list[str]]:
     """For one cell: conditions that it fits, the texts of its groups, and what must be computed for them."""
-    if cell.is_free:
+    if cell.is_free and not is_open:
         return [], [column] if cell.field else [], []
     if cell.literal is not None:
         return [f"{column} = {literal(cell.literal)}"], [], []
     part = Pattern(cell.body)
+    groups = f"{extract(part, column, is_dotall=False, end='' if is_open else '$')} AS {struct}"
+    texts = [f"{struct}.{group_name(number)}" for number in range(len(part.names))]
+    if is_open:  # what the pattern takes must be the whole cell
+        return [f"{struct}.w = {column}", f"{column} <> ''"], texts, [groups]
     full = f"regexp_full_match({column}, {literal(re2(cell.body))})"
     if cell.field or not part.names:
         return [full], [column] if cell.field else [], []
-    check = f"{struct}.w <> ''" if least(cell.body) else full
-    texts = [f"{struct}.{group_name(number)}" for number in range(len(part.names))]
-    return [check], texts, [f"{extract(part, column, is_dotall=False, is_whole=True)} AS {struct}"]
+    return [f"{struct}.w <> ''" if least(cell.body) else full], texts, [groups]
 
 
 def _names(layout: Layout) -> list[str]:

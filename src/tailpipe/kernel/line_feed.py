@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-import pyarrow as pa
-
 from tailpipe.kernel.batch import LineParser, Lines
-from tailpipe.kernel.feed import Batch, Failed
+from tailpipe.kernel.feed import BadRow, Batch, Failed, bad_rows
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Task
+from tailpipe.kernel.text import LineSplitter, Split, TextOptions
 from tailpipe.kernel.unpack import Member
 
 __all__ = ["LineFeed"]
@@ -21,10 +19,17 @@ class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
     def __init__(self, task: Task, parser: LineParser, failed: Mapping[int, str]) -> None:
-        self._task = task
+        multiline = getattr(task.format, "multiline", None)
+        self._options = TextOptions(
+            encoding=getattr(task.format, "encoding", "utf-8"),
+            start=multiline.start if multiline is not None else None,
+            max_line_bytes=task.limits.line_bytes,
+        )
+        self._limits = task.limits
         self._parser = parser
         self._intake = Intake(task, failed)
         self._runs: list[Lines] = []
+        self._bad: list[BadRow] = []
         self._size = 0
         self.progress: Sequence[Progress] = self._intake.progress
 
@@ -35,40 +40,55 @@ class LineFeed:
 
     def _drop(self, place: int) -> None:
         self._runs = [run for run in self._runs if run.artifact != place]
+        self._bad = [row for row in self._bad if row.artifact != place]
 
     def _parse(self) -> Iterator[Batch]:
-        if self._runs:
-            runs, size, self._runs, self._size = self._runs, self._size, [], 0
+        runs, bad, size = self._runs, self._bad, self._size
+        self._runs, self._bad, self._size = [], [], 0
+        if runs:
             yield Batch(self._parser.parse(runs), size, {run.artifact for run in runs})
+        if bad:
+            yield bad_rows(bad)
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
-        progress = self._intake.progress[place]
-        rest = b""
-        number = 0
+        progress = self.progress[place]
+        reading = progress.reading
+        ordinals = 0
         for member in members:
-            for chunk in member.chunks():
-                data = rest + chunk
-                end = data.rfind(b"\n") + 1
-                rest = data[end:]
-                progress.take(data[:end])
-                texts = data[:end].decode("utf-8", "replace").split("\n")[:-1]
-                yield from self._emit(place, texts, number, end)
-                number += len(texts)
-        if rest and progress.reading.is_closed:
-            progress.take(rest)
-            yield from self._emit(place, [rest.decode("utf-8", "replace")], number, len(rest))
-            number += 1
-        elif rest:
-            progress.unread_bytes = len(rest)
-        progress.committed_ordinals = number
-
-    def _emit(self, place: int, texts: list[str], number: int, size: int) -> Iterator[Batch]:
-        since = self._task.readings[place].since_ordinals
-        pairs = [(t, n) for n, t in enumerate(texts, number + 1) if t.strip() and n > since]
-        if pairs:
-            self._runs.append(
-                Lines(pa.array([t for t, _ in pairs], pa.string_view()), np.array([n for _, n in pairs]), place)
+            # An archive is read from its beginning again, and what was taken of it is left out.
+            start = 0 if member.name else reading.since_bytes
+            splitter = LineSplitter(
+                place,
+                self._options,
+                opening=member.opening,
+                offset=start,
+                ordinals=reading.since_ordinals if start else ordinals,
+                take=progress.take,
             )
-        self._size += size
-        if self._size >= self._task.limits.batch_bytes:
-            yield from self._parse()
+            for chunk in member.chunks(start, progress.take):
+                yield from self._hold(progress, splitter.feed(chunk))
+            yield from self._hold(progress, splitter.finish(is_complete=reading.is_closed or bool(member.name)))
+            ordinals = progress.committed_ordinals = splitter.ordinals
+            progress.unread_bytes = splitter.unread
+
+    def _hold(self, progress: Progress, splits: Sequence[Split]) -> Iterator[Batch]:
+        for split in splits:
+            place, since = split.lines.artifact, progress.reading.since_ordinals
+            lines = split.lines
+            if since and len(lines.ordinals) and lines.ordinals[0] <= since:
+                fresh = lines.ordinals > since
+                lines = Lines(lines.text.filter(fresh), lines.ordinals[fresh], place, lines.head)
+            if len(lines.ordinals):
+                self._runs.append(lines)
+            for line in split.long_lines:
+                reason = (
+                    f"the line has {line.length:,} bytes, more than {self._options.max_line_bytes:,};"
+                    f" its SHA-256 is {line.sha256}"
+                )
+                if line.ordinal > since:
+                    self._bad.append(BadRow(place, line.ordinal, reason, None))
+            if split.repaired is not None:
+                progress.note("lines with bytes that are no text", len(split.repaired))
+            self._size += split.size
+            if self._size >= self._limits.batch_bytes:
+                yield from self._parse()

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from tailpipe.kernel.batch import LineParser
 from tailpipe.kernel.delimited import DelimitedParser
+from tailpipe.kernel.layout import recognise
+from tailpipe.kernel.layout_rows import LayoutParser
+from tailpipe.kernel.logfmt import LogfmtParser
 from tailpipe.kernel.regex import RegexParser
+from tailpipe.kernel.syslog import SyslogParser
 from tailpipe.model.format import Format
-from tailpipe.plugin.formats import Delimited, Regex
-from tailpipe.plugin.pattern import parse_pattern
+from tailpipe.plugin.formats import Delimited, Grok, Logfmt, Regex, Syslog
+from tailpipe.plugin.grok import compile_grok
+from tailpipe.plugin.pattern import Pattern, parse_pattern
 
-__all__ = ["line_parser"]
+__all__ = ["line_parser", "pattern_parser"]
 
 
 def line_parser(format: Format) -> LineParser:
     """A new parser for the format; each task has its own, because it remembers headers."""
-    if isinstance(format, Delimited):
-        return DelimitedParser(format)
-    if isinstance(format, Regex):
-        return RegexParser(parse_pattern(format.layout), is_dotall=format.multiline is not None)
+    match format:
+        case Delimited():
+            return DelimitedParser(format)
+        case Regex():
+            return pattern_parser(parse_pattern(format.layout), is_dotall=format.multiline is not None)
+        case Grok():
+            pattern = compile_grok(format.layout, format.patterns)
+            return pattern_parser(pattern, is_dotall=format.multiline is not None)
+        case Logfmt():
+            return LogfmtParser()
+        case Syslog():
+            return SyslogParser(format.rfc)
     raise TypeError(f"{format.address} is not read line by line")
+
+
+def pattern_parser(pattern: Pattern, is_dotall: bool = False) -> LineParser:
+    """The fastest parser for a pattern. In events of many lines (`is_dotall`), `.` matches line ends too."""
+    layout = recognise(pattern)
+    return LayoutParser(pattern, layout, is_dotall) if layout else RegexParser(pattern, is_dotall)

@@ -8,12 +8,15 @@ from fnmatch import fnmatchcase
 
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, parse_type
+from tailpipe.plugin.formats import RESERVED_FIELDS
 
-__all__ = ["COMMON_TYPES", "Output", "free_name", "is_wanted", "output_columns"]
+__all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "output_columns"]
 
 COMMON_TYPES: Mapping[str, ColumnType] = {
     column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None
 }
+SECOND = "_2"
+"""What is put behind the name of a field that another one, or the line itself, has already."""
 _TEXT = parse_type("varchar")
 
 
@@ -57,6 +60,8 @@ def _declared(column: Column, types: Mapping[str, str]) -> Output:
     if kind is None:
         kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
     source = None if column.transform is not None else column.source or column.name
+    if source is not None and source.lower() in RESERVED_FIELDS:
+        source += SECOND
     return Output(column.name, kind, source, column.transform, column.null_if, column.required, is_open)
 
 
@@ -75,5 +80,5 @@ def free_name(field: str, taken: Iterable[str]) -> str:
     name = field or "_"
     # Names with tp_ are kept for us, those of DuckDB's hidden columns could not be asked for.
     while name.lower() in taken or name.lower().startswith("tp_") or name.lower() in ("rowid", "filename"):
-        name = f"_{name}" if name.lower().startswith("tp_") else f"{name}_"
+        name = f"_{name}" if name.lower().startswith("tp_") else f"{name}{SECOND}"
     return name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import BinaryIO
+from contextlib import contextmanager
+from typing import IO, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +16,14 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.feed import Batch, Failed
+from tailpipe.kernel.outputs import SECOND
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
+from tailpipe.plugin.formats import RESERVED_FIELDS
 
 __all__ = ["ParquetFeed"]
 
-_OURS = ("_artifact", "_ordinal", "_bad", "_raw")
 _ROWS = 65536
 
 
@@ -60,7 +63,7 @@ class ParquetFeed:
 
 
 def _batch(place: int, batch: pa.RecordBatch, before: int) -> Batch:
-    names = {name: f"{name}_" if name.lower() in _OURS else name for name in batch.schema.names}
+    names = {name: f"{name}{SECOND}" if name.lower() in RESERVED_FIELDS else name for name in batch.schema.names}
     table = pa.table(dict(zip(names.values(), batch.columns, strict=True)))
     table = table.append_column("_artifact", pa.array(np.full(len(table), place, np.int32)))
     table = table.append_column("_ordinal", pa.array(np.arange(before + 1, before + 1 + len(table), dtype=np.int64)))
@@ -77,12 +80,13 @@ def _batch(place: int, batch: pa.RecordBatch, before: int) -> Batch:
     return Batch(Parsed(sql, {"rows": table}, fields, len(table)), table.nbytes, {place})
 
 
-def _seekable(stream: BinaryIO) -> BinaryIO:
+@contextmanager
+def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
     """The stream itself, or a copy without a name on disk: a parquet file is read from its end."""
     if stream.seekable():
-        return stream
-    copy = tempfile.TemporaryFile()
-    while data := stream.read(1024 * 1024):
-        copy.write(data)
-    copy.seek(0)
-    return copy  # type: ignore[return-value] # a file, by another name
+        yield stream
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy, 1024 * 1024)
+        copy.seek(0)
+        yield copy

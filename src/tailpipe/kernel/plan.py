@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from tailpipe.kernel.casts import kind_of
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.feed import Feed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
-from tailpipe.kernel.outputs import is_wanted, output_columns
+from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.shape import Shape
 from tailpipe.kernel.sql import literal, text_list
@@ -63,36 +63,50 @@ class Plan:
 
         The batch has just been added, and its tables are still there.
         """
-        found = self._new_fields(engine.connection, parsed) if self.task.table.map_fields else {}
+        found = self.new_fields(engine.connection, parsed)
         is_open = [n for n, output in enumerate(self.shape.outputs) if output.is_open]
         if is_open:
             for number in {n for _, n, _ in engine.misfits("true")} & set(is_open):
                 output = self.shape.outputs[number]
                 name = output.name if self.task.table.column(output.name) else output.source or output.name
-                kind = self._infer(engine.connection, parsed, output.source) if output.source else None
+                kind = self.infer(engine.connection, parsed, output.source) if output.source else None
                 found[name] = widened(output.kind.name, kind or "varchar") or "varchar"
         return {name: kind for name, kind in found.items() if kind is not None}
 
-    def _new_fields(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> dict[str, str]:
-        known = {output.source.lower() for output in self.shape.outputs if output.source is not None}
-        if self.json is None:
-            fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
-            rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
-            typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
-            found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
-            return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
-        keys = {
-            field: key
-            for key in keys_of(connection, parsed.records, "_raw")
-            if (field := self.json.field(key)) not in self.json.wanted and is_wanted(self.task.table, field)
-        }
+    def new_fields(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> dict[str, str]:
+        """Fields that the table wants and the task's types do not know, and their types, if they have values."""
+        if not self.task.table.map_fields:
+            return {}
+        known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
+        if self.json is not None:
+            return self._new_keys(connection, self.json, parsed, known)
+        fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
+        rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
+        typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
+        found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
+        return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
+
+    def _new_keys(
+        self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
+    ) -> dict[str, str]:
+        if not parsed.records:
+            return {}
+        keys: dict[str, str] = {}
+        for key in keys_of(connection, parsed.records, "_raw"):
+            field = fields.field(key)
+            if field.lower() not in known and is_wanted(self.task.table, field):
+                keys[field] = key
+                fields = fields.with_field(field)
         kinds = infer_json(connection, parsed.records, "_raw", list(keys.values()))
         return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
 
-    def _infer(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, field: str) -> str | None:
+    def infer(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, field: str) -> str | None:
+        """The type that the values of a field in a batch show; None if there are none."""
         if self.json is not None:
             key = self.json.key(field)
             return infer_json(connection, parsed.records, "_raw", [key])[key]
+        if field.lower() not in (name.lower() for name in parsed.fields):
+            return None
         return infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", [field])[field]
 
 
@@ -122,17 +136,17 @@ def _stamps(task: Task) -> dict[str, str]:
     readings = task.readings
     ingested = task.ingested_at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
     table, _, partition = task.partition.partition(".")
-    stamps = {
-        column.name: sql
-        for column in COMMON_COLUMNS
-        if (sql := _by_artifact(readings, lambda reading, name=column.name: reading.artifact.fields.get(name)))
-    }
+    stamps = {}
+    for column in COMMON_COLUMNS:
+        values = [reading.artifact.fields.get(column.name) for reading in readings]
+        if any(values):
+            stamps[column.name] = _by_artifact(values)
     return stamps | {
-        "tp_id": f"{_by_artifact(readings, lambda reading: reading.row_prefix(task.partition))} || '-' || tp__ordinal",
+        "tp_id": f"{_by_artifact([one.row_prefix(task.partition) for one in readings])} || '-' || tp__ordinal",
         "tp_ingest_timestamp": f"TIMESTAMP '{ingested}'",
         "tp_partition": literal(partition),
-        "tp_source_location": _by_artifact(readings, lambda reading: reading.artifact.uri),
-        "tp_source_name": _by_artifact(readings, lambda reading: _place(reading)),
+        "tp_source_location": _by_artifact([one.artifact.uri for one in readings]),
+        "tp_source_name": _by_artifact([_place(one) for one in readings]),
         "tp_source_type": literal(task.source.type),
         "tp_table": literal(table),
     }
@@ -144,11 +158,8 @@ def _place(reading: Reading) -> str:
     return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
 
 
-def _by_artifact(readings: Sequence[Reading], value: Callable[[Reading], str | None]) -> str:
-    """A value of each artifact as SQL over `tp__artifact`; empty if none has one."""
-    values = [value(reading) for reading in readings]
-    if not any(values):
-        return ""
+def _by_artifact(values: Sequence[str | None]) -> str:
+    """The value of each artifact as SQL over `tp__artifact`."""
     return literal(values[0]) if len(set(values)) == 1 else f"{text_list(values)}[tp__artifact + 1]"
 
 

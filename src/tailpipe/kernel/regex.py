@@ -44,9 +44,12 @@ def group_name(number: int) -> str:
     return f"g{number}"
 
 
-def extract(pattern: Pattern, text: str, is_dotall: bool, is_whole: bool = False) -> str:
-    """SQL for a struct of the groups, with the match itself first, as `w`; `is_whole` if it must be all of the text."""
-    regex = f"^({re2(pattern.root)})$" if is_whole else f"({re2(pattern.root)})"
+def extract(pattern: Pattern, text: str, is_dotall: bool, end: str | None = None) -> str:
+    """SQL for a struct of the groups, with the match itself first, as `w`.
+
+    The match may be anywhere, or, if an `end` is given, it begins with the text and ends with that.
+    """
+    regex = f"({re2(pattern.root)})" if end is None else f"^({re2(pattern.root)}){end}"
     names = ["w", *map(group_name, range(len(pattern.names)))]
     return f"regexp_extract({text}, {literal(regex)}, {text_list(names)}{_options(is_dotall)})"
 

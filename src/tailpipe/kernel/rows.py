@@ -17,10 +17,10 @@ from tailpipe.kernel.splitter import Splitter
 __all__ = ["read_rows"]
 
 _TAB, _NEWLINE, _BLANK = b"\t\n "
-_STRANGE = np.isin(np.arange(256), [0, 11, 12, 13])
-"""NUL, and what someone may take for a blank or a line end."""
+_LOW = 14
+"""Below it are NUL, all line ends, and blanks that someone may take for a line end."""
 _SPARE = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06"
-"""Characters that may stand for a delimiter which is longer, if the text does not hold them."""
+"""Characters that may stand for a delimiter which the reader does not take, if the text does not hold them."""
 
 
 def read_rows(names: Sequence[str], runs: Sequence[Lines], splitter: Splitter, nulls: Sequence[str]) -> pa.Table:
@@ -77,27 +77,24 @@ def _values(line: str, count: int, splitter: Splitter) -> tuple[list[str | None]
 
 def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str]) -> Cells | None:
     """The rows of those lines that Arrow's reader understands as we do; None if it cannot be asked."""
-    lines = join_lines(text)
-    counts = np.bincount(lines.data, minlength=256)
-    odd = _strange(lines, counts)
     delimiter, quote = splitter.delimiter or " ", splitter.quote
-    if len(delimiter.encode()) > 1:
-        spare = next((character for character in _SPARE if not counts[ord(character)]), None)
+    is_long = len(delimiter.encode()) > 1 or delimiter in "\0\r"
+    if is_long:
+        spare = next((one for one in _SPARE if not pc.any(pc.match_substring(text, one)).as_py()), None)
         if spare is None:
             return None
-        odd |= _holding(text, quote)
-        lines, delimiter, quote = join_lines(pc.replace_substring(text, delimiter, spare)), spare, ""
-    elif not quote.isascii():
-        odd |= _holding(text, quote)
+        text, delimiter = pc.replace_substring(text, delimiter, spare), spare
+    lines = join_lines(text)
+    odd = _strange(lines)
+    if is_long or not quote.isascii():
+        odd |= _holding(lines, quote)
         quote = ""
-    is_quoted = np.zeros(len(text), bool)
+    is_quoted = _holding(lines, quote)
     is_doubled = splitter.escape == splitter.quote
-    if quote and counts[ord(quote)]:
-        places = np.flatnonzero(lines.data == ord(quote))
-        is_quoted[lines.lines_at(places)] = True
-        odd |= _oddly_quoted(lines, places, ord(delimiter), is_doubled)
+    if is_quoted.any():
+        odd |= _oddly_quoted(lines, ord(quote), ord(delimiter), is_doubled)
         if not is_doubled:
-            odd |= is_quoted & _holding(text, splitter.escape)
+            odd |= is_quoted & _holding(lines, splitter.escape)
     if not splitter.delimiter:
         odd |= _loosely_blank(lines, is_quoted)
     lines.blank_out(np.flatnonzero(odd))
@@ -106,28 +103,30 @@ def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, null
     return read_cells(lines, np.flatnonzero(~odd), columns, Dialect(delimiter, quote, is_doubled, nulls))
 
 
-def _strange(lines: LineText, counts: np.ndarray) -> np.ndarray:
+def _strange(lines: LineText) -> np.ndarray:
     """Whether a line holds what the reader takes otherwise: a lone CR, a line end inside an event, and the like."""
     odd = np.zeros(len(lines.starts), bool)
-    if counts[_STRANGE].any():
-        odd[lines.lines_at(np.flatnonzero(_STRANGE[lines.data]))] = True
-    if counts[_NEWLINE] != len(odd) + 1:
-        odd[lines.lines_at(lines.inner_places(np.flatnonzero(lines.data == _NEWLINE)))] = True
+    low = np.flatnonzero((lines.data < _LOW) & (lines.data != _TAB))
+    if len(low) != len(odd) + 1:
+        odd[lines.lines_at(lines.inner_places(low))] = True
     return odd
 
 
-def _holding(text: pa.Array, part: str) -> np.ndarray:
-    if not part:
-        return np.zeros(len(text), bool)
-    return pc.match_substring(text, part).to_numpy(zero_copy_only=False)
+def _holding(lines: LineText, part: str) -> np.ndarray:
+    """Whether a line holds a character; of one beyond ASCII, its first byte, which others may share."""
+    odd = np.zeros(len(lines.starts), bool)
+    if part:
+        odd[lines.lines_at(np.flatnonzero(lines.data == part.encode()[0]))] = True
+    return odd
 
 
-def _oddly_quoted(lines: LineText, places: np.ndarray, delimiter: int, is_doubled: bool) -> np.ndarray:
+def _oddly_quoted(lines: LineText, quote: int, delimiter: int, is_doubled: bool) -> np.ndarray:
     """Whether a line has quotes that do not simply open and close its values.
 
     The first, third, … quote of a line must stand at the beginning of a value, the second, fourth, … at
     the end of one; where quotes are escaped by doubling, one may also stand right behind the other.
     """
+    places = np.flatnonzero(lines.data == quote)
     line = lines.lines_at(places)
     counts = np.bincount(line, minlength=len(lines.starts))
     rank = np.arange(len(places)) - (np.cumsum(counts) - counts)[line]
@@ -135,7 +134,7 @@ def _oddly_quoted(lines: LineText, places: np.ndarray, delimiter: int, is_double
     neighbour = np.where(opens, lines.data[places - 1], lines.data[places + 1])
     fits = (neighbour == delimiter) | (neighbour == _NEWLINE)
     if is_doubled:
-        fits |= (neighbour == lines.data[places]) & ((rank > 0) | ~opens)
+        fits |= (neighbour == quote) & ((rank > 0) | ~opens)
     odd = counts % 2 == 1
     odd[line[~fits]] = True
     return odd

@@ -22,7 +22,7 @@ from tailpipe.model.staged import Sample
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_rows", "run_task"]
+__all__ = ["TaskRun", "read_rows", "run_task"]
 
 
 def run_task(task: Task) -> Outcome:
@@ -32,7 +32,7 @@ def run_task(task: Task) -> Outcome:
     failed: dict[int, str] = {}
     while True:
         stage = Stage(task.staging)
-        run = _Run(task, failed)
+        run = TaskRun(task, failed)
         try:
             for groups in run.portions():
                 stage.write(run.engine, groups)
@@ -57,7 +57,7 @@ def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
     An artifact that turns out to be damaged after some of its rows were given raises: they cannot be
     taken back.
     """
-    run = _Run(task, {})
+    run = TaskRun(task, {})
     try:
         for _ in run.portions():
             yield from run.engine.batches()
@@ -83,7 +83,7 @@ class _Tally:
     nulls: dict[str, int] = field(default_factory=dict)
 
 
-class _Run:
+class TaskRun:
     """One attempt at a task: an engine, a feed, and the counts so far."""
 
     def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
@@ -123,8 +123,9 @@ class _Run:
 
     def _add(self, batch: Batch) -> None:
         self._take(batch.parsed)
-        if batch.rescue is not None and (more := batch.rescue(self.engine.artifacts())) is not None:
-            self._take(more)
+        if batch.rescue is not None:
+            for parsed in batch.rescue(self.engine.last_ordinals()):
+                self._take(parsed)
 
     def _take(self, parsed: Parsed) -> None:
         with self.engine.tables(parsed):

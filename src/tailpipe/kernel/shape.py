@@ -56,7 +56,7 @@ class Shape:
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
             *(self._field(name, kind) for name, kind in parsed.fields.items()),
-            *(f"NULL::VARCHAR AS {quoted(name)}" for name in missing.values()),
+            *(f"NULL::VARCHAR AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
             if output.null_if is not None and output.source is not None:
@@ -79,13 +79,25 @@ class Shape:
         return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
 
     def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str]) -> str:
-        """The columns in their stored types under passing names, the bits of misfits, and why a row is rejected."""
+        """The columns in their stored types under passing names, and the bits of misfits.
+
+        Whether a value was lost is asked one level above its cast, so that no cast is written twice.
+        """
         casts = [self._cast(number, output, given[number], misfits) for number, output in enumerate(self.outputs)]
-        items = ["tp__artifact", "tp__ordinal", "tp__raw"]
+        items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", f"{self._shown_time()} AS tp__time"]
         items += [f"{made.value} AS tp__c{number}" for number, made in enumerate(casts)]
-        items += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(casts))]
-        items.append(f"tp__bad, {self._shown_time()} AS tp__time")
-        return f"SELECT {', '.join(items)} FROM ({values})"
+        lost = {}
+        for number, made in enumerate(casts):
+            if made.is_lost:
+                items.append(f"{self._input(number, given[number])} IS NOT NULL AS tp__had{number}")
+                lost[number] = f"(tp__had{number} AND tp__c{number} IS NULL)"
+            elif made.misfit is not None:
+                items.append(f"{made.misfit} AS tp__had{number}")
+                lost[number] = f"tp__had{number}"
+        kept = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time"]
+        kept += [f"tp__c{number}" for number in range(len(casts))]
+        kept += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(lost))]
+        return f"SELECT {', '.join(kept)} FROM (SELECT {', '.join(items)} FROM ({values}))"
 
     def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str]) -> str:
         """All columns of the table over `columns`, the names under which `inner` has the outputs."""
@@ -113,7 +125,7 @@ class Shape:
         finished = self.finished(
             typed, columns, ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words]
         )
-        test = f"TRY(struct_pack(v := ({self.filter}))) " if self.filter else "{'v': true}"
+        test = f"TRY(struct_pack(v := ({self.filter}\n)))" if self.filter else "{'v': true}"
         judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
         reason = "coalesce(tp__reason, CASE WHEN tp__test IS NULL THEN 'the filter cannot be computed' END)"
         return (
@@ -150,42 +162,49 @@ class Shape:
     # Parts
 
     def _field(self, name: str, kind: str) -> str:
-        if self.null_if is None or kind != "VARCHAR":
-            return quoted(name)
-        return f"nullif({quoted(name)}, {literal(self.null_if)}) AS {quoted(name)}"
+        value = quoted(name)
+        if self.null_if is not None and kind == "VARCHAR":
+            value = f"nullif({value}, {literal(self.null_if)})"
+        return f"{value} AS {_alias(name)}"
 
     def _value(self, number: int, output: Output) -> str:
         if output.transform is not None:
             return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
-        return f"tp__own{number}" if output.null_if is not None else quoted(output.source or output.name)
+        return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
-    def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
-        value, extra = f"tp__v{number}", ""
+    def _input(self, number: int, given: str) -> str:
+        """What is cast: the value, without what means null."""
+        output, value = self.outputs[number], f"tp__v{number}"
         if output.transform is not None:
-            extra, value = f"{value} IS NULL", f"struct_extract({value}, 'v')"
-        elif output.source in misfits:
-            extra = quoted(f"tp__misfit_{output.source}")
+            value = f"struct_extract({value}, 'v')"
         null_if = output.null_if if output.null_if is not None else self.null_if
         if null_if is not None and (output.null_if is not None or output.transform is not None):
-            value = _null_if(value, given, null_if)
+            return _null_if(value, given, null_if)
+        return value
+
+    def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
+        value = self._input(number, given)
         made = cast(value, given, output.kind, self.zone)
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
             made = Cast(_within_calendar(made.value), made.misfit)
-        if extra:
-            both = f"({extra} OR {made.misfit})" if made.misfit else f"({extra})"
-            typed = made.value if output.transform is not None else f"CASE WHEN NOT {extra} THEN {made.value} END"
-            return Cast(typed, both)
+        if output.transform is not None:
+            failed = f"tp__v{number} IS NULL"
+            return Cast(made.value, f"({failed} OR {made.misfit})" if made.misfit else f"({failed})")
+        if output.source in misfits:
+            wrong = quoted(f"tp__misfit_{output.source}")
+            misfit = f"({wrong} OR {made.misfit})" if made.misfit else wrong
+            return Cast(f"CASE WHEN NOT {wrong} THEN {made.value} END", misfit)
         return made
 
-    def _words(self, casts: Sequence[Cast]) -> list[str]:
+    def _words(self, lost: Mapping[int, str]) -> list[str]:
         words = []
-        for first in range(0, len(casts), _BITS):
+        for word in range(self.words):
             bits = [
-                f"CASE WHEN {made.misfit} THEN {1 << bit}::BIGINT ELSE 0 END"
-                for bit, made in enumerate(casts[first : first + _BITS])
-                if made.misfit is not None
+                f"CASE WHEN {condition} THEN {1 << number % _BITS}::BIGINT ELSE 0 END"
+                for number, condition in lost.items()
+                if number // _BITS == word
             ]
             words.append(" + ".join(bits) if bits else "0::BIGINT")
         return words
@@ -218,6 +237,11 @@ class Shape:
         if self.outside:
             branches.append(f"WHEN {self.outside} THEN {OUT_OF_WINDOW}")
         return "(CASE " + " ".join(branches) + f" ELSE {KEPT} END)::UTINYINT"
+
+
+def _alias(field: str) -> str:
+    """The name of a field beside our own."""
+    return quoted(f"_{field}" if field.lower().startswith("tp__") else field)
 
 
 def _null_if(value: str, given: str, text: str) -> str:

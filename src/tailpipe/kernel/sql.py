@@ -25,7 +25,7 @@ def literal(text: str | None) -> str:
 
 def text_list(texts: Iterable[str | None]) -> str:
     """Texts as a list of values."""
-    return "[" + ", ".join(literal(text) for text in texts) + "]::VARCHAR[]"
+    return "([" + ", ".join(literal(text) for text in texts) + "]::VARCHAR[])"
 
 
 def text_type(kind: ColumnType) -> str:

@@ -68,9 +68,8 @@ def infer_json(
 
 def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> list[str]:
     """The keys of JSON objects, in the order of their names."""
-    rows = connection.execute(
-        f"SELECT DISTINCT unnest(keys) FROM (SELECT DISTINCT TRY(json_keys({text})) AS keys FROM ({relation})) ORDER BY 1"
-    ).fetchall()
+    lists = f"SELECT DISTINCT TRY(json_keys({text})) AS keys FROM ({relation})"
+    rows = connection.execute(f"SELECT DISTINCT unnest(keys) FROM ({lists}) ORDER BY 1").fetchall()
     return [name for (name,) in rows if name is not None]
 
 

@@ -114,7 +114,7 @@ class Unpacking:
         layers = 0
         while isinstance(kind := self._kind(reader, name), Codec):
             if layers == self._limits.max_nesting:
-                self._leave_out(reader.member, f"more than {layers} compressions over one another")
+                self._refuse(reader, f"is packed by more than {layers} compressions over one another")
                 return
             layers += 1
             reader = inflate(reader, kind, self._budget, self._leave_out)
@@ -126,7 +126,7 @@ class Unpacking:
         elif kind == "unreadable":
             return
         elif depth == self._limits.max_nesting:
-            self._leave_out(reader.member, f"more than {depth} archives in one another")
+            self._refuse(reader, f"is an archive in more than {depth - 1} others")
         elif kind == "tar":
             for name, inner in tar_members(reader, self._leave_out):
                 yield from self._open(inner, name, depth + 1)
@@ -145,11 +145,15 @@ class Unpacking:
             return "zip" if is_zip(head) else "tar"
         for magic, packer in _FOREIGN.items():
             if head.startswith(magic):
-                if not reader.member:
-                    raise reader.fail(f"is packed by {packer}, which cannot be read")
-                self._leave_out(reader.member, f"packed by {packer}")
+                self._refuse(reader, f"is packed by {packer}, which cannot be read")
                 return "unreadable"
         return _by_name(reader, head, name.lower())
+
+    def _refuse(self, reader: Reader, reason: str) -> None:
+        """Leave a member out because of what it is; a whole artifact like that is an error."""
+        if not reader.member:
+            raise reader.fail(reason)
+        self._leave_out(reader.member, reason.removeprefix("is "))
 
     def _leave_out(self, name: str, reason: str) -> None:
         self.skipped.append(Skipped(name, reason))
@@ -211,7 +215,7 @@ def _by_name(reader: Reader, head: bytes, name: str) -> _Kind:
                 raise reader.fail(f"is not a {codec.name} stream after byte 0")
     for suffix in (".zip", ".tar"):
         if name.endswith(suffix):
-            if len(head) < 512:
+            if (suffix == ".tar" and len(head) < 512) or b"PK\3\4".startswith(head):
                 raise reader.truncated()
             if suffix == ".tar" and not head.strip(b"\0"):
                 return "tar"

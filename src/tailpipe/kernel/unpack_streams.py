@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -130,7 +131,8 @@ class Reader:
         return UnpackError(reason, file=self.file, member=self.member, offset=place, hint=hint)
 
     def truncated(self) -> UnpackError:
-        """The error that says that bytes are missing at the end."""
+        """The error that says that bytes are missing at the end, where it is."""
+        self.skip()
         hint = "collect it again when the file is complete"
         return self.fail(f"is truncated at compressed byte {self.offset:,}", hint=hint)
 
@@ -356,5 +358,5 @@ class _Arrow:
 
 
 def _lower(error: Exception) -> str:
-    text = str(error).strip().rstrip(".")
+    text = re.sub(r"^Error -?\d+ ", "", str(error)).strip().rstrip(".")
     return text[:1].lower() + text[1:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -33,17 +32,6 @@ RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
 """What every row that was read has beside its fields, so no field can have such a name."""
 
 _MEGABYTE = 1024 * 1024
-
-
-def _check_regex(text: str) -> re.Pattern[str]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about `[[:alpha:]]`, which means something to DuckDB
-            return re.compile(text)
-    except (re.error, OverflowError) as error:
-        raise UsageError(f"not a regular expression: {error}") from None
-    except RecursionError:
-        raise UsageError("not a regular expression: it is nested too deep") from None
 
 
 def _check_layout(text: str) -> None:
@@ -118,7 +106,7 @@ def _encoding() -> Literal["utf-8", "utf-16", "latin-1"]:
 class Multiline(Declared):
     """How lines are joined to events, such as a message and its stack trace."""
 
-    start: str = option("Regular expression that the first line of an event matches.", check=_check_regex)
+    start: str = option("Regular expression that the first line of an event matches.", check=parse_pattern)
 
 
 class Jsonl(Format):
@@ -174,10 +162,11 @@ class Delimited(Format):
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 
     def __post_init__(self) -> None:
+        delimiter = {r"\s+": " \t", r"\t": "\t"}.get(self.delimiter, self.delimiter)
         for name in ("quote", "escape"):
             character = getattr(self, name)
-            if character and (character in self.delimiter or (self.delimiter == r"\s+" and character.isspace())):
-                raise UsageError(f'the {name} {character} is part of the delimiter "{self.delimiter}"')
+            if character and character in delimiter:
+                raise UsageError(f'the {name} "{character}" is part of the delimiter "{self.delimiter}"')
 
 
 class Regex(Format):

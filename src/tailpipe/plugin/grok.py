@@ -64,7 +64,12 @@ def _expand(text: str, own: Mapping[str, str], inside: tuple[str, ...]) -> str:
         known = own.get(name, PATTERNS.get(name))
         if known is None:
             raise UsageError(f'there is no pattern "{name}"', hint=_nearest(name, [*own, *PATTERNS]))
-        pieces += [text[end : part.start()], f"(?P<{field}>" if field else "(?:", _expand(known, own, (*inside, name)), ")"]
+        pieces += [
+            text[end : part.start()],
+            f"(?P<{field}>" if field else "(?:",
+            _expand(known, own, (*inside, name)),
+            ")",
+        ]
         end = part.end()
         if sum(map(len, pieces)) > _LENGTH_LIMIT:
             raise UsageError("the patterns are too long when written out")

@@ -94,9 +94,7 @@ _TIMES = {
     "MONTHNUM": r"1[0-2]|0?[1-9]",
     "MONTHNUM2": r"0[1-9]|1[0-2]",
     "MONTHDAY": r"0[1-9]|[12][0-9]|3[01]|[1-9]",
-    "DAY": (
-        r"Mon(?:day)?|Tue(?:sday)?|Wed(?:nesday)?|Thu(?:rsday)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?"
-    ),
+    "DAY": (r"Mon(?:day)?|Tue(?:sday)?|Wed(?:nesday)?|Thu(?:rsday)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?"),
     "YEAR": r"[0-9]{4}|[0-9]{2}",
     "HOUR": r"2[0-3]|[01]?[0-9]",
     "MINUTE": r"[0-5][0-9]",
@@ -126,9 +124,7 @@ _LOGS = {
     "SYSLOGPROG": r"%{PROG:program}(?:\[%{POSINT:pid}\])?",
     "SYSLOGHOST": r"%{IPORHOST}",
     "SYSLOGFACILITY": r"<%{NONNEGINT:facility}\.%{NONNEGINT:priority}>",
-    "SYSLOGBASE": (
-        r"%{SYSLOGTIMESTAMP:timestamp} (?:%{SYSLOGFACILITY} )?%{SYSLOGHOST:logsource} +%{SYSLOGPROG}:"
-    ),
+    "SYSLOGBASE": (r"%{SYSLOGTIMESTAMP:timestamp} (?:%{SYSLOGFACILITY} )?%{SYSLOGHOST:logsource} +%{SYSLOGPROG}:"),
     "SYSLOGLINE": r"%{SYSLOGBASE} %{GREEDYDATA:message}",
     "HTTPDUSER": r"%{EMAILADDRESS}|%{USER}",
     "HTTPDERROR_DATE": r"%{DAY} %{MONTH} %{MONTHDAY} %{TIME} %{YEAR}",

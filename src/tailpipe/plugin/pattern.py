@@ -353,9 +353,12 @@ class _Reader:
             if atom.kind in ("edge", "boundary"):
                 raise _wrong(f'"{atom.text}" cannot stand in a set', self.place)
             return atom.python.strip("[]") if atom.text[1] in "pP" else atom.python
+        if self.text.startswith("--", self.place):
+            raise _wrong('"--" is unclear in a set', self.place)
         self.place += 1
         character = self.text[self.place - 1]
-        return character if character == "-" or character.isalnum() else "\\" + character
+        is_range = character == "-" and self.text[self.place : self.place + 1] != "]"
+        return character if is_range or character.isalnum() else "\\" + character
 
     def _escape(self) -> Atom:
         start = self.place

@@ -1,0 +1,110 @@
+"""Lines of `key=value` pairs.
+
+A value is bare, up to the next blank, or in double quotes with the escapes of JSON. A key without `=` is
+`true`. Of two equal keys in a line, the first counts; case does not make keys different, as in SQL. A line
+without any `=`, or with text that is no pair, is bad.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from tailpipe.kernel.batch import Lines, Parsed
+from tailpipe.kernel.header import plain_name
+from tailpipe.kernel.runs import line_table
+from tailpipe.kernel.sql import quoted
+from tailpipe.plugin.formats import RESERVED_FIELDS
+
+__all__ = ["FIELDS_LIMIT", "LogfmtParser"]
+
+FIELDS_LIMIT = 2000
+"""How many different keys a task may meet; a line that brings more is bad."""
+
+_PAIR = re.compile(r'([^\s="]+)(?:(=)(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))?)?(?!\S)|(\S+)', re.ASCII | re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_PLAIN = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\b": "\b", "\\f": "\f", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
+
+
+@dataclass
+class _Column:
+    """The values of one field, and the row of each."""
+
+    rows: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+
+    def array(self, count: int) -> pa.Array:
+        places = np.full(count, -1)
+        places[self.rows] = np.arange(len(self.rows))
+        return pa.array(self.values, pa.string()).take(pa.array(places, mask=places < 0))
+
+
+@dataclass
+class LogfmtParser:
+    """Reads pairs; remembers which field each key is, so that a field keeps its name and place."""
+
+    _fields: dict[str, str] = field(default_factory=dict)
+    """The name of the field for each key, in lower case."""
+
+    def parse(self, runs: Sequence[Lines]) -> Parsed:
+        """The values as text; each field that was met so far is there."""
+        table = line_table(runs)
+        columns: dict[str, _Column] = {name: _Column() for name in self._fields.values()}
+        reasons: list[str | None] = []
+        for row, line in enumerate(table["_line"].to_pylist()):
+            try:
+                pairs = self._pairs(line)
+            except ValueError as error:
+                reasons.append(str(error))
+                continue
+            reasons.append(None)
+            for name, value in pairs.items():
+                column = columns.setdefault(name, _Column())
+                column.rows.append(row)
+                column.values.append(value)
+        table = table.rename_columns(["_artifact", "_ordinal", "_raw"])
+        table = table.add_column(2, "_bad", pa.array(reasons, pa.string()))
+        for name, column in columns.items():
+            table = table.append_column(name, column.array(table.num_rows))
+        sql = "SELECT " + ", ".join(map(quoted, table.column_names)) + " FROM logfmt_rows"  # noqa: S608
+        return Parsed(sql, {"logfmt_rows": table}, dict.fromkeys(columns, "VARCHAR"), table.num_rows)
+
+    def _pairs(self, line: str) -> dict[str, str]:
+        """The fields of a line; a `ValueError` says why there are none."""
+        pairs: dict[str, tuple[str, str]] = {}
+        found = _PAIR.findall(line)
+        for key, sign, text, bare, junk in found:
+            if junk:
+                raise ValueError("a quote is not closed, or out of place" if '"' in junk else "a value has no key")
+            value = bare or (unescaped(text) if "\\" in text else text) if sign else "true"
+            pairs.setdefault(key.lower(), (key, value))
+        if not any(sign for _, sign, *_ in found):
+            raise ValueError("has no key=value pair")
+        return {self._field(key): value for key, value in pairs.values()}
+
+    def _field(self, key: str) -> str:
+        name = self._fields.get(key.lower())
+        if name is None:
+            if len(self._fields) == FIELDS_LIMIT:
+                raise ValueError(f"brings more than {FIELDS_LIMIT} different keys")
+            name, taken = plain_name(key), {*RESERVED_FIELDS, *map(str.lower, self._fields.values())}
+            while name.lower() in taken:
+                name += "_2"
+            self._fields[key.lower()] = name
+        return name
+
+
+def unescaped(text: str) -> str:
+    """A quoted value with its escapes resolved; a backslash before anything else stands for itself."""
+    text = _ESCAPE.sub(lambda escape: _PLAIN.get(escape[0]) or _character(escape[0]), text)
+    # A pair of escaped surrogates is one character; half a pair is none.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _character(escape: str) -> str:
+    return str(json.loads(f'"{escape}"')) if len(escape) == 6 else escape

@@ -1,0 +1,61 @@
+"""Sample: the types of fields that a table leaves open, from the beginning of some of a task's artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tailpipe.kernel.casts import kind_of
+from tailpipe.kernel.engine import Engine, connect, expression_types
+from tailpipe.kernel.feed import Batch
+from tailpipe.kernel.plan import plan_task
+from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.undeclared import widened
+
+__all__ = ["sample"]
+
+_ARTIFACTS = 16
+_BYTES = 1024 * 1024
+
+
+def sample(task: Task) -> dict[str, str]:
+    """A type for each undeclared field, and for each column without one; a field without values has none yet.
+
+    At most 16 artifacts are looked into, spread over all of them, and the first megabyte of each.
+    """
+    found: dict[str, str] = {}
+    for reading in _spread(task.readings):
+        limits = replace(task.limits, chunk_bytes=_BYTES, batch_bytes=_BYTES, whole_document_bytes=4 * _BYTES)
+        fresh = replace(reading, since_bytes=0, since_ordinals=0)
+        for name, kind in _types(replace(task, readings=(fresh,), limits=limits, types={}, staging=None)).items():
+            found[name] = widened(found.get(name), kind) or kind
+    return found
+
+
+def _spread(readings: Sequence[Reading]) -> Sequence[Reading]:
+    step = -(-len(readings) // _ARTIFACTS) or 1
+    return readings[::step]
+
+
+def _types(task: Task) -> dict[str, str]:
+    """What the first batch shows."""
+    with connect(task.limits) as connection:
+        plan = plan_task(task, connection)
+        engine = Engine(connection, plan.shape, plan.references)
+        batch = next((event for event in plan.feed({}).events() if isinstance(event, Batch)), None)
+        if batch is None:
+            return {}
+        with engine.tables(batch.parsed):
+            found = plan.new_fields(connection, batch.parsed)
+            base = plan.shape.base(batch.parsed, plan.references)
+            given = expression_types(connection, plan.shape.probe(base))
+            for number, output in enumerate(plan.shape.outputs):
+                if not output.is_open:
+                    continue
+                if output.source is not None and given[number] in ("VARCHAR", "JSON"):
+                    kind = plan.infer(connection, batch.parsed, output.source)
+                else:
+                    kind = kind_of(given[number]).name
+                if kind is not None:
+                    found[output.name] = kind
+    return found

@@ -1,0 +1,71 @@
+"""Try a table or a format on one artifact: its first rows and the rows that do not fit, without writing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tailpipe.errors import TailpipeError
+from tailpipe.kernel.run import TaskRun
+from tailpipe.kernel.task import Limits, Task
+from tailpipe.kernel.undeclared import widened
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.staged import Sample
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Trial", "try_task"]
+
+_MEGABYTE = 1024 * 1024
+_PORTION = 4 * _MEGABYTE
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a try has shown: the first rows, some rows that do not fit, and where the rows went.
+
+    If the artifact is long, only its beginning was read: `is_whole` tells.
+    """
+
+    rows: pa.Table | None
+    rejected: tuple[Sample, ...]
+    accounts: Accounts
+    types: dict[str, str]
+    is_whole: bool
+    error: str | None
+
+
+def try_task(task: Task, limit: int) -> Trial:
+    """Run a task of one artifact up to `limit` rows; types of undeclared fields are found on the way."""
+    small = Limits(chunk_bytes=_PORTION, batch_bytes=_PORTION, flush_bytes=_PORTION, samples=limit)
+    types = dict(task.types)
+    for _ in range(_ROUNDS):
+        trial, wider = _try(replace(task, types=types, limits=small, staging=None), limit)
+        if not wider:
+            return trial
+        types |= {name: widened(types.get(name), kind) or kind for name, kind in wider.items()}
+    raise TailpipeError("the fields have no stable types", hint="declare them as columns of a table")
+
+
+def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
+    import pyarrow as pa
+
+    run = TaskRun(task, {})
+    batches: list[pa.RecordBatch] = []
+    is_whole = True
+    try:
+        portions = run.portions()
+        for number, _ in enumerate(portions):
+            batches += run.engine.batches()
+            if sum(map(len, batches)) + len(run.samples) >= limit and number:
+                is_whole = False
+                break
+        accounts = sum((tally.accounts for tally in run.tallies), Accounts())
+        errors = [progress.error for progress in run.feed.progress if progress.error is not None]
+        rows = pa.Table.from_batches(batches).slice(0, limit) if batches else None
+        trial = Trial(rows, tuple(run.samples), accounts, dict(task.types), is_whole, errors[0] if errors else None)
+        return trial, dict(run.widenings)
+    finally:
+        run.close()

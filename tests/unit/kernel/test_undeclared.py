@@ -1,0 +1,166 @@
+"""Undeclared fields: found by a sample, kept as they are, widened when a later value does not fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tailpipe.kernel.sample import sample
+from tailpipe.kernel.task import Task, Widening
+from tailpipe.kernel.undeclared import widened
+from tailpipe.model.format import Format
+from tailpipe.model.table import Column
+from tailpipe.plugin.formats import Delimited, Json, Jsonl, Logfmt, Regex
+from tests.unit.kernel.support import Run, table, task
+
+ALL = table(map_fields=["*"])
+
+
+def lines(*rows: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps({"time": "2024-01-31", **row}).encode() + b"\n" for row in rows)
+
+
+def settled(made: Task) -> tuple[Run, dict[str, str]]:
+    """Sample, then run until nothing is widened any more."""
+    types = sample(made)
+    for _ in range(5):
+        done = Run(replace(made, types=types))
+        if not done.outcome.widenings:
+            return done, types
+        types = {**types, **{one.field: one.type for one in done.outcome.widenings}}
+    raise AssertionError("it widens for ever")
+
+
+def test_types_of_json_fields() -> None:
+    made = task(
+        lines(
+            {"n": 1, "d": 1, "s": "x", "b": True, "j": {"a": 1}, "m": 1, "z": None, "q": "12"},
+            {"n": -2, "d": 2.5, "s": "y", "b": False, "j": [1], "m": "text", "z": None, "q": 5},
+        ),
+        of=ALL,
+    )
+    done, types = settled(made)
+    assert types == {
+        "time": "varchar",
+        "n": "bigint",
+        "d": "double",
+        "s": "varchar",
+        "b": "boolean",
+        "j": "json",
+        "m": "varchar",
+        "q": "varchar",
+    }
+    assert done.column("d") == [1.0, 2.5]
+    assert done.column("j") == ['{"a":1}', "[1]"]
+    assert done.column("m") == ["1", "text"]
+
+
+@pytest.mark.parametrize(
+    "format", [Delimited(header=True), Logfmt(), Regex(layout="time=(?P<time>.*) x=(?P<x>.*)")], ids=lambda f: f.type
+)
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        (["1", "-2"], "bigint", [1, -2]),
+        (["1", "2.5"], "double", [1.0, 2.5]),
+        (["1", "x"], "varchar", ["1", "x"]),
+        (["007"], "varchar", ["007"]),
+        (["9223372036854775808"], "varchar", ["9223372036854775808"]),
+        (["true"], "varchar", ["true"]),
+    ],
+)
+def test_types_of_fields_that_are_text(format: Format, values: list[str], kind: str, expected: list[Any]) -> None:
+    rows = {
+        "delimited": "time,x\n" + "".join(f"2024-01-31,{value}\n" for value in values),
+        "logfmt": "".join(f"time=2024-01-31 x={value}\n" for value in values),
+    }
+    text = rows.get(format.type, rows["logfmt"])
+    done, types = settled(task(text.encode(), of=ALL, format=format))
+    assert types["x"] == kind
+    assert done.column("x") == expected
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "wider"),
+    [
+        ("bigint", 2.5, "double"),
+        ("bigint", "x", "varchar"),
+        ("bigint", "007", "varchar"),
+        ("bigint", 2**64, "varchar"),
+        ("double", "x", "varchar"),
+        ("boolean", 1, "varchar"),
+        ("boolean", "yes", "varchar"),
+        ("bigint", {"a": 1}, "varchar"),
+    ],
+)
+def test_a_misfit_in_a_later_task_asks_for_the_wider_type(known: str, value: Any, wider: str) -> None:
+    made = task(lines({"x": value}), of=ALL, types={"time": "varchar", "x": known})
+    assert Run(made).outcome.widenings == (Widening("x", wider),)
+    done = Run(replace(made, types={"time": "varchar", "x": wider}))
+    assert done.outcome.widenings == ()
+    assert None not in done.column("x")
+
+
+def test_a_new_field_in_a_later_task_is_told_with_its_type() -> None:
+    made = task(lines({"a": 1}, {"a": 2, "b": 1.5}), of=ALL, types={"time": "varchar", "a": "bigint"})
+    assert Run(made).outcome.widenings == (Widening("b", "double"),)
+
+
+def test_wildcards_choose_the_fields_and_declared_columns_come_first() -> None:
+    made = task(
+        lines({"http_status": 1, "http_path": "x", "other": 1, "renamed": 2}),
+        of=table(Column("mine", "integer", source="renamed"), map_fields=["http_*", "renamed"]),
+    )
+    done, types = settled(made)
+    assert types == {"http_path": "varchar", "http_status": "bigint"}
+    assert list(done.rows[0])[:4] == ["mine", "http_path", "http_status", "tp_akas"]
+
+
+def test_fields_that_differ_in_case_alone_or_have_names_of_ours() -> None:
+    made = task(lines({"id": 1, "ID": 2, "_raw": 3, "tp_id": 4, "tp__artifact": 5}), of=ALL)
+    done, types = settled(made)
+    assert sorted(done.rows[0][name] for name in done.rows[0] if not name.startswith("tp_") and name != "time") == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    assert done.rows[0]["tp_id"].endswith("-1")
+    assert done.outcome.widenings == ()
+
+
+def test_a_column_without_a_type_gets_it_from_the_sample() -> None:
+    columns = [Column("a"), Column("b", source="x"), Column("c", transform="length(x)")]
+    made = task(lines({"a": 1, "x": "word"}), of=table(*columns))
+    done, types = settled(made)
+    assert types == {"a": "bigint", "b": "varchar", "c": "bigint"}
+    assert (done.rows[0]["a"], done.rows[0]["b"], done.rows[0]["c"]) == (1, "word", 4)
+
+
+def test_documents_are_sampled_too() -> None:
+    made = task(b'{"r": [{"time": "2024-01-31", "a": 1}, {"time": "2024-01-31", "b": "x"}]}', of=ALL, format=Json(records="r"))
+    done, types = settled(made)
+    assert types == {"time": "varchar", "a": "bigint", "b": "varchar"}
+    assert done.column("b") == [None, "x"]
+
+
+def test_a_field_map_renames() -> None:
+    made = task(lines({"@n": 5}), of=ALL, format=Jsonl(field_map={"@n": "number"}))
+    done, types = settled(made)
+    assert types == {"number": "bigint", "time": "varchar"}
+    assert done.column("number") == [5]
+
+
+def test_widening_only_ever_widens() -> None:
+    kinds = ["boolean", "bigint", "double", "json", "varchar"]
+    for one in kinds:
+        assert widened(one, "varchar") == "varchar"
+        assert widened(one, None) == widened(None, one) == one
+        for other in kinds:
+            both = widened(one, other)
+            assert both == widened(other, one)
+            assert widened(both, one) == both
