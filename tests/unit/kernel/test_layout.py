@@ -12,7 +12,8 @@ from tailpipe.kernel.lines import line_parser, pattern_parser
 from tailpipe.kernel.regex import RegexParser
 from tailpipe.plugin.formats import Grok, Regex
 from tailpipe.plugin.grok import compile_grok
-from tailpipe.plugin.pattern import Pattern, parse_pattern
+from tailpipe.plugin.pattern import Pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 from tests.unit.kernel.parsing import bad, parse, run_of, values
 
 NGINX = (
