@@ -102,9 +102,9 @@ def _read(text: pa.Array, layout: Layout) -> pa.Table:
     marked, grid = _marks(lines, layout)
     plain = np.zeros(len(text), bool)
     plain[marked] = True
-    low = np.flatnonzero(lines.data < _BLANK)
-    if len(low) != len(text) + 1:
-        plain[lines.lines_at(lines.inner_places(low))] = False
+    is_low = lines.data < _BLANK
+    if np.count_nonzero(is_low) != len(text) + 1:
+        plain[lines.lines_at(lines.inner_places(np.flatnonzero(is_low)))] = False
         marked, grid = marked[plain[marked]], grid[plain[marked]]
     lines.blank_out(np.flatnonzero(~plain))
     lines.data[grid[:, [mark != _QUOTE for mark in layout.marks]]] = _QUOTE

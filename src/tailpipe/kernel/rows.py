@@ -151,8 +151,9 @@ def _loosely_blank(lines: LineText, is_quoted: np.ndarray) -> np.ndarray:
     is_loose = is_blank[1:-1] & (is_blank[:-2] | (data[:-2] == _NEWLINE) | (data[2:] == _NEWLINE))
     line = lines.lines_at(np.flatnonzero(is_loose) + 1)
     odd[line] = True
-    is_empty: np.ndarray = np.bincount(line, minlength=len(odd)) == lines.ends - lines.starts
-    return (odd & is_quoted) | is_empty
+    odd &= is_quoted
+    odd |= np.bincount(line, minlength=len(odd)) == lines.ends - lines.starts
+    return odd
 
 
 def _tightened(data: np.ndarray) -> np.ndarray:
