@@ -28,6 +28,8 @@ _MAX_HEADER = MEGABYTE
 """Size of a header extension of a tar: names and the like."""
 _MAX_DIRECTORY = 32 * MEGABYTE
 """Size of the directory of a zip."""
+_MANY = 0xFFFF
+"""As the number of a zip's members: more than the field can hold."""
 _TAR_LEFT_OUT = {
     b"1": "hard link",
     b"2": "symbolic link",
@@ -39,14 +41,10 @@ _TAR_LEFT_OUT = {
 
 
 def is_tar(block: bytes) -> bool:
-    """Whether this is the header of a tar: its checksum is right."""
-    if len(block) < _BLOCK or not block[0]:
+    """Whether this is the header of a tar: its numbers are some, and its checksum is right."""
+    if len(block) < _BLOCK or not block[0] or _number(block[124:136]) is None:
         return False
-    try:
-        claimed = _number(block[148:156])
-    except ValueError:
-        return False
-    return claimed == sum(block[:148]) + 8 * ord(" ") + sum(block[156:_BLOCK])
+    return _number(block[148:156]) == sum(block[:148]) + 8 * ord(" ") + sum(block[156:_BLOCK])
 
 
 def is_zip(head: bytes) -> bool:
@@ -68,7 +66,7 @@ def tar_members(source: Reader, note: Note) -> Iterator[tuple[str, Reader]]:
             break
         if not is_tar(block):
             raise source.fail(f"is not a tar archive after byte {source.offset - _BLOCK:,}")
-        kind, size = block[156:157], _number(block[124:136])
+        kind, size = block[156:157], _number(block[124:136]) or 0
         if kind in (b"L", b"K", b"x", b"g"):
             names |= _extension(source, kind, size)
             continue
@@ -156,15 +154,14 @@ def _tar_name(block: bytes) -> str:
     return name.decode("utf-8", "replace")
 
 
-def _number(field: bytes) -> int:
+def _number(field: bytes) -> int | None:
+    """A number in octal digits, or in binary if it is too large for them; None if it is neither."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:], "big")
     digits = field.partition(b"\0")[0].strip()
-    if not digits:
-        return 0
     if not all(byte in b"01234567" for byte in digits):
-        raise ValueError(field)
-    return int(digits, 8)
+        return None
+    return int(digits or b"0", 8)
 
 
 def zip_members(file: IO[bytes], source: Reader, budget: Budget, note: Note) -> Iterator[tuple[str, Reader]]:
@@ -173,7 +170,7 @@ def zip_members(file: IO[bytes], source: Reader, budget: Budget, note: Note) -> 
     `file` is the seekable zip, `source` the reader that messages and the budget go by.
     """
     for info in _directory(file, source):
-        if info.is_dir():
+        if info.filename.endswith("/"):
             continue
         reason = _reason(info)
         if reason is not None:
@@ -231,7 +228,11 @@ def _directory(file: IO[bytes], source: Reader) -> list[zipfile.ZipInfo]:
     size = file.seek(0, io.SEEK_END)
     try:
         with zipfile.ZipFile(_Wary(file)) as archive:
-            return archive.infolist()
+            file.seek(size - len(archive.comment) - 12)
+            claimed, found = int.from_bytes(file.read(2), "little"), archive.infolist()
+            if claimed != _MANY and claimed != len(found) & _MANY:
+                raise zipfile.BadZipFile(f"its directory has {len(found):,} of {claimed:,} members")
+            return found
     except zipfile.BadZipFile as error:
         text = str(error)
         if text == "File is not a zip file":
@@ -244,9 +245,9 @@ def _directory(file: IO[bytes], source: Reader) -> list[zipfile.ZipInfo]:
 
 def _packed(file: IO[bytes], source: Reader, info: zipfile.ZipInfo) -> Reader:
     """The member's bytes as they lie in the zip."""
-    file.seek(info.header_offset)
+    file.seek(max(0, info.header_offset))  # a directory can claim anything
     header = file.read(30)
-    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+    if info.header_offset < 0 or len(header) < 30 or header[:4] != b"PK\x03\x04":
         raise source.fail(f"is not a zip archive after byte {info.header_offset:,}", offset=info.header_offset)
     start = info.header_offset + 30 + sum(struct.unpack("<HH", header[26:30]))
     position, left = start, info.compress_size

@@ -64,7 +64,7 @@ class DelimitedParser:
         tables.append(read_rows((), (), self._splitter, ()))  # so that there is one
         table = pa.concat_tables(tables, promote_options="default")
         names = [name for name in table.column_names if name not in RESERVED_FIELDS]
-        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, names)]) + " FROM delimited_rows"  # noqa: S608
+        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, names)]) + " FROM delimited_rows"
         return Parsed(sql, {"delimited_rows": table}, dict.fromkeys(names, "VARCHAR"), table.num_rows)
 
     def _rows(self, run: Lines) -> Lines:

@@ -77,14 +77,15 @@ class DocumentFeed:
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
         progress = self.progress[place]
+        limit = min(self._limits.whole_document_bytes, self._format.max_document_bytes)
         for number, member in enumerate(members):
             data, chunks = b"", member.chunks()
             for chunk in chunks:
                 progress.take(chunk)
                 data = data + chunk if data else chunk
-                if len(data) > self._limits.whole_document_bytes:
+                if len(data) > limit:
                     break
-            if number or member.name or len(data) > self._limits.whole_document_bytes:
+            if number or member.name or len(data) > limit:
                 rest = _noted(chunks, progress)
                 yield from self._stream(place, chain([data], rest), member.opening)
                 continue

@@ -19,7 +19,8 @@ __all__ = ["Places", "Splitter"]
 _BLANKS = b" \t\r\n"
 _GAP = np.zeros(256, bool)
 _GAP[list(b" \t\r\n,")] = True
-_SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,"\[\]{}]+')
+_SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[^\s,"\[\]{}]+', re.DOTALL)
+"""A value that is neither object nor array; a string that has no end goes up to that of the text."""
 
 _Ints = npt.NDArray[np.int64]
 _Bytes = npt.NDArray[np.uint8]

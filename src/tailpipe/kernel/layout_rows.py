@@ -61,13 +61,13 @@ class LayoutParser:
         groups = ", ".join(["*", *parts])
         odd = f"CASE WHEN {' AND '.join(checks)} THEN NULL ELSE _line END AS _odd"
         match = f"{extract(self.pattern, '_odd', self.is_dotall)} AS m"
-        rows = f"SELECT *, {match} FROM (SELECT *, {odd} FROM (SELECT {groups} FROM layout_lines))"  # noqa: S608
+        rows = f"SELECT *, {match} FROM (SELECT *, {odd} FROM (SELECT {groups} FROM layout_lines))"
         values = [
             f"CASE WHEN _odd IS NULL THEN {text} ELSE m.{group_name(number)} END" for number, text in enumerate(texts)
         ]
         bad = f"CASE WHEN {misses(self.pattern, '_odd', self.is_dotall)} THEN {literal(NO_MATCH)} END AS _bad"
         columns = f"_artifact, _ordinal, {bad}, _line AS _raw, {field_columns(self.pattern, values)}"
-        return f"SELECT {columns} FROM ({rows})"  # noqa: S608
+        return f"SELECT {columns} FROM ({rows})"
 
 
 def _cell_sql(cell: Cell, column: str, struct: str, is_open: bool) -> tuple[list[str], list[str], list[str]]:
@@ -102,9 +102,9 @@ def _read(text: pa.Array, layout: Layout) -> pa.Table:
     marked, grid = _marks(lines, layout)
     plain = np.zeros(len(text), bool)
     plain[marked] = True
-    low = np.flatnonzero(lines.data < _BLANK)
-    if len(low) != len(text) + 1:
-        plain[lines.lines_at(lines.inner_places(low))] = False
+    is_low = lines.data < _BLANK
+    if np.count_nonzero(is_low) != len(text) + 1:
+        plain[lines.lines_at(lines.inner_places(np.flatnonzero(is_low)))] = False
         marked, grid = marked[plain[marked]], grid[plain[marked]]
     lines.blank_out(np.flatnonzero(~plain))
     lines.data[grid[:, [mark != _QUOTE for mark in layout.marks]]] = _QUOTE
@@ -158,7 +158,8 @@ def _fits(cells: Cells, lines: LineText, grid: np.ndarray, layout: Layout) -> np
             mark += 2
             place = place + 2
         place = place + length + 1
-    return fits & (place == lines.ends[cells.lines] + 1)
+    fits &= place == lines.ends[cells.lines] + 1
+    return fits
 
 
 def _aligned(cells: Cells, fits: np.ndarray, count: int) -> pa.Table:

@@ -12,7 +12,8 @@ from tailpipe.kernel.syslog import SyslogParser
 from tailpipe.model.format import Format
 from tailpipe.plugin.formats import Delimited, Grok, Logfmt, Regex, Syslog
 from tailpipe.plugin.grok import compile_grok
-from tailpipe.plugin.pattern import Pattern, parse_pattern
+from tailpipe.plugin.pattern import Pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 
 __all__ = ["line_parser", "pattern_parser"]
 

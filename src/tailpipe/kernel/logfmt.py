@@ -33,7 +33,7 @@ _PLAIN = {'\\"': '"', "\\\\": "\\", "\\/": "/", "\\b": "\b", "\\f": "\f", "\\n":
 
 @dataclass
 class _Column:
-    """The values of one field, and the row of each."""
+    """The values of one field in a batch, and the row of each."""
 
     rows: list[int] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
@@ -54,38 +54,30 @@ class LogfmtParser:
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The values as text; each field that was met so far is there."""
         table = line_table(runs)
-        columns: dict[str, _Column] = {name: _Column() for name in self._fields.values()}
+        columns = {name: _Column() for name in self._fields.values()}
+        by_key: dict[str, _Column] = {}  # as keys are spelt, so that a line costs one look for each
         reasons: list[str | None] = []
         for row, line in enumerate(table["_line"].to_pylist()):
             try:
-                pairs = self._pairs(line)
+                pairs = _pairs(line)
+                for key, *_ in pairs:
+                    if key not in by_key:
+                        by_key[key] = columns.setdefault(self._field(key), _Column())
             except ValueError as error:
                 reasons.append(str(error))
                 continue
             reasons.append(None)
-            for name, value in pairs.items():
-                column = columns.setdefault(name, _Column())
-                column.rows.append(row)
-                column.values.append(value)
+            for key, sign, text, bare, _ in pairs:
+                column = by_key[key]
+                if not column.rows or column.rows[-1] != row:
+                    column.rows.append(row)
+                    column.values.append((bare or (unescaped(text) if "\\" in text else text)) if sign else "true")
         table = table.rename_columns(["_artifact", "_ordinal", "_raw"])
         table = table.add_column(2, "_bad", pa.array(reasons, pa.string()))
         for name, column in columns.items():
             table = table.append_column(name, column.array(table.num_rows))
-        sql = "SELECT " + ", ".join(map(quoted, table.column_names)) + " FROM logfmt_rows"  # noqa: S608
+        sql = "SELECT " + ", ".join(map(quoted, table.column_names)) + " FROM logfmt_rows"
         return Parsed(sql, {"logfmt_rows": table}, dict.fromkeys(columns, "VARCHAR"), table.num_rows)
-
-    def _pairs(self, line: str) -> dict[str, str]:
-        """The fields of a line; a `ValueError` says why there are none."""
-        pairs: dict[str, tuple[str, str]] = {}
-        found = _PAIR.findall(line)
-        for key, sign, text, bare, junk in found:
-            if junk:
-                raise ValueError("a quote is not closed, or out of place" if '"' in junk else "a value has no key")
-            value = bare or (unescaped(text) if "\\" in text else text) if sign else "true"
-            pairs.setdefault(key.lower(), (key, value))
-        if not any(sign for _, sign, *_ in found):
-            raise ValueError("has no key=value pair")
-        return {self._field(key): value for key, value in pairs.values()}
 
     def _field(self, key: str) -> str:
         name = self._fields.get(key.lower())
@@ -97,6 +89,19 @@ class LogfmtParser:
                 name += "_2"
             self._fields[key.lower()] = name
         return name
+
+
+def _pairs(line: str) -> list[tuple[str, str, str, str, str]]:
+    """Key, sign, quoted value, bare value and nothing, of each pair; a `ValueError` says why there are none."""
+    found: list[tuple[str, str, str, str, str]] = _PAIR.findall(line)
+    has_sign = False
+    for _, sign, _, _, junk in found:
+        if junk:
+            raise ValueError("a quote is not closed, or out of place" if '"' in junk else "a value has no key")
+        has_sign = has_sign or bool(sign)
+    if not has_sign:
+        raise ValueError("has no key=value pair")
+    return found
 
 
 def unescaped(text: str) -> str:

@@ -33,9 +33,9 @@ class RegexParser:
         table = line_table(runs)
         values = [f"m.{group_name(number)}" for number in range(len(self.pattern.names))]
         bad = f"CASE WHEN {misses(self.pattern, '_line', self.is_dotall)} THEN {literal(NO_MATCH)} END AS _bad"
-        groups = f"SELECT *, {extract(self.pattern, '_line', self.is_dotall)} AS m FROM regex_lines"  # noqa: S608
+        groups = f"SELECT *, {extract(self.pattern, '_line', self.is_dotall)} AS m FROM regex_lines"
         columns = f"_artifact, _ordinal, {bad}, _line AS _raw, {field_columns(self.pattern, values)}"
-        sql = f"SELECT {columns} FROM ({groups})"  # noqa: S608
+        sql = f"SELECT {columns} FROM ({groups})"
         return Parsed(sql, {"regex_lines": table}, dict.fromkeys(self.pattern.fields, "VARCHAR"), table.num_rows)
 
 

@@ -135,7 +135,7 @@ def _oddly_quoted(lines: LineText, quote: int, delimiter: int, is_doubled: bool)
     fits = (neighbour == delimiter) | (neighbour == _NEWLINE)
     if is_doubled:
         fits |= (neighbour == quote) & ((rank > 0) | ~opens)
-    odd = counts % 2 == 1
+    odd: np.ndarray = counts % 2 == 1
     odd[line[~fits]] = True
     return odd
 
@@ -151,7 +151,9 @@ def _loosely_blank(lines: LineText, is_quoted: np.ndarray) -> np.ndarray:
     is_loose = is_blank[1:-1] & (is_blank[:-2] | (data[:-2] == _NEWLINE) | (data[2:] == _NEWLINE))
     line = lines.lines_at(np.flatnonzero(is_loose) + 1)
     odd[line] = True
-    return (odd & is_quoted) | (np.bincount(line, minlength=len(odd)) == lines.ends - lines.starts)
+    odd &= is_quoted
+    odd |= np.bincount(line, minlength=len(odd)) == lines.ends - lines.starts
+    return odd
 
 
 def _tightened(data: np.ndarray) -> np.ndarray:

@@ -88,16 +88,16 @@ class SyslogParser:
         columns = {"_artifact": "_artifact", "_ordinal": "_ordinal", "_bad": self._bad(), "_raw": "_line", **_FIELDS}
         selected = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         types = {name: "INTEGER" if name in ("priority", "version") else "VARCHAR" for name in _FIELDS}
-        return Parsed(f"SELECT {selected} FROM ({self._rows()})", {"syslog_lines": table}, types, table.num_rows)  # noqa: S608
+        return Parsed(f"SELECT {selected} FROM ({self._rows()})", {"syslog_lines": table}, types, table.num_rows)
 
     def _rows(self) -> str:
         """Both readings of each line, and what they have in common."""
         new = "NULL" if self.rfc == "3164" else "_line"
         old = "NULL" if self.rfc == "5424" else "CASE WHEN n.w <> '' THEN NULL ELSE _line END"
-        rows = f"SELECT *, {_extract(new, _NEW, _NEW_GROUPS)} AS n FROM syslog_lines"  # noqa: S608
-        rows = f"SELECT *, {_extract(old, _OLD, _OLD_GROUPS)} AS o, n.w <> '' AS is_new FROM ({rows})"  # noqa: S608
+        rows = f"SELECT *, {_extract(new, _NEW, _NEW_GROUPS)} AS n FROM syslog_lines"
+        rows = f"SELECT *, {_extract(old, _OLD, _OLD_GROUPS)} AS o, n.w <> '' AS is_new FROM ({rows})"
         priority = "try_cast(nullif(CASE WHEN is_new THEN n.priority ELSE o.priority END, '') AS INTEGER)"
-        return f"SELECT *, {priority} AS pri FROM ({rows})"  # noqa: S608
+        return f"SELECT *, {priority} AS pri FROM ({rows})"
 
     def _bad(self) -> str:
         what = "is no syslog line" if self.rfc == "auto" else f"is no line of RFC {self.rfc}"

@@ -208,7 +208,7 @@ def _by_name(reader: Reader, head: bytes, name: str) -> _Kind:
     bytes must be what the name says, and a name that promises an archive is always held to it.
     """
     for codec in CODECS.values():
-        if name.endswith(codec.suffixes or "\0"):
+        if name.endswith(codec.suffixes):
             if codec.may_begin(head):
                 raise reader.truncated()
             if head.translate(None, _TEXT_BYTES):

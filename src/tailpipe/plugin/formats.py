@@ -11,7 +11,7 @@ from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.option import Declared, nested, option
 from tailpipe.plugin.grok import check_patterns, compile_grok
-from tailpipe.plugin.pattern import parse_pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 
 __all__ = [
     "FORMATS",

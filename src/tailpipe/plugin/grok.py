@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from tailpipe.errors import UsageError
 from tailpipe.plugin.grok_patterns import PATTERNS
-from tailpipe.plugin.pattern import Pattern, parse_pattern
+from tailpipe.plugin.pattern import Pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 
 __all__ = ["check_patterns", "compile_grok", "compile_layout"]
 

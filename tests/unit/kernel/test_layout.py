@@ -12,7 +12,8 @@ from tailpipe.kernel.lines import line_parser, pattern_parser
 from tailpipe.kernel.regex import RegexParser
 from tailpipe.plugin.formats import Grok, Regex
 from tailpipe.plugin.grok import compile_grok
-from tailpipe.plugin.pattern import Pattern, parse_pattern
+from tailpipe.plugin.pattern import Pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 from tests.unit.kernel.parsing import bad, parse, run_of, values
 
 NGINX = (
@@ -184,3 +185,15 @@ def test_a_long_line_is_read() -> None:
     (row,) = parse(Regex(name="x", layout=NGINX), [line])
     assert row["_bad"] is None
     assert len(row["request"]) == 6_000_000
+
+
+def test_fields_may_have_the_names_that_are_used_inside() -> None:
+    layout = (
+        r'^(?P<m>\S+) (?P<_odd>\S+) \[(?P<c0>\w+)=(?P<x2>\w+)\] (?P<_line>\S+) (?P<_fits>\S+) (?P<w>\S+) "(?P<g0>.*)"$'
+    )
+    lines = ['1 2 [3=4] 5 6 7 "8"', '1 2 [3=4] 5 6 7 "8" 9"', "rubbish"]
+    pattern = parse_pattern(layout)
+    fast, slow = parse(pattern_parser(pattern), lines), parse(RegexParser(pattern), lines)
+    assert [tuple(row.values())[4:] for row in fast[:2]] == [(*"12345678",), (*"1234567", '8" 9')]
+    assert fast[:2] == slow[:2]
+    assert [row["_bad"] for row in fast] == [None, None, "does not match the layout"]

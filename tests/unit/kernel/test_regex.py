@@ -9,7 +9,7 @@ import pytest
 from tailpipe.errors import UsageError
 from tailpipe.kernel.regex import NO_MATCH, RegexParser
 from tailpipe.plugin.formats import Multiline, Regex
-from tailpipe.plugin.pattern import parse_pattern
+from tailpipe.plugin.pattern_reader import parse_pattern
 from tests.unit.kernel.parsing import bad, parse, run_of, values
 
 

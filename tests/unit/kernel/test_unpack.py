@@ -239,6 +239,27 @@ def test_a_zip_is_held_to_the_checksum_and_length_in_its_directory() -> None:
     assert "bytes" in str(problem(bytes(longer)))
 
 
+def test_a_directory_of_a_zip_may_claim_anything() -> None:
+    data = zipped({"a": TEXT, "b": TEXT})
+    directory = data.index(b"PK\x01\x02")
+    nameless = bytearray(data)
+    nameless[directory + 28] = 0  # the length of the name: what follows is now taken for extra fields
+    elsewhere = bytearray(data)
+    elsewhere[-6:-2] = (len(data) - 1).to_bytes(4, "little")  # the directory, and so all members, begin before 0
+    fewer = bytearray(data)
+    fewer[-10] -= 47  # the length of the directory: the second member is no longer in it
+    fewer[-6] += 47
+    for damaged in (nameless, elsewhere, fewer):
+        assert "zip archive" in str(problem(bytes(damaged)))
+
+
+def test_a_size_that_is_no_number_is_an_error() -> None:
+    header = bytearray(tar({"a": TEXT}))
+    header[124:135] = b"00000\xff00100"
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:512]))
+    assert "not a tar archive" in str(problem(bytes(header), "x.tar"))
+
+
 def test_archives_nest_two_deep_and_no_deeper() -> None:
     inner = zipped({"deep.log": TEXT})
     middle = tar({"inner.zip": inner, "b.gz": gzip.compress(TEXT)})

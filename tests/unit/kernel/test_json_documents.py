@@ -1,0 +1,164 @@
+"""JSON documents: records at a path or at the top, whole and streamed, sound and damaged."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tailpipe.kernel.task import Limits
+from tailpipe.model.table import Column
+from tailpipe.plugin.formats import Json
+from tests.unit.kernel.support import Run, run, task
+
+N = [Column("n", "integer"), Column("s", "varchar")]
+STREAMED = Limits(chunk_bytes=64, whole_document_bytes=300, batch_bytes=500)
+
+
+def records(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"time": 1706695200, "n": n, "s": 'a"]}\\é,[{' * (n % 3)} for n in range(first, last)]
+
+
+def dump(value: Any, **facts: Any) -> bytes:
+    return json.dumps(value, **facts).encode()
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("path", "document"),
+    [
+        ("Records", dump({"Records": records(0, 40)})),
+        ("Records", dump({"a": {"Records": [1]}, "b": 'x"Records":[', "Records": records(0, 40), "z": {"y": [1, 2]}})),
+        ("Records", dump({"Records": records(0, 40)}, indent=2)),
+        ("a.b", dump({"b": [{"n": 99}], "a": {"x": {"b": [0]}, "b": records(0, 40)}})),
+        (None, dump(records(0, 40))),
+        (None, dump(records(0, 40), ensure_ascii=False, indent=1)),
+        (None, b"\xef\xbb\xbf \n" + dump(records(0, 40)) + b"\n"),
+    ],
+)
+def test_records_are_found_wherever_they_are(path: str | None, document: bytes, limits: Limits) -> None:
+    done = run(document, N, Json(records=path), limits=limits)
+    assert done.accounts == (40, 40, 0, 0, 0)
+    assert done.column("n") == list(range(40))
+    assert done.column("s") == [record["s"] for record in records(0, 40)]
+    assert [row["tp_id"].partition("-")[2] for row in done.rows] == [str(n) for n in range(1, 41)]
+    (result,) = done.outcome.results
+    assert (result.committed_bytes, result.committed_ordinals) == (len(document), 40)
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_documents_that_follow_one_another_and_single_objects(limits: Limits) -> None:
+    content = b"\n".join(dump({"Records": records(n * 10, n * 10 + 10)}) for n in range(3))
+    done = run(content, N, Json(records="Records"), limits=limits)
+    assert done.column("n") == list(range(30))
+    single = run(dump(records(7, 8)[0]), N, Json(), limits=limits)
+    assert single.column("n") == [7]
+    several = run(b"\n".join(map(dump, records(0, 20))), N, Json(), limits=limits)
+    assert several.column("n") == list(range(20))
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_a_document_that_is_cut_off_gives_its_whole_records_and_one_rejected(limits: Limits) -> None:
+    document = dump({"Records": records(0, 40)})
+    done = run(document[:-15], N, Json(records="Records"), limits=limits)
+    assert done.accounts == (40, 39, 0, 1, 0)
+    assert done.rejected[0]["ordinal"] == 40
+    assert done.rejected[0]["reason"] == "the document ends inside a record"
+    assert done.rejected[0]["raw"].startswith('{"time": 17066952')
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
+    document = dump({"Records": records(0, 40)})
+    early = task(document[:-200], N, Json(records="Records"), limits=limits)
+    first = Run(replace(early, readings=(replace(early.readings[0], is_closed=False),)))
+    (before,) = first.outcome.results
+    assert before.unread_bytes > 0
+    assert first.accounts[3] == 0
+    late = task(document, N, Json(records="Records"), limits=limits)
+    since = replace(
+        late.readings[0], since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals
+    )
+    second = Run(replace(late, readings=(since,)))
+    assert [row["n"] for row in first.rows + second.rows] == list(range(40))
+    assert second.outcome.results[0].committed_ordinals == 40
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (b'{"Error": "none"}', 'there is no array "Records" in the document'),
+        (b'{"Records": {"a": 1}}', 'there is no array "Records" in the document'),
+        (b"[1, 2]", 'there is no array "Records" in the document'),
+        (b"not json at all", 'there is no array "Records" in the document'),
+        (b'{"Records": [', "the document ends early"),
+    ],
+)
+def test_a_document_without_its_records_is_one_rejected_row(document: bytes, reason: str, limits: Limits) -> None:
+    done = run(document, N, Json(records="Records"), limits=limits)
+    assert done.accounts == (1, 0, 0, 1, 0)
+    assert done.rejected[0]["reason"] == reason
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_records_that_are_no_objects_are_rejected_and_keep_their_ordinals(limits: Limits) -> None:
+    odd = [records(0, 1)[0], 1, "two, {", None, [3], records(5, 6)[0], True]
+    done = run(dump({"Records": odd}), N, Json(records="Records"), limits=limits)
+    assert done.accounts == (7, 2, 0, 5, 0)
+    assert [row["ordinal"] for row in done.rejected] == [2, 3, 4, 5, 7]
+    assert done.column("n") == [0, 5]
+
+
+def test_an_empty_array_is_no_row() -> None:
+    for document in (b'{"Records": []}', b'{"Records":[ ]}'):
+        assert run(document, N, Json(records="Records")).accounts == (0, 0, 0, 0, 0)
+
+
+def test_members_of_an_archive_count_on() -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for number in range(3):
+            data = dump({"Records": records(number * 5, number * 5 + 5)})
+            member = tarfile.TarInfo(f"{number}.json")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    done = run({"/x.tar.gz": packed.getvalue()}, N, Json(records="Records"))
+    assert done.column("n") == list(range(15))
+    assert [row["tp_id"].partition("-")[2] for row in done.rows] == [str(n) for n in range(1, 16)]
+
+
+def test_a_document_above_its_limit_is_rejected_with_the_limit() -> None:
+    document = dump({"Records": records(0, 40)})
+    limits = Limits(chunk_bytes=64, whole_document_bytes=300)
+    done = run(document, N, Json(records="Records", max_document_bytes=1000), limits=limits)
+    assert done.rejected[0]["reason"] == "the document has more than 1,000 bytes"
+    assert done.accounts[0] == done.accounts[1] + 1
+
+
+def test_a_small_limit_holds_for_whole_documents_too() -> None:
+    done = run(dump({"Records": records(0, 40)}), N, Json(records="Records", max_document_bytes=1000))
+    assert done.accounts[3] == 1
+    assert done.rejected[0]["reason"] == "the document has more than 1,000 bytes"
+
+
+def test_nested_columns_and_json() -> None:
+    columns = [Column("u", "struct(name varchar, tags varchar[], raw json)"), Column("x", "varchar", transform="u.name")]
+    document = {"Records": [{"time": 1, "u": {"name": "ann", "tags": ["a"], "raw": {"k": 1}}}, {"time": 1, "u": 5}]}
+    done = run(dump(document), columns, Json(records="Records"))
+    assert done.column("u") == [{"name": "ann", "tags": ["a"], "raw": '{"k":1}'}, None]
+    assert done.column("x") == ["ann", None]
+    assert done.outcome.results[0].nulls == {"u": 1}
+
+
+def test_utf16_and_wrong_bytes() -> None:
+    document = json.dumps({"Records": records(0, 3)}, ensure_ascii=False)
+    done = run(document.encode("utf-16"), N, Json(records="Records", encoding="utf-16"))
+    assert done.column("s") == [record["s"] for record in records(0, 3)]
+    broken = run(document.encode().replace(b"\xc3\xa9", b"\xff"), N, Json(records="Records"))
+    assert broken.column("s")[1] == 'a"]}\\�,[{'
+    assert broken.outcome.results[0].notes == {"bytes that are no text": 3}

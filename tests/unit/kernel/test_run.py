@@ -1,0 +1,235 @@
+"""A task as a whole: identity, growth, damage, order, files, the two sinks."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import pickle
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailpipe.catalog.verify import problems
+from tailpipe.errors import TailpipeError
+from tailpipe.kernel.run import read_rows, run_task
+from tailpipe.kernel.task import Limits, Reading, Staging
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import HEAD_BYTES, Unit, fingerprints
+from tailpipe.model.staged import Staged
+from tailpipe.model.table import Column
+from tailpipe.plugin.formats import Delimited, Grok, Jsonl, Regex, Syslog
+from tests.unit.kernel.support import Run, run, task
+
+N = [Column("n", "integer")]
+SMALL = Limits(chunk_bytes=1000, batch_bytes=3000, flush_bytes=9000)
+
+
+def lines(first: int, last: int) -> bytes:
+    return b"".join(
+        json.dumps({"time": f"2024-01-0{n % 3 + 1}T00:00:00Z", "n": n}).encode() + b"\n" for n in range(first, last)
+    )
+
+
+def test_what_is_staged_passes_the_catalogs_own_checks() -> None:
+    made = task({"/a": lines(0, 50) + b"broken\n", "/b": lines(50, 60)}, N)
+    with tempfile.TemporaryDirectory() as directory:
+        outcome = run_task(replace(made, staging=Staging(directory, "7-1")))
+        unit, now = Unit(pack="x"), datetime(2024, 6, 1, tzinfo=UTC)
+        staged = Staged(
+            files=outcome.files,
+            artifacts=tuple(result.staged("memory", unit, now) for result in outcome.results),
+            samples=outcome.samples,
+        )
+        assert problems(staged, Path(directory), "append") == []
+        for file in outcome.files:
+            path = Path(directory) / file.path
+            assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
+            assert path.name.startswith("7-1")
+            assert path.suffix != ".parquet"
+        assert pickle.loads(pickle.dumps(outcome)) == outcome
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_small_chunks_and_many_flushes_give_the_same_rows_and_accounts() -> None:
+    content = {"/a": lines(0, 400), "/b": lines(400, 500) + b"bad\n" + lines(500, 600)}
+    whole, pieces = run(content, N), run(content, N, limits=SMALL)
+    assert whole.accounts == pieces.accounts == (601, 600, 0, 1, 0)
+    assert whole.rows == pieces.rows
+    assert whole.rejected == pieces.rejected
+    assert whole.rejected[0]["ordinal"] == 101
+    assert len(whole.outcome.files) == 4
+    assert len(pieces.outcome.files) > 4
+    assert replace(whole.outcome, files=()) == replace(pieces.outcome, files=())
+
+
+def test_rows_keep_the_order_of_their_artifact_inside_a_file() -> None:
+    content = lines(0, 500)
+    with tempfile.TemporaryDirectory() as directory:
+        import duckdb
+
+        run_task(replace(task(content, N), staging=Staging(directory, "x")))
+        for path in Path(directory).iterdir():
+            with duckdb.connect() as connection:
+                numbers = [n for (n,) in connection.execute(f"SELECT n FROM read_parquet('{path}')").fetchall()]
+            assert numbers == sorted(numbers)
+
+
+def test_row_ids_depend_on_partition_origin_generation_and_ordinal_alone() -> None:
+    def ids(**facts: Any) -> list[str]:
+        return [row["tp_id"] for row in run(lines(0, 3), N, **facts).rows]
+
+    assert ids() == ids(filter="n < 10", tp_index="n") == ids(limits=SMALL)
+    other = Run(replace(task(lines(0, 3), N), partition="things.other"))
+    assert not set(ids()) & {row["tp_id"] for row in other.rows}
+    assert not set(ids()) & set(ids(reading={"generation": 1}))
+    prefix, _, ordinal = ids()[2].partition("-")
+    assert (len(prefix), ordinal) == (16, "3")
+    moved = task({"/elsewhere": lines(0, 3)}, N)
+    moved = replace(moved, readings=(replace(moved.readings[0], origin="/logs/a.log"),))
+    assert ids() == [row["tp_id"] for row in Run(moved).rows]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 200, 1023, 1024, 1025, 2500])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_a_grown_file_is_read_from_where_it_ended_and_counts_on(cut: int, pack: Any) -> None:
+    content = lines(0, 80)
+    first = Run(replace_reading(task(pack(content[:cut]), N), is_closed=False))
+    (before,) = first.outcome.results
+    assert before.committed_bytes == content[:cut].rfind(b"\n") + 1
+    assert before.unread_bytes == cut - before.committed_bytes
+    then = replace_reading(
+        task(pack(content), N), since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals
+    )
+    second = Run(then)
+    (after,) = second.outcome.results
+    assert [row["n"] for row in first.rows + second.rows] == list(range(80))
+    assert [row["tp_id"] for row in first.rows + second.rows] == [row["tp_id"] for row in run(content, N).rows]
+    for result in (before, after):
+        wanted = [min(HEAD_BYTES, result.committed_bytes), result.committed_bytes]
+        prints = fingerprints([content], wanted)
+        assert (result.head, result.fingerprint) == (prints[wanted[0]], prints[wanted[1]])
+    assert (after.committed_bytes, after.committed_ordinals, after.unread_bytes) == (len(content), 80, 0)
+
+
+def test_a_last_line_without_its_end_counts_once_the_file_is_closed() -> None:
+    content = lines(0, 2) + b'{"time": 5, "n": 2}'
+    assert Run(replace_reading(task(content, N), is_closed=False)).column("n") == [0, 1]
+    assert Run(task(content, N)).column("n") == [0, 1, 2]
+
+
+def test_an_artifact_that_is_cut_off_gives_no_rows_and_an_error_and_the_others_go_on() -> None:
+    packed = gzip.compress(lines(0, 2000))
+    content = {"/a": lines(0, 10), "/b.gz": packed[:-500], "/c": lines(10, 20)}
+    for limits in (Limits(), SMALL):
+        with tempfile.TemporaryDirectory() as directory:
+            made = replace(task(content, N, limits=limits), staging=Staging(directory, "x"))
+            outcome = run_task(made)
+            names = {path.name for path in Path(directory).iterdir()}
+        assert names == {file.path for file in outcome.files}
+        assert outcome.accounts.kept == sum(file.rows for file in outcome.files) == 20
+        a, b, c = outcome.results
+        assert (a.error, c.error) == (None, None)
+        assert "/b.gz" in (b.error or "")
+        assert (b.accounts.read, b.committed_bytes, b.fingerprint) == (0, 0, None)
+
+
+def test_reading_rows_of_a_damaged_artifact_raises_only_if_some_were_given() -> None:
+    content = {"/b.gz": gzip.compress(lines(0, 2000))[:-500], "/c": lines(0, 5)}
+    assert sum(batch.num_rows for batch in read_rows(task(content, N))) == 5
+    with pytest.raises(TailpipeError, match=r"/b\.gz"):
+        list(read_rows(task(content, N, limits=SMALL)))
+
+
+def test_an_artifact_that_has_vanished_is_an_error_of_its_own() -> None:
+    from tailpipe.plugins.core.sources import File
+
+    made = replace(task(b"", N), source=File(name="file", paths=["/"]))
+    made = replace(made, readings=(Reading(Artifact("/no/such/file"), "/no/such/file"),))
+    (result,) = Run(made).outcome.results
+    assert "No such file" in (result.error or "")
+
+
+def test_many_indexes_are_written_in_one_pass() -> None:
+    content = b"".join(
+        json.dumps({"time": "2024-01-01", "n": n, "host": f"{'x' * 300}/{n % 60}" if n % 61 else None}).encode() + b"\n"
+        for n in range(500)
+    )
+    columns = [*N, Column("host", "varchar")]
+    done = run(content, columns, tp_index="host")
+    assert done.accounts == (500, 500, 0, 0, 0)
+    assert done.column("n") == list(range(500))
+    assert {file.tp_index for file in done.outcome.files} == {row["host"] for row in done.rows}
+    assert sorted(done.names) == sorted(file.path for file in done.outcome.files)
+
+
+def test_rejected_rows_are_kept_with_their_place_and_sampled() -> None:
+    content = b"\n".join([b"not json " + b"x" * 6000, "é".encode() * 5000, b"", b"[1]"])
+    done = run(content, N)
+    assert [row["ordinal"] for row in done.rejected] == [1, 2, 4]
+    assert all(len(row["raw"].encode()) <= 4096 for row in done.rejected)
+    assert [(sample.uri, sample.position) for sample in done.outcome.samples] == [
+        ("/logs/a.log", "line 1"),
+        ("/logs/a.log", "line 2"),
+        ("/logs/a.log", "line 4"),
+    ]
+    assert done.outcome.samples[2].reason == "the line is a JSON array, not an object"
+
+
+def test_an_empty_artifact_and_one_of_blank_lines_give_nothing() -> None:
+    done = run({"/a": b"", "/b": b"\n\r\n\n"}, N)
+    assert done.accounts == (0, 0, 0, 0, 0)
+    assert done.outcome.files == ()
+    assert [result.committed_ordinals for result in done.outcome.results] == [0, 3]
+
+
+def test_nothing_stays_in_staging_when_the_machine_fails() -> None:
+    class Broken(type(task(b"").source)):  # type: ignore[misc]
+        type = "broken"
+
+        def open(self, artifact: Artifact) -> Any:
+            if artifact.uri == "/b":
+                raise OSError(5, "Input/output error")
+            return super().open(artifact)
+
+    made = task({"/a": lines(0, 500), "/b": b""}, N, limits=SMALL)
+    with tempfile.TemporaryDirectory() as directory:
+        with pytest.raises(OSError, match="Input/output"):
+            run_task(replace(made, source=Broken(name="x"), staging=Staging(directory, "x")))
+        assert list(Path(directory).iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "expected"),
+    [
+        (Jsonl(), b'{"time": 1706695200, "n": 1}\nx\n', 1),
+        (Delimited(header=True), b"time,n\n2024-01-31,1\n1,2,3\n", 1),
+        (Delimited(fields=["time", "n"], header=False, delimiter=r"\s+"), b"2024-01-31   1\nx y z\n", 1),
+        (Regex(layout=r"(?P<time>\S+) n=(?P<n>\d+)"), b"2024-01-31 n=1\nnothing\n", 1),
+        (Grok(layout=r"%{TIMESTAMP_ISO8601:time} %{INT:n}"), b"2024-01-31T00:00:00 1\nnothing\n", 1),
+    ],
+)
+def test_line_formats_through_a_task(format: Any, content: bytes, expected: int) -> None:
+    done = run(content, N, format)
+    assert done.accounts[:2] == (2, 1)
+    assert done.accounts[3] == 1
+    assert done.column("n") == [expected]
+
+
+def test_syslog_through_a_task() -> None:
+    line = b"<34>1 2024-01-31T10:00:00Z host su - ID47 - failed\n"
+    of = task(b"", of=None).table
+    fields = {"tp_timestamp": "timestamp"}
+    of = replace(of, columns=[Column("tp_timestamp", source=fields["tp_timestamp"]), Column("message", "varchar")])
+    done = run(line, of=of, format=Syslog())
+    assert done.accounts == (1, 1, 0, 0, 0), done.rejected
+
+
+def replace_reading(made: Any, **facts: Any) -> Any:
+    return replace(made, readings=tuple(replace(reading, **facts) for reading in made.readings))
+
+
