@@ -30,12 +30,21 @@ class Config:
     files: tuple[str, ...] = ()
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 
-    def place(self, address: str) -> Place | None:
-        """Where a block or an argument stands: `partition.web.prod`, `partition.web.prod.filter`."""
+    def place(self, address: str, position: int | None = None, length: int = 1) -> Place | None:
+        """Where a block or an argument stands: `partition.web.prod`, `partition.web.prod.filter`.
+
+        `position` counts characters into the text that an argument holds; it is used if the text stands
+        there as it is, without escapes or values in it.
+        """
         if address not in self.spans:
             return None
-        text, span = self.spans[address]
-        return text.place(span)
+        text, (start, end) = self.spans[address]
+        written = text.text[start:end]
+        is_plain = written[:1] in ('"', "`") and not (written[0] == '"' and ("\\" in written or "${" in written))
+        if position is None or not is_plain:
+            return text.place((start, end))
+        first = min(start + 1 + position, end - 1)
+        return text.place((first, min(first + length, end)))
 
     @property
     def is_empty(self) -> bool:

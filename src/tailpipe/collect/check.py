@@ -1,0 +1,34 @@
+"""Check the SQL of partitions and tables before anything runs, and show problems where they stand in the config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tailpipe.config.config import Config
+from tailpipe.errors import ConfigError, Diagnostic, UsageError
+from tailpipe.kernel.check import SqlProblem, check_partition, check_table
+from tailpipe.model.partition import Partition
+from tailpipe.model.table import Table
+
+__all__ = ["check_sql"]
+
+
+def check_sql(config: Config, partitions: Iterable[tuple[Partition, Table]]) -> None:
+    """Raise one `ConfigError` with every problem in filters, transforms and indexes."""
+    found: list[Diagnostic] = []
+    tables: set[str] = set()
+    for partition, table in partitions:
+        if table.name not in tables:
+            tables.add(table.name)
+            found += _diagnostics(config, f"table.{table.name}", check_table(table))
+        found += _diagnostics(config, f"partition.{partition.address}", check_partition(partition, table))
+    if found:
+        raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))
+
+
+def _diagnostics(config: Config, block: str, problems: Iterable[SqlProblem]) -> Iterator[Diagnostic]:
+    for problem in problems:
+        place = config.place(f"{block}.{problem.address}", problem.position, problem.length)
+        if place is None:  # a plugin's own table
+            raise UsageError(f"{block}.{problem.address}: {problem.message}", hint=problem.hint)
+        yield Diagnostic(problem.message, place, problem.hint)
