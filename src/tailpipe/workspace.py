@@ -165,6 +165,13 @@ class Workspace:
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
             return {totals.name: totals for totals in catalog.partitions()}
 
+    def check_sql(self) -> None:
+        """Raise `ConfigError` with every problem in the SQL of the config's partitions and their tables."""
+        from tailpipe.collect.check import check_sql
+
+        tables = {**self.registry.tables, **self.config.tables}
+        check_sql(self.config, [(one, tables[one.table]) for one in self.config.partitions.values()])
+
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""
         known: dict[str, Format] = {**self.registry.presets, **self.config.formats}

@@ -15,16 +15,23 @@ def command() -> None:
     """Check and show the config."""
 
 
-@command.command("check", epilog=examples("tailpipe config check --config-path ./config"))
+@command.command(
+    "check", epilog=examples("tailpipe config check", "tailpipe config check --sql --config-path ./config")
+)
+@click.option(
+    "--sql", is_flag=True, help="Check filters and transforms with DuckDB too, as collect does before it runs."
+)
 @common
 @click.pass_context
-def check(context: click.Context) -> None:
+def check(context: click.Context, sql: bool) -> None:
     """Read all .tpc files and tell every problem in them, or what is there.
 
     Exits with 2 if there is a problem. Nothing is collected or changed.
     """
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
+    if sql:
+        workspace.check_sql()
     counts = {
         "file": config.files,
         "workspace": config.workspaces,
@@ -42,6 +49,8 @@ def check(context: click.Context) -> None:
             shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     render.data("no problems found")
+    if not sql and any(address.endswith((".filter", ".transform", ".tp_index")) for address in config.spans):
+        render.say("filters and transforms were only read; --sql checks them with DuckDB")
 
 
 @command.command("show", epilog=examples("tailpipe config show --output json"))

@@ -23,7 +23,7 @@ def check_sql(config: Config, partitions: Iterable[tuple[Partition, Table]]) -> 
             found += _diagnostics(config, f"table.{table.name}", check_table(table))
         found += _diagnostics(config, f"partition.{partition.address}", check_partition(partition, table))
     if found:
-        raise ConfigError(tuple(found))
+        raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))
 
 
 def _diagnostics(config: Config, block: str, problems: Iterable[SqlProblem]) -> Iterator[Diagnostic]:
