@@ -38,7 +38,7 @@ def compile_layout(layout: str, patterns: Mapping[str, str] | None = None) -> re
     for field in pattern.fields:
         if pattern.names.count(field) > 1:
             raise UsageError(f'the field "{field}" is there twice')
-    return re.compile(rf"\A(?:{pattern.python()})\Z", re.ASCII)
+    return re.compile(rf"\A(?:{pattern.python()})\Z", re.ASCII | re.DOTALL)  # a name may hold a newline
 
 
 def check_patterns(patterns: Mapping[str, str]) -> None:

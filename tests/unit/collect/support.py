@@ -1,0 +1,148 @@
+"""A workspace in a directory, and an engine that does the kernel's work in this process: no JVM."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.identity import Prints
+from tailpipe.catalog.plan import Ask
+from tailpipe.collect import events
+from tailpipe.collect.collect import collect
+from tailpipe.collect.engine import PrintTask
+from tailpipe.collect.run import Options
+from tailpipe.config.builder import build_config
+from tailpipe.config.config import Config
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.text import ConfigText
+from tailpipe.kernel.carry import Carry, carry_rows
+from tailpipe.kernel.prints import read_prints
+from tailpipe.kernel.run import run_task
+from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.staged import StagedFile
+from tailpipe.model.window import Window
+from tailpipe.plugin import Registry
+
+NOW = datetime(2024, 3, 10, 12, 0, tzinfo=UTC)
+
+CONFIG = """
+table "app" {
+  format = format.jsonl.default
+  column "tp_timestamp" { source = "time" }
+  column "message" { type = "varchar" }
+}
+partition "app" "x" {
+  source "file" {
+    paths       = ["LOGS"]
+    file_layout = `(%{DATA}/)?%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}%{DATA}`
+  }
+}
+"""
+
+
+class LocalEngine:
+    """The work of the kernel, one task after the other."""
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = []
+
+    def prints(self, tasks: Sequence[PrintTask]) -> Prints:
+        found: dict[tuple[str, int], str | None] = {}
+        for source, artifact, lengths in tasks:
+            prints = read_prints(source, artifact, lengths)
+            found |= {(artifact.uri, length): text for length, text in prints.items()}
+        return found
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        self.jobs.append(len(tasks))
+        outcomes = []
+        for task in tasks:
+            outcomes.append(run_task(task))
+            progress(len(outcomes))
+        return outcomes
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        return [carry_rows(task) for task in tasks]
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class World:
+    """Logs, a config over them, and the workspace they are collected into."""
+
+    root: Path
+    text: str = CONFIG
+    now: datetime = NOW
+    engine: LocalEngine = field(default_factory=LocalEngine)
+    seen: list[events.Event] = field(default_factory=list)
+
+    @property
+    def logs(self) -> Path:
+        (self.root / "logs").mkdir(exist_ok=True)
+        return self.root / "logs"
+
+    @property
+    def config(self) -> Config:
+        around = Surroundings(now=self.now, env={}, home=str(self.root))
+        text = ConfigText("main.tpc", self.text.replace("LOGS", str(self.logs)))
+        return build_config([text], Registry.installed(), around)
+
+    def write(self, name: str, *messages: str, day: date | None = None, mode: str = "w") -> Path:
+        """Lines of JSON in a file; each row has the time of `day`, or of the file's own date."""
+        path = self.logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        when = day or date.fromisoformat(path.name[:10])
+        lines = "".join(json.dumps({"time": f"{when}T10:00:00Z", "message": m}) + "\n" for m in messages)
+        opener: Any = gzip.open if path.suffix == ".gz" else open
+        with opener(path, mode + "t") as file:
+            file.write(lines)
+        return path
+
+    def collect(self, start: str | None = None, end: str | None = None, **options: Any) -> events.Summary:
+        """Collect the one partition."""
+        return self.report(start, end, **options).partitions[0]
+
+    def report(
+        self, start: str | None = None, end: str | None = None, overwrite: bool = False, **options: Any
+    ) -> events.Report:
+        """Collect all partitions; each run is a minute after the last."""
+        self.now += timedelta(minutes=2)
+        window = Window.parse(start, end, now=self.now) if start or end else None
+        config = self.config
+        tables = {**config.tables}
+        chosen = [(one, tables[one.table]) for one in config.partitions.values()]
+        with Catalog.open(self.root / "home", clock=lambda: self.now) as catalog:
+            asked = Options(Ask(self.now, window, overwrite), **options)
+            return collect(config, chosen, catalog, self.engine, asked, self.seen.append)
+
+    def catalog(self) -> Catalog:
+        return Catalog.open(self.root / "home", clock=lambda: self.now)
+
+    def rows(self, columns: str = "message", partition: str = "app.x") -> list[Any]:
+        """What can be queried, in the order of its first column."""
+        with self.catalog() as catalog:
+            paths = catalog.snapshot(partition=partition).paths()
+        if not paths:
+            return []
+        with duckdb.connect() as connection:
+            relation = connection.execute(
+                f"SELECT {columns} FROM read_parquet($1, hive_partitioning = false, union_by_name = true) ORDER BY ALL",
+                [paths],
+            )
+            found = relation.fetchall()
+        return [row[0] if len(row) == 1 else row for row in found]
+
+    def has_twins(self) -> bool:
+        """Whether any row is there twice."""
+        ids = self.rows("tp_id")
+        return len(ids) != len(set(ids))

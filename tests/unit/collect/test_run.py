@@ -1,0 +1,302 @@
+"""A run from files to committed days, with the kernel in this process."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.collect import events
+from tailpipe.errors import ConfigError
+from tailpipe.model.coverage import DaySet
+
+from .support import CONFIG, NOW, World
+
+TODAY = NOW.date()
+
+
+def days_ago(count: int) -> date:
+    return TODAY - timedelta(days=count)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def order(world: World) -> list[str]:
+    return [event.unit for event in world.seen if isinstance(event, events.Committed)]
+
+
+def test_the_first_run_takes_the_last_thirty_days_from_today_back_and_later_ones_go_forward(world: World) -> None:
+    for count in (0, 1, 2, 29, 31):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count}")
+    summary = world.collect()
+    assert world.rows() == ["m0", "m1", "m2", "m29"]
+    assert order(world) == [str(days_ago(count)) for count in (0, 1, 2, 29)]
+    assert summary.skipped == {"before the first day: ask for it with --from": 1} or summary.listed == 4
+    assert world.engine.jobs[0] == 1  # the newest day alone, so that there is soon something to query
+    world.seen.clear()
+    world.now += timedelta(days=2)
+    world.write(f"{TODAY + timedelta(days=1)}.jsonl", "n1")
+    world.write(f"{TODAY + timedelta(days=2)}.jsonl", "n2")
+    world.collect()
+    assert order(world) == [str(TODAY + timedelta(days=1)), str(TODAY + timedelta(days=2))]
+
+
+def test_collecting_twice_adds_nothing_and_needs_no_job(world: World) -> None:
+    world.write(f"{TODAY}.jsonl", "a", "b")
+    world.collect()
+    jobs = list(world.engine.jobs)
+    summary = world.collect()
+    assert (summary.committed, summary.is_done) == ((), True)
+    assert world.engine.jobs == jobs
+    assert world.rows() == ["a", "b"]
+
+
+def test_what_is_appended_late_rotated_zipped_or_truncated_gives_exactly_the_new_rows(world: World) -> None:
+    old = world.write(f"{days_ago(3)}.jsonl", "a1", "a2")
+    world.collect()
+    world.write(f"{days_ago(3)}.jsonl", "a3", mode="a")
+    world.collect()
+    assert world.rows() == ["a1", "a2", "a3"]
+    world.write(f"late/{days_ago(20)}.jsonl", "late")
+    world.collect()
+    old.rename(old.with_name(f"{days_ago(3)}.jsonl.1"))
+    world.collect()
+    rotated = old.with_name(f"{days_ago(3)}.jsonl.1")
+    with rotated.open("rb") as plain, gzip.open(f"{rotated}.gz", "wb") as packed:
+        shutil.copyfileobj(plain, packed)
+    rotated.unlink()
+    world.collect()
+    assert world.rows() == ["a1", "a2", "a3", "late"]
+    world.write(f"{days_ago(3)}.jsonl", "b1")
+    world.collect()
+    assert world.rows() == ["a1", "a2", "a3", "b1", "late"]
+    assert not world.has_twins()
+
+
+def test_rows_whose_date_differs_from_their_files_day_are_there_once(world: World) -> None:
+    world.write(f"{days_ago(1)}.jsonl", "of its day")
+    world.write(f"{days_ago(1)}.jsonl", "of the day before", day=days_ago(2), mode="a")
+    world.write(f"{days_ago(2)}.jsonl", "other")
+    world.collect()
+    world.collect()
+    found = world.rows("message, tp_date")
+    assert found == [("of its day", days_ago(1)), ("of the day before", days_ago(2)), ("other", days_ago(2))]
+
+
+def test_a_damaged_artifact_rolls_its_day_back_and_the_others_land(world: World) -> None:
+    world.write(f"{days_ago(1)}.jsonl.gz", "good")
+    bad = world.write(f"{days_ago(2)}.jsonl.gz", *(f"bad{i}" for i in range(1000)))
+    world.write(f"{days_ago(2)}-b.jsonl.gz", "beside the bad one")
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[:-20])
+    summary = world.collect()
+    assert not summary.is_done
+    assert [failed.unit for failed in summary.failed] == [str(days_ago(2))]
+    assert str(bad) in summary.failed[0].reasons[0]
+    assert "truncated" in summary.failed[0].reasons[0]
+    assert world.rows() == ["good"]
+    assert days_ago(2) in summary.gaps
+    skipped = world.collect(skip_bad_artifacts=True)
+    assert [str(bad) in reason for reason in skipped.bad_artifacts] == [True]
+    assert world.rows() == ["beside the bad one", "good"]
+    bad.write_bytes(whole)
+    assert world.collect().is_done
+    assert len(world.rows()) == 1002
+    assert not world.has_twins()
+
+
+def test_two_sources_fall_and_stand_together(tmp_path: Path) -> None:
+    text = CONFIG.replace(
+        "partition",
+        'format "regex" "line" { layout = `(?P<time>\\S+) (?P<message>.*)` }\npartition',
+    ).replace(
+        'paths       = ["LOGS"]',
+        'paths       = ["LOGS/json"]',
+    )
+    layout = "file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}%{DATA}`"
+    second = f'source "file" "lines" {{ paths = ["LOGS/lines"] format = format.regex.line {layout} }}'
+    world = World(tmp_path, text=text.rstrip()[:-1] + second + "\n}\n")
+    world.write(f"json/{days_ago(1)}.jsonl", "json")
+    broken = world.logs / "lines" / f"{days_ago(1)}.gz"
+    broken.parent.mkdir()
+    broken.write_bytes(gzip.compress(f"{days_ago(1)}T10:00:00Z line\n".encode())[:-4])
+    assert not world.collect().is_done
+    assert world.rows() == []
+    broken.write_bytes(gzip.compress(f"{days_ago(1)}T10:00:00Z line\n".encode()))
+    assert world.collect().is_done
+    assert world.rows() == ["json", "line"]
+    assert sorted(set(world.rows("tp_source_location"))) == sorted(
+        [str(broken), str(world.logs / "json" / f"{days_ago(1)}.jsonl")]
+    )
+
+
+def test_rejected_rows_are_counted_and_shown(world: World) -> None:
+    path = world.write(f"{TODAY}.jsonl", "a", "b")
+    with path.open("a") as file:
+        file.write("no json\n" + '{"message": "no time"}\n')
+    summary = world.collect()
+    assert summary.is_done
+    assert (summary.accounts.kept, summary.accounts.rejected, summary.accounts.read) == (2, 2, 4)
+    assert [(sample.uri, sample.position) for sample in summary.samples] == [
+        (str(path), "line 3"),
+        (str(path), "line 4"),
+    ]
+
+
+def test_overwriting_replaces_and_a_failed_overwrite_keeps_what_was_there(world: World) -> None:
+    path = world.write(f"{days_ago(1)}.jsonl.gz", "a", "b")
+    world.collect()
+    before = world.rows("tp_id")
+    world.collect(overwrite=True)
+    assert world.rows("tp_id") == before
+    good = path.read_bytes()
+    path.write_bytes(good[:-8])
+    summary = world.collect(overwrite=True)
+    assert not summary.is_done
+    assert world.rows() == ["a", "b"]
+
+
+def test_deleted_days_stay_away_until_they_are_asked_for(world: World) -> None:
+    for count in (1, 2):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count}")
+    world.collect()
+    with world.catalog() as catalog:
+        catalog.delete("app.x", DaySet.of([days_ago(2)]))
+    world.collect()
+    assert world.rows() == ["m1"]
+    world.collect(start=str(days_ago(2)))
+    assert world.rows() == ["m1", "m2"]
+
+
+def test_files_without_a_date_are_packed_and_cut_to_the_window(tmp_path: Path) -> None:
+    world = World(tmp_path, text="\n".join(line for line in CONFIG.splitlines() if "file_layout" not in line))
+    for number in range(5):
+        path = world.logs / f"app{number}.jsonl"
+        path.write_text("")
+        world.write(f"app{number}.jsonl", f"m{number}", day=days_ago(number))
+        os.utime(path, (NOW.timestamp() - number * 86400,) * 2)
+    world.write("app0.jsonl", "old", day=days_ago(60), mode="a")
+    (world.logs / "bad.gz").write_bytes(gzip.compress(b"x" * 1000)[:-8])
+    summary = world.collect()
+    assert not summary.is_done
+    assert "bad.gz" in summary.failed[0].reasons[0]
+    (world.logs / "bad.gz").unlink()
+    assert world.collect().is_done
+    assert world.rows() == [f"m{number}" for number in range(5)]
+    world.collect(start=str(days_ago(70)))
+    assert "old" in world.rows()
+    assert not world.has_twins()
+
+
+def test_new_fields_and_wider_types_are_found_on_the_way(world: World) -> None:
+    first = world.logs / f"{days_ago(1)}.jsonl"
+    first.write_text(f'{{"time": "{days_ago(1)}T01:00:00Z", "message": "a", "n": 1}}\n')
+    world.collect()
+    second = world.logs / f"{TODAY}.jsonl"
+    second.write_text(f'{{"time": "{TODAY}T01:00:00Z", "message": "b", "n": 1.5, "fresh": "x"}}\n')
+    assert world.collect().is_done
+    assert world.rows("message, n, fresh") == [("a", 1.0, None), ("b", 1.5, "x")]
+
+
+def test_a_wrong_filter_is_told_at_its_place_before_anything_runs(world: World) -> None:
+    world.text = CONFIG.replace('partition "app" "x" {', 'partition "app" "x" {\n  filter = "message ="')
+    with pytest.raises(ConfigError) as caught:
+        world.collect()
+    assert caught.value.diagnostics[0].place.line == 8
+    assert world.engine.jobs == []
+
+
+def test_hostile_names_are_collected_like_any_other(world: World) -> None:
+    names = ["_x.log", ".x.log", "a b.log", "a[1].log", "a:b.log", "ü.log", "new\nline.log", "a*.log", "%41.log"]
+    world.text = (
+        CONFIG.replace("(%{DATA}/)?", "")
+        .replace("%{DATA}`", "%{GREEDYDATA}`")
+        .replace("%{MONTHDAY:day}", "%{MONTHDAY:day}-")
+    )
+    for number, name in enumerate(names):
+        world.write(f"{TODAY}-{name}", f"m{number}")
+    summary = world.collect()
+    assert summary.is_done, summary
+    found = summary.refused
+    assert world.rows() == sorted(f"m{number}" for number in range(len(names))), found
+
+
+def test_when_nothing_matches_the_report_says_what_was_seen(world: World) -> None:
+    (world.logs / "other.txt").write_text("x")
+    summary = world.collect()
+    (refused,) = summary.refused
+    assert (refused.seen, refused.refused, refused.first) == (1, 1, "other.txt")
+    assert "YEAR" in refused.layout
+
+
+def test_a_missing_directory_fails_its_partition_and_not_the_others(tmp_path: Path) -> None:
+    text = CONFIG + 'partition "app" "y" { source "file" { paths = ["LOGS/nowhere"] } }\n'
+    world = World(tmp_path, text=text)
+    world.write(f"{TODAY}.jsonl", "a")
+    report = world.report()
+    assert [summary.is_done for summary in report.partitions] == [True, False]
+    assert "nowhere" in report.partitions[1].error
+
+
+def test_overwriting_keeps_the_rows_of_artifacts_that_are_gone(world: World) -> None:
+    world.write(f"{days_ago(1)}-a.jsonl", "a1", "a2")
+    gone = world.write(f"{days_ago(1)}-b.jsonl", "b1")
+    world.write(f"{days_ago(1)}-b.jsonl", "b0", day=days_ago(2), mode="a")
+    world.collect()
+    before = world.rows("tp_id, message")
+    gone.unlink()
+    summary = world.collect(overwrite=True)
+    assert summary.is_done, summary
+    assert summary.skipped["no longer listed: its rows stay"] == 1
+    assert world.rows("tp_id, message") == before
+    assert not world.has_twins()
+
+
+COMMAND = """
+table "app" {
+  format = format.jsonl.default
+  column "tp_timestamp" { source = "time" }
+  column "message" { type = "varchar" }
+}
+partition "app" "x" {
+  source "command" {
+    command = ["/bin/sh", "-c", "SCRIPT"]
+    timeout = "5s"
+  }
+}
+"""
+
+
+def test_a_command_runs_once_for_each_day_and_its_output_is_the_data(tmp_path: Path) -> None:
+    world = World(tmp_path, text=COMMAND.replace("SCRIPT", f"{tmp_path}/run.sh"))
+    (tmp_path / "run.sh").write_text(
+        f"#!/bin/sh\ntest -e {world.logs}/fail && {{ echo broken >&2; exit 3; }}\n"
+        """printf '{"time": "%s", "message": "%s"}\\n' "$TAILPIPE_FROM" "$TAILPIPE_TO"\n"""
+    )
+    (tmp_path / "run.sh").chmod(0o700)
+    (world.logs / "fail").touch()
+    summary = world.collect(start=str(days_ago(2)))
+    assert len(summary.failed) == 3
+    assert "exit code 3" in summary.failed[0].reasons[0]
+    assert "broken" in summary.failed[0].reasons[0]
+    (world.logs / "fail").unlink()
+    assert world.collect(start=str(days_ago(2))).is_done
+    assert world.rows("tp_date, message") == [
+        (days_ago(count), f"{days_ago(count - 1)}T00:00:00Z") for count in (2, 1, 0)
+    ]
+    assert world.collect().is_done
+    assert len(world.rows()) == 3  # today was asked again, and replaced
+    assert not world.has_twins()
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    world = World(tmp_path, text=COMMAND.replace("SCRIPT", "sleep 60").replace('"5s"', '"1s"'))
+    summary = world.collect(start=str(TODAY))
+    assert "took longer than 1 s" in summary.failed[0].reasons[0]
