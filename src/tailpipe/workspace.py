@@ -103,7 +103,7 @@ class Workspace:
 
         options = Options(self._ask(start, end, overwrite), skip_bad_artifacts, source, command)
         layout = self.prepare()
-        engine = self._engine(layout)
+        engine = self._engine(layout, emit)
         try:
             with Catalog.open(layout.home, data=layout.data) as catalog:
                 return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
@@ -144,11 +144,13 @@ class Workspace:
         tables = {**self.registry.tables, **self.config.tables}
         return [(partition, tables[partition.table]) for partition in chosen]
 
-    def _engine(self, layout: Layout) -> SparkEngine:
+    def _engine(self, layout: Layout, emit: Callable[[Event], None] = lambda _: None) -> SparkEngine:
+        from tailpipe.collect.events import Started
         from tailpipe.spark.engine import SparkEngine
         from tailpipe.spark.session import open_session
 
         def start() -> SparkSession:
+            emit(Started("", "starting Spark"))
             return open_session(
                 self.settings.workspace.spark,
                 cache=self.environment.install_dir / "cache",

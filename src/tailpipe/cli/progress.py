@@ -32,7 +32,7 @@ class Display:
         is_live = sys.stderr.isatty()
         match event:
             case events.Started():
-                self._live(f"{event.partition}: {event.what}") if is_live else None
+                self._live(f"{event.partition}: {event.what}" if event.partition else event.what) if is_live else None
             case events.Planned():
                 self._planned, self._units, self._rows, self._rejected = event, 0, 0, 0
                 self._begun = time.monotonic()
@@ -61,11 +61,12 @@ class Display:
         if planned is None:
             return
         seconds = max(0.001, time.monotonic() - self._begun)
-        rate = self._rows / seconds
-        left = seconds / self._units * (planned.units - self._units) if self._units else None
+        rate = f"{self._rows / seconds:,.0f} rows/s, " if self._units > 1 else ""
+        # The first unit also waited for Spark to start: it tells nothing of the others.
+        left = seconds / self._units * (planned.units - self._units) if self._units > 1 else None
         text = (
             f"{planned.partition}: {self._units} of {planned.units} days, {self._rows:,} rows, "
-            f"{self._rejected:,} rejected, {rate:,.0f} rows/s, {self._tasks}"
+            f"{self._rejected:,} rejected, {rate}{self._tasks}"
         )
         self._live(text + (f", {left:.0f} s left" if left is not None else ""))
 

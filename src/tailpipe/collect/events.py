@@ -14,7 +14,7 @@ __all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Re
 
 @dataclass(frozen=True)
 class Started:
-    """A partition is listed; `what` says what it is waiting for."""
+    """Something begins that takes a while; `what` says what. It may be for all partitions."""
 
     partition: str
     what: str

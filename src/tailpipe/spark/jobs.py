@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from tailpipe.errors import SparkError
 
@@ -47,7 +48,7 @@ def run_job(
     context = spark.sparkContext
     rows = context.parallelize(list(enumerate(payloads)), len(payloads))
     frame = spark.createDataFrame(rows, _ROW).mapInArrow(_worker(work), _ROW)
-    group = f"tailpipe-{threading.get_ident()}"
+    group = f"tailpipe-{uuid4().hex}"  # one for each job, so that progress counts this one alone
     answers: dict[int, bytes] = {}
     failure: list[BaseException] = []
 
