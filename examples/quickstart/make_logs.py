@@ -70,7 +70,8 @@ def flow_lines(chance: Random, day: date, interface: str) -> Iterator[Line]:
         start = int(begun.timestamp())
         values: list[object] = [
             *(2, "123456789012", interface, source, SERVERS[interface]),
-            *(chance.randint(32_768, 60_999), 22 if is_intruder else 443, 6, packets, packets * chance.randint(60, 900)),
+            *(chance.randint(32_768, 60_999), 22 if is_intruder else 443, 6),
+            *(packets, packets * chance.randint(60, 900)),
             *(start, start + chance.randint(1, 60), "REJECT" if is_intruder else "ACCEPT", "OK"),
         ]
         if chance.random() < 0.01:  # an interval in which nothing was seen
@@ -116,7 +117,7 @@ def make_day(target: Path, day: date, now: datetime, seed: int) -> int:
     """Write all logs of a day; the number of bytes."""
 
     def chance(kind: str) -> Random:
-        return Random(f"{seed} {kind} {day}")
+        return Random(f"{seed} {kind} {day}")  # noqa: S311 - nothing to protect here
 
     is_old = (now.date() - day).days > 7
     end = ".gz" if is_old else ""
@@ -139,7 +140,7 @@ def main() -> None:
     given = parser.parse_args()
     now = given.now.replace(tzinfo=UTC) if given.now else datetime.now(UTC)
     size = sum(make_day(given.target, now.date() - timedelta(days=n), now, given.seed) for n in range(given.days))
-    print(f"{given.days} days of logs, {size / 1e6:.1f} MB, in {given.target}")
+    print(f"{given.days} days of logs, {size / 1e6:.1f} MB, in {given.target}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tailpipe.catalog.commit import Committed
 from tailpipe.catalog.delete import Deletion
 from tailpipe.catalog.doctor import Finding, Repaired
 from tailpipe.catalog.layout import Layout, foreign_data
-from tailpipe.catalog.read import PartitionTotals
+from tailpipe.catalog.read import PartitionState, PartitionTotals, Snapshot
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.partition import Partition
+    from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
 
 __all__ = ["Workspace"]
@@ -173,6 +174,35 @@ class Workspace:
 
         tables = {**self.registry.tables, **self.config.tables}
         check_sql(self.config, [(one, tables[one.table]) for one in self.config.partitions.values()])
+
+    def state(self, partition: str) -> PartitionState:
+        """What the catalog knows of a partition: coverage, ledger and losses."""
+        layout = self.prepare()
+        if not is_begun(layout):
+            return PartitionState(partition)
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return catalog.state(partition)
+
+    def session(self) -> Session:
+        """A session for queries over all that is there now; close it."""
+        from tailpipe.query.session import Session
+
+        return Session(self._snapshot(), {**self.registry.tables, **self.config.tables})
+
+    def rejected(self, partition: str) -> list[Path]:
+        """The files that hold the rejected rows of a partition, those of the newest Day first."""
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return catalog.rejected_files(partition)
+
+    def _snapshot(self) -> Snapshot:
+        layout = self.prepare()
+        if not is_begun(layout):
+            return Snapshot(layout.internal, (), {}, 0)
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return catalog.snapshot()
 
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""

@@ -25,6 +25,7 @@ __all__ = [
     "Snapshot",
     "partition_state",
     "partitions",
+    "rejected_files",
     "samples",
     "snapshot",
     "totals",
@@ -189,6 +190,17 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
             (partition, limit),
         ).fetchall()
     return [Sample(*row) for row in rows]
+
+
+def rejected_files(store: Store, partition: str) -> list[Path]:
+    """The live files that hold the rejected rows of a partition, those of the newest Day first."""
+    with store.reading() as connection:
+        rows = connection.execute(
+            "SELECT path FROM files WHERE role = 'rejected' AND state = 'live' AND partition_id ="
+            " (SELECT id FROM partitions WHERE name = ?) ORDER BY unit DESC, path",
+            (partition,),
+        ).fetchall()
+    return [store.layout.stored(path) for (path,) in rows]
 
 
 def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> list[str]:

@@ -34,6 +34,8 @@ COMMANDS: dict[str, str] = {
     "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",
     "plugin": "List, show, install and remove plugins.",
+    "query": "Answer a question in SQL over what was collected.",
+    "rejected": "Show the rows that could not be used.",
     "schema": "List and show schemas.",
     "source": "List and show types of sources.",
     "table": "List, show and test tables.",

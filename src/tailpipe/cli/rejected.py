@@ -1,0 +1,50 @@
+"""`tailpipe rejected`: the rows that could not be used, with place, reason and text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+
+__all__ = ["command"]
+
+COLUMNS = {"file": "file", "line": "line", "reason": "reason", "text": "text"}
+
+
+@click.group("rejected", help="Show the rows that could not be used.")
+def command() -> None:
+    """Rejected rows."""
+
+
+@command.command(
+    "show",
+    epilog=examples(
+        "tailpipe rejected show access_log.web", "tailpipe rejected show access_log.web --limit 1000 --output jsonl"
+    ),
+)
+@click.argument("partition", shell_complete=completes(lambda w: list(w.held())))
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows are shown.")
+@output
+@common
+@click.pass_context
+def show(context: click.Context, partition: str, limit: int, output: str) -> None:
+    """Show the rejected rows of a PARTITION: file, line, reason and text, those of the newest day first.
+
+    A row is rejected if it does not fit the format, has no time, or lacks a required column. It counts in
+    the report of a collection, and does not keep the other rows of its file from being collected.
+    """
+    from tailpipe.query.rejected import RejectedRow, rejected_rows
+
+    workspace = workspace_of(context)
+    rows: list[RejectedRow] = []
+    held, total = workspace.held(), 0
+    for name in workspace.select([partition]):
+        total += held[name].rejected_rows if name in held else 0
+        rows += rejected_rows(name, workspace.rejected(name), limit - len(rows)) if len(rows) < limit else []
+    if rows or output != "pretty":
+        render.records([asdict(row) for row in rows], output, COLUMNS)
+    more = "" if len(rows) == total else "; --limit shows more"
+    render.say(f"{len(rows):,} of {total:,} rejected rows{more}" if total else "no row was rejected")

@@ -1,0 +1,38 @@
+"""Rejected rows: where each stood, why it was refused, and its text, from the files that keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from tailpipe.errors import TailpipeError
+
+__all__ = ["RejectedRow", "rejected_rows"]
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A row that could not be used; `line` is that of the text, or the number of the record in its document."""
+
+    partition: str
+    file: str
+    line: int
+    reason: str
+    text: str | None
+
+
+def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[RejectedRow]:
+    """The first rows of these files, file by file."""
+    if not paths:
+        return []
+    query = "SELECT artifact, ordinal, reason, raw FROM read_parquet(?, hive_partitioning = false) LIMIT ?"
+    try:
+        with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as connection:
+            rows = connection.execute(query, [[str(path) for path in paths], limit]).fetchall()
+    except duckdb.IOException as error:
+        first = str(error).partition("\n")[0]
+        raise TailpipeError(first, hint="see what is wrong with: tailpipe doctor") from error
+    return [RejectedRow(partition, *row) for row in rows]
