@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING
+from datetime import date
 from typing import Any
 
-from tailpipe.catalog.read import PartitionTotals
+from tailpipe.catalog.planning import gaps
+from tailpipe.catalog.read import PartitionState, PartitionTotals
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
+from tailpipe.model.coverage import NO_DAYS
 from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
@@ -18,6 +21,7 @@ from tailpipe.plugin import Plugin
 
 __all__ = [
     "connection_record",
+    "coverage_record",
     "format_record",
     "format_type_record",
     "held_record",
@@ -114,6 +118,7 @@ def partition_record(partition: Partition, plugin: str | None, held: PartitionTo
         "tp_index": partition.tp_index,
         "sources": [plain_data(source) for source in partition.sources],
         "local": _local(held),
+        "rejected_rows": held.rejected_rows if held else 0,
     }
 
 
@@ -128,6 +133,26 @@ def held_record(held: PartitionTotals) -> Record:
         "tp_index": None,
         "sources": [],
         "local": _local(held),
+        "rejected_rows": held.rejected_rows,
+    }
+
+
+def coverage_record(state: PartitionState, today: date) -> Record:
+    """Which days of each source are here, and which of them the next plain collection fills."""
+    open_days = NO_DAYS
+    for coverage in state.coverage.values():
+        open_days |= gaps(coverage, today)
+    return {
+        "coverage": [
+            {
+                "source": source,
+                "covered": str(coverage.covered),
+                "missing": str(coverage.missing),
+                "dropped": str(coverage.dropped),
+            }
+            for source, coverage in state.coverage.items()
+        ],
+        "gaps": str(open_days),
     }
 
 

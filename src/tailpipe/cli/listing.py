@@ -30,11 +30,12 @@ def noun_group(
     parts: Mapping[str, Mapping[str, str]] | None = None,
     plural: str | None = None,
     also_named: str = "",
+    more: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda _, record: record,
 ) -> click.Group:
     """The group of commands of a noun, with `list` and `show NAME`.
 
     `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
-    `also_named` in front, as config does.
+    `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list.
     """
     many = plural or f"{noun}s"
 
@@ -57,13 +58,14 @@ def noun_group(
     @common
     @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
-        found = {record["name"]: record for record in records(workspace_of(context))}
+        workspace = workspace_of(context)
+        found = {record["name"]: record for record in records(workspace)}
         wanted = name.removeprefix(also_named)
         if wanted not in found:
             near = get_close_matches(wanted, found, n=1)
             hint = f'did you mean "{near[0]}"?' if near else f"see: tailpipe {noun} list"
             raise UsageError(f"{noun} not found: {name}", hint=hint)
-        record = found[wanted]
+        record = more(workspace, found[wanted])
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
         render.record(record, output, shown)
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.describe import held_record, partition_record
+from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import UsageError
@@ -20,6 +20,7 @@ from tailpipe.workspace import Workspace
 __all__ = ["command"]
 
 SOURCES = {"name": "source", "type": "type", "format": "format"}
+COVERAGE = {"source": "source", "covered": "covered", "missing": "missing", "dropped": "dropped"}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
@@ -29,6 +30,10 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
         plugin = None if partition.table in config.tables else registry.owner("table", partition.table)
         records[address] = partition_record(partition, plugin, held.get(address))
     return [record for _, record in sorted(records.items())]
+
+
+def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
+    return {**record, **coverage_record(workspace.state(record["name"]), datetime.now(UTC).date())}
 
 
 command = noun_group(
@@ -44,8 +49,9 @@ command = noun_group(
         "description": "description",
     },
     example="app_log.local",
-    parts={"sources": SOURCES},
+    parts={"sources": SOURCES, "coverage": COVERAGE},
     also_named="partition.",
+    more=_with_coverage,
 )
 command.help = "List, show and delete partitions."
 

@@ -22,7 +22,7 @@ from tailpipe.query.views import SCHEMA, View, table_views
 
 __all__ = ["Answer", "Session"]
 
-_CONFIG = {
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
@@ -37,7 +37,7 @@ _CANDIDATES = re.compile(r"Candidate \w+: (.+)")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a statement gives: the names and DuckDB types of its columns, and its rows, fetched as they are asked for."""
+    """What a statement gives: names and DuckDB types of its columns, and its rows, fetched as they are asked for."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
