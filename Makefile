@@ -28,7 +28,7 @@ $(UV): requirements/uv.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
 	touch $@
 
-demo: setup ## the product in one minute: an example config, checked and shown
+demo: setup ## the product in two minutes: 30 days of logs made, collected and queried
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/quickstart/demo.sh
 
 test: setup ## run the tests
