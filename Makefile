@@ -10,7 +10,7 @@ JOBS   ?= auto
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports fmt bench soak lock clean
+.PHONY: help setup demo test test-slow check lint types imports fmt bench soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,10 @@ demo: setup ## the product in two minutes: 30 days of logs made, collected and q
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/quickstart/demo.sh
 
 test: setup ## run the tests
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+
+test-slow: setup ## run the tests that need minutes: kills of whole runs, a cluster
+	$(BIN)/python -m pytest -m slow
 
 check: lint types imports test ## what must be green before a commit: lint, types, import rules, tests
 

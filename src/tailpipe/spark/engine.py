@@ -12,6 +12,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, run_job
+from tailpipe.spark.session import stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -110,5 +111,5 @@ class SparkEngine:
     def close(self) -> None:
         """End Spark, if it was started."""
         if self._session is not None:
-            self._session.stop()
-            self._session = None
+            session, self._session = self._session, None
+            stop_session(session)

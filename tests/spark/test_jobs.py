@@ -1,0 +1,103 @@
+"""Jobs on a real session: order, retries, kills, failures and interrupts."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailpipe.errors import SparkError
+from tailpipe.spark.jobs import Attempt, run_job
+
+
+def echo(payload: bytes, attempt: Attempt) -> bytes:
+    return payload + b" " + str(attempt).encode()
+
+
+class Marking:
+    """Leaves a mark for each attempt, then does what `action` says on the first one of the last task."""
+
+    def __init__(self, marks: Path, action: str) -> None:
+        self.marks = str(marks)
+        self.action = action
+
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        tries = len(list(Path(self.marks).glob(f"{attempt.task:05d}-*")))
+        Path(self.marks, str(attempt)).touch()
+        if payload == b"victim" and tries == 0:
+            if self.action == "raise":
+                raise OSError("the first try fails")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return payload
+
+
+def fail(payload: bytes, attempt: Attempt) -> bytes:
+    raise ValueError(f"no luck with {payload.decode()}")
+
+
+def wait(payload: bytes, attempt: Attempt) -> bytes:
+    Path(payload.decode(), str(attempt)).touch()
+    time.sleep(60)
+    return b""
+
+
+def test_one_payload_is_one_task_and_answers_keep_the_order(spark: SparkSession) -> None:
+    seen: list[int] = []
+    answers = run_job(spark, [f"p{n}".encode() for n in range(23)], echo, progress=seen.append)
+    words = [answer.decode().split() for answer in answers]
+    assert [payload for payload, _ in words] == [f"p{n}" for n in range(23)]
+    attempts = [attempt for _, attempt in words]
+    assert [attempt[:5] for attempt in attempts] == [f"{n:05d}" for n in range(23)]
+    assert len({attempt[6:] for attempt in attempts}) == 23  # each was a Spark task of its own
+    assert seen == sorted(seen)
+    assert max(seen) <= 23
+
+
+def test_attempts_of_two_jobs_have_different_names(spark: SparkSession) -> None:
+    assert run_job(spark, [b"a"], echo) != run_job(spark, [b"a"], echo)
+
+
+def test_a_job_without_payloads_needs_no_spark() -> None:
+    assert run_job(None, [], echo) == []  # type: ignore[arg-type]
+
+
+def test_large_payloads_travel(spark: SparkSession) -> None:
+    payloads = [bytes([n]) * 3_000_000 for n in range(3)]
+    assert [answer[:3_000_000] for answer in run_job(spark, payloads, echo)] == payloads
+
+
+@pytest.mark.parametrize("action", ["raise", "kill"])
+def test_a_task_that_fails_or_dies_once_is_tried_again(spark: SparkSession, marks: Path, action: str) -> None:
+    payloads = [b"a", b"b", b"c", b"victim"]
+    assert run_job(spark, payloads, Marking(marks, action)) == payloads
+    tries = sorted(path.name for path in marks.iterdir())
+    assert len([name for name in tries if name.startswith("00003-")]) == 2
+    assert len(set(tries)) == len(tries) >= 5
+
+
+def test_a_task_that_always_fails_is_told_in_one_line(spark: SparkSession) -> None:
+    with pytest.raises(SparkError) as caught:
+        run_job(spark, [b"me"], fail)
+    assert caught.value.message == "a Spark job failed: ValueError: no luck with me"
+    assert run_job(spark, [b"a"], echo)  # and the session goes on
+
+
+def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSession, marks: Path) -> None:
+    def interrupt() -> None:
+        while not any(marks.iterdir()):
+            time.sleep(0.05)
+        _thread.interrupt_main()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_job(spark, [str(marks).encode()] * 4, wait)
+    assert time.monotonic() - begun < 40
+    assert run_job(spark, [b"a"], echo)
+    assert len(list(marks.iterdir())) <= 2  # the tasks behind never began

@@ -1,0 +1,75 @@
+"""The session: what it is made of, and how it behaves once it is there."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.session import is_local, session_conf
+
+HERE = Path("/somewhere/with blanks")
+
+
+def conf(**settings: object) -> dict[str, str]:
+    made = SparkSettings(**settings)  # type: ignore[arg-type]
+    return session_conf(made, scratch=HERE / "scratch", log4j=HERE / "log4j2.properties")
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[*,4]", "local[*,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("spark://host:7077", "spark://host:7077"),
+        ("yarn", "yarn"),
+    ],
+)
+def test_a_local_master_tries_again_unless_it_is_told_not_to(given: str, made: str) -> None:
+    assert conf(master=given)["spark.master"] == made
+
+
+def test_a_local_session_is_bound_to_this_machine_and_a_cluster_is_not() -> None:
+    assert conf()["spark.driver.bindAddress"] == conf()["spark.driver.host"] == "127.0.0.1"
+    assert conf()["spark.authenticate"] == "true"
+    assert "spark.driver.host" not in conf(master="spark://host:7077")
+    assert "spark.local.dir" not in conf(master="spark://host:7077")
+    assert [is_local(one) for one in ("local", "local[2,4]", "local-cluster[1,1,1024]", "yarn")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_the_conf_of_the_workspace_wins_and_keeps_our_logging() -> None:
+    given = {"spark.ui.enabled": "true", "spark.driver.extraJavaOptions": "-Dmine=1"}
+    made = conf(conf=given, driver_memory="3g")
+    assert made["spark.ui.enabled"] == "true"
+    assert made["spark.driver.memory"] == "3g"
+    options = made["spark.driver.extraJavaOptions"].split()
+    assert options[0] == "-Dlog4j2.configurationFile=file:///somewhere/with%20blanks/log4j2.properties"
+    assert options[-1] == "-Dmine=1"
+
+
+def test_a_session_is_quiet_in_utc_and_without_a_page(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    assert context.uiWebUrl is None
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert context.getConf().get("spark.driver.host") == "127.0.0.1"
+    assert context.master == "local[2,4]"
+
+
+def test_a_session_leaves_our_answer_to_an_interrupt(spark: SparkSession) -> None:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_log_of_spark_is_a_file_for_nobody_else(spark: SparkSession, spark_log: Path) -> None:
+    assert "WARN" in spark_log.read_text()
+    assert oct(spark_log.stat().st_mode)[-3:] == "600"
