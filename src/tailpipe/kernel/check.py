@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.engine import connect
+from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.sql import quoted, text_type
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["SqlProblem", "check_partition", "check_table"]
-
-_CANDIDATES = re.compile(r"\n?\s*(?:Candidate|Did you mean|LINE \d+:).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _filter_problems(
     lower = {name.lower() for name in columns}
     relation = {**columns, **{name: "VARCHAR" for name in names if name.lower() not in lower}}
     if not unknown:
-        yield from _binding(connection, "filter", sql, relation, f"SELECT ({sql}\n)::BOOLEAN FROM")
+        yield from _binding(connection, "filter", sql, relation, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
 
 
 def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
@@ -129,16 +127,21 @@ def _syntax(address: str, sql: str) -> SqlProblem | None:
         parsed = sqlglot.parse(f"SELECT (\n{sql}\n)", read="duckdb")
     except SqlglotError as error:
         facts = (getattr(error, "errors", None) or [{}])[0]
-        position = _offset(sql, facts.get("line"), facts.get("col"), facts.get("highlight") or "")
-        what = facts.get("highlight") or "its end"
-        return SqlProblem(address, f'the SQL cannot be read at "{what.strip()}"', "", position, max(1, len(what)))
+        what = (facts.get("highlight") or "").strip()
+        position = _offset(sql, facts.get("line"), facts.get("col"), what)
+        if not what or (position is not None and position >= len(sql.rstrip())):
+            return SqlProblem(address, "the SQL ends too early", "a bracket or a quote may be open", len(sql))
+        return SqlProblem(address, f'the SQL cannot be read at "{what}"', "", position, len(what))
     if len(parsed) != 1 or parsed[0] is None:
         return SqlProblem(address, "one expression is expected, not several statements", "", _find(sql, ";"))
-    for kind, what in ((exp.Subquery, "a subquery"), (exp.AggFunc, "an aggregate"), (exp.Window, "a window function")):
+    if len(list(parsed[0].find_all(exp.Select))) > 1:
+        return SqlProblem(address, "a subquery has no meaning in one row", "", _find(sql, "select"), len("select"))
+    for kind, what in ((exp.Window, "a window function"), (exp.AggFunc, "an aggregate")):
         for node in parsed[0].find_all(kind):
             name = node.sql(dialect="duckdb").split("(")[0]
-            if isinstance(node, exp.Subquery | exp.Select) or not _is_list_function(node):
-                return SqlProblem(address, f"{what} has no meaning in one row", "", _find(sql, name), max(1, len(name)))
+            if not _is_list_function(node):
+                message = f"{what} has no meaning in one row"
+                return SqlProblem(address, message, "", _find(sql, name), max(1, len(name)))
     return None
 
 
@@ -157,22 +160,44 @@ def _unknown(address: str, sql: str, names: Iterable[str], known: Iterable[str],
 
 
 def _binding(
-    connection: duckdb.DuckDBPyConnection, address: str, sql: str, relation: Mapping[str, str], select: str
+    connection: duckdb.DuckDBPyConnection,
+    address: str,
+    sql: str,
+    relation: Mapping[str, str],
+    select: str,
+    wanted: str = "",
 ) -> Iterator[SqlProblem]:
     """Have DuckDB prepare the expression over an empty relation: unknown functions, types that do not fit."""
     import duckdb
 
     items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in relation.items()) or "1"
     try:
-        connection.execute(f"DESCRIBE {select} (SELECT {items} WHERE false)")
+        (kind,) = expression_types(connection, f"{select} (SELECT {items} WHERE false)")
+        if wanted and kind != wanted:
+            yield SqlProblem(address, f"it gives {kind.lower()}, not true or false", "compare it with something", 0)
     except duckdb.Error as error:
-        first = str(error).partition("\n")[0]
-        message = _CANDIDATES.sub("", first.partition(": ")[2] or first).strip()
-        message = message[:1].lower() + message[1:]
-        word = re.search(r"(?:name|function|column) \"?(\w+)\"?", message)
-        position = _find(sql, word[1]) if word else None
-        hint = "fields are text until they are cast, such as x::BIGINT" if "No function matches" in first else ""
-        yield SqlProblem(address, message, hint, position, len(word[1]) if word and position is not None else 1)
+        message, hint, word = _told(str(error))
+        position = _find(sql, word) if word else None
+        yield SqlProblem(address, message, hint, position, len(word) if position is not None else 1)
+
+
+def _told(error: str) -> tuple[str, str, str]:
+    """An error of DuckDB in our words: the message, the hint, and the word that it is about."""
+    said = error.partition(": ")[2] or error
+    near = re.search(r'Did you mean "(\w+)"', error)
+    hint = f'did you mean "{near[1]}"?' if near else ""
+    if match := re.search(r"Function with name (\S+) does not exist", said):
+        return f'there is no function "{match[1]}"', hint, match[1]
+    if match := re.search(r"Type with name (\S+) does not exist", said):
+        return f'there is no type "{match[1]}"', hint, match[1]
+    if match := re.search(r"argument types '(.*?)\((.*?)\)'", said):
+        kinds = match[2].replace("_LITERAL", "").lower()
+        hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in kinds else ""
+        return f'"{match[1]}" cannot be applied to {kinds or "nothing"}', hint, match[1]
+    if "volatile" in said:
+        return "it would give another value each time", "leave out functions such as random()", ""
+    first = said.partition("\n")[0].strip().rstrip("!.")
+    return first[:1].lower() + first[1:], hint, ""
 
 
 def _offset(sql: str, line: int | None, column: int | None, word: str) -> int | None:
