@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.engine import connect
+from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
-from tailpipe.kernel.references import references
+from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["SqlProblem", "check_partition", "check_table"]
-
-_CANDIDATES = re.compile(r"\n?\s*(?:Candidate|Did you mean|LINE \d+:).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -76,33 +74,30 @@ def _transform_problems(
     sql = output.transform or ""
     is_column = table.column(output.name) is not None
     address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
-    if problem := _syntax(address, sql):
+    expression = read_expression(connection, sql)
+    if problem := _misread(connection, address, sql, expression):
         yield problem
         return
-    names = references(connection, [sql])
     if fields is not None:
-        yield from _unknown(address, sql, names, fields, "field")
-    have = fields if fields is not None else names
+        yield from _unknown(address, expression, fields, "field")
+    names = [*(fields or ()), *(word.name for word in expression.columns)]
     kinds = {o.source.lower(): text_type(o.kind) for o in output_columns(table, {}) if o.source is not None}
-    relation = {name: kinds.get(name.lower(), "VARCHAR") for name in dict.fromkeys([*have, *names])}
+    relation = {name.lower(): kinds.get(name.lower(), "VARCHAR") for name in names}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 
 
 def _filter_problems(
     connection: duckdb.DuckDBPyConnection, sql: str, columns: Mapping[str, str], is_closed: bool
 ) -> Iterator[SqlProblem]:
-    if problem := _syntax("filter", sql):
+    expression = read_expression(connection, sql)
+    if problem := _misread(connection, "filter", sql, expression):
         yield problem
         return
-    names = references(connection, [sql])
-    unknown = list(_unknown("filter", sql, names, columns, "column"))
+    unknown = list(_unknown("filter", expression, columns, "column"))
     if unknown and is_closed:
         yield from unknown
-        return
-    lower = {name.lower() for name in columns}
-    relation = {**columns, **{name: "VARCHAR" for name in names if name.lower() not in lower}}
-    if not unknown:
-        yield from _binding(connection, "filter", sql, relation, f"SELECT ({sql}\n)::BOOLEAN FROM")
+    elif not unknown:  # of a field that nobody has seen yet nothing can be said
+        yield from _binding(connection, "filter", sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
 
 
 def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
@@ -117,72 +112,85 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
 
 
-def _syntax(address: str, sql: str) -> SqlProblem | None:
-    """A text that is no expression; sqlglot tells the place, which DuckDB does not."""
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
+def _misread(
+    connection: duckdb.DuckDBPyConnection, address: str, sql: str, expression: Expression
+) -> SqlProblem | None:
+    """What is wrong with a text whatever its names mean: it is no expression, or none over a single row."""
+    position = expression.error_position
     if not sql.strip():
         return SqlProblem(address, "the expression is empty")
-    try:
-        parsed = sqlglot.parse(f"SELECT (\n{sql}\n)", read="duckdb")
-    except SqlglotError as error:
-        facts = (getattr(error, "errors", None) or [{}])[0]
-        position = _offset(sql, facts.get("line"), facts.get("col"), facts.get("highlight") or "")
-        what = facts.get("highlight") or "its end"
-        return SqlProblem(address, f'the SQL cannot be read at "{what.strip()}"', "", position, max(1, len(what)))
-    if len(parsed) != 1 or parsed[0] is None:
-        return SqlProblem(address, "one expression is expected, not several statements", "", _find(sql, ";"))
-    for kind, what in ((exp.Subquery, "a subquery"), (exp.AggFunc, "an aggregate"), (exp.Window, "a window function")):
-        for node in parsed[0].find_all(kind):
-            name = node.sql(dialect="duckdb").split("(")[0]
-            if isinstance(node, exp.Subquery | exp.Select) or not _is_list_function(node):
-                return SqlProblem(address, f"{what} has no meaning in one row", "", _find(sql, name), max(1, len(name)))
+    if "end of input" in expression.error or (position is not None and position >= len(sql.rstrip())):
+        return SqlProblem(address, "the SQL ends too early", "a bracket may be open", len(sql))
+    if expression.error:
+        match = re.search(r'at or near "(\S+)"', expression.error)
+        if match is None:
+            what = expression.error.partition(" at or near")[0]
+            return SqlProblem(address, f"the SQL cannot be read: {what}", "", position)
+        return SqlProblem(address, f'the SQL cannot be read at "{match[1]}"', "", position, len(match[1]))
+    words = [("a subquery", word) for word in expression.subqueries]
+    words += [("a window function", word) for word in expression.windows]
+    words += [("an aggregate", word) for word in expression.functions if _is_aggregate(connection, word.name)]
+    for what, word in words:
+        written = re.match(r"\w*", sql[word.position or 0 :])
+        length = max(1, len(written[0])) if written and word.position is not None else 1
+        return SqlProblem(address, f"{what} has no meaning in one row", "", word.position, length)
     return None
 
 
-def _is_list_function(node: object) -> bool:
-    # sqlglot counts some functions over lists among the aggregates.
-    return type(node).__name__ in ("ArrayConcatAgg", "List") or type(node).__name__.startswith("Array")
+def _is_aggregate(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    kinds = connection.execute(
+        "SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = $1", [name.lower()]
+    ).fetchall()
+    return kinds == [("aggregate",)]
 
 
-def _unknown(address: str, sql: str, names: Iterable[str], known: Iterable[str], noun: str) -> Iterator[SqlProblem]:
+def _unknown(address: str, expression: Expression, known: Iterable[str], noun: str) -> Iterator[SqlProblem]:
     lower = {name.lower() for name in known}
-    lambdas = set(re.findall(r"lambda\s+(\w+)", sql)) | set(re.findall(r"(\w+)\s*->\s*\w", sql))
-    for name in names:
-        if name.lower() not in lower and name not in lambdas:
-            hint = _nearest(name, known)
-            yield SqlProblem(address, f'there is no {noun} "{name}"', hint, _find(sql, name), len(name))
+    for word in expression.columns:
+        if word.name.lower() not in lower:
+            hint = _nearest(word.name, known)
+            yield SqlProblem(address, f'there is no {noun} "{word.name}"', hint, word.position, len(word.name))
 
 
 def _binding(
-    connection: duckdb.DuckDBPyConnection, address: str, sql: str, relation: Mapping[str, str], select: str
+    connection: duckdb.DuckDBPyConnection,
+    address: str,
+    sql: str,
+    relation: Mapping[str, str],
+    select: str,
+    wanted: str = "",
 ) -> Iterator[SqlProblem]:
     """Have DuckDB prepare the expression over an empty relation: unknown functions, types that do not fit."""
     import duckdb
 
     items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in relation.items()) or "1"
     try:
-        connection.execute(f"DESCRIBE {select} (SELECT {items} WHERE false)")
+        (kind,) = expression_types(connection, f"{select} (SELECT {items} WHERE false)")
+        if wanted and kind != wanted:
+            yield SqlProblem(address, f"it gives {kind.lower()}, not true or false", "compare it with something", 0)
     except duckdb.Error as error:
-        first = str(error).partition("\n")[0]
-        message = _CANDIDATES.sub("", first.partition(": ")[2] or first).strip()
-        message = message[:1].lower() + message[1:]
-        word = re.search(r"(?:name|function|column) \"?(\w+)\"?", message)
-        position = _find(sql, word[1]) if word else None
-        hint = "fields are text until they are cast, such as x::BIGINT" if "No function matches" in first else ""
-        yield SqlProblem(address, message, hint, position, len(word[1]) if word and position is not None else 1)
+        message, hint, word = _told(str(error))
+        position = _find(sql, word) if word else None
+        yield SqlProblem(address, message, hint, position, len(word) if position is not None else 1)
 
 
-def _offset(sql: str, line: int | None, column: int | None, word: str) -> int | None:
-    if line is None or column is None:
-        return None
-    lines = sql.splitlines(keepends=True)
-    row = line - 2  # the first line is ours
-    if not 0 <= row < len(lines):
-        return len(sql)
-    return min(len(sql), sum(map(len, lines[:row])) + max(0, column - len(word)))
+def _told(error: str) -> tuple[str, str, str]:
+    """An error of DuckDB in our words: the message, the hint, and the word that it is about."""
+    said = error.partition(": ")[2] or error
+    near = re.search(r'Did you mean "(\w+)"', error)
+    hint = f'did you mean "{near[1]}"?' if near else ""
+    if match := re.search(r"Function with name (\S+) does not exist", said):
+        return f'there is no function "{match[1]}"', hint, match[1]
+    if match := re.search(r"Type with name (\S+) does not exist", said):
+        return f'there is no type "{match[1]}"', hint, match[1]
+    if match := re.search(r"argument types '(.*?)\((.*?)\)'", said):
+        kinds = match[2].replace("_LITERAL", "").lower()
+        hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in kinds else ""
+        return f'"{match[1]}" cannot be applied to {kinds or "nothing"}', hint, match[1]
+    if "volatile" in said:
+        return "it would give another value each time", "leave out functions such as random()", ""
+    first = said.partition("\n")[0].strip().rstrip("!.")
+    return first[:1].lower() + first[1:], hint, ""
 
 
 def _find(sql: str, word: str) -> int | None:

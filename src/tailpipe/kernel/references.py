@@ -1,27 +1,88 @@
-"""References: the names that an SQL expression of the user's refers to, as DuckDB itself reads it."""
+"""An SQL expression of the user's as DuckDB reads it: the names in it, and where in the text they stand."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["references"]
+__all__ = ["Expression", "Word", "read_expression", "references"]
+
+_BEFORE = "SELECT ("
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name in an expression; `position` counts the characters before it, and is None if it is not known."""
+
+    name: str
+    position: int | None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What an expression is made of; `error` says why it is none, at `error_position`."""
+
+    columns: tuple[Word, ...] = ()
+    functions: tuple[Word, ...] = ()
+    subqueries: tuple[Word, ...] = ()
+    windows: tuple[Word, ...] = ()
+    error: str = ""
+    error_position: int | None = None
 
 
 def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]) -> tuple[str, ...]:
-    """The names of columns in the expressions, each once; one that does not parse has none.
-
-    The parameters of a lambda are among them. They do no harm: such a field is a null that nobody asks for.
-    """
+    """The names of columns in the expressions, each once; one that does not parse has none."""
     found: dict[str, None] = {}
-    for expression in expressions:
-        ((text,),) = connection.execute("SELECT json_serialize_sql($1)", [f"SELECT ({expression}\n)"]).fetchall()
-        found.update(dict.fromkeys(_columns(json.loads(text))))
+    for text in expressions:
+        found.update((word.name, None) for word in read_expression(connection, text).columns)
     return tuple(found)
+
+
+def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Expression:
+    """Take an expression apart, without looking at what its names mean."""
+    # The line feed keeps a comment at the end from swallowing the bracket.
+    ((told,),) = connection.execute("SELECT json_serialize_sql($1)", [f"{_BEFORE}{text}\n)"]).fetchall()
+    tree = json.loads(told)
+    if tree["error"]:
+        position = tree.get("position")
+        return Expression(error=tree["error_message"], error_position=_place(text, int(position) if position else None))
+    if len(tree["statements"]) != 1:
+        return Expression(error="several statements")
+    found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
+    for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
+        found[kind].append(Word(name, _place(text, location)))
+    return Expression(*(tuple(words) for words in found.values()))
+
+
+def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:
+    """Columns, functions, subqueries and window functions, with where they stand; parameters of a lambda are none.
+
+    DuckDB reads the arrow of JSON as a lambda too, until it knows better: only an argument of a function is one.
+    """
+    if isinstance(node, list):
+        for item in node:
+            yield from _nodes(item, parameters, is_argument=is_argument)
+        return
+    if not isinstance(node, dict):
+        return
+    kind, location = node.get("class"), node.get("query_location", -1)
+    if kind == "LAMBDA" and is_argument:
+        yield from _nodes(node["expr"], parameters | frozenset(_columns(node["lhs"])))
+        return
+    is_function = kind == "FUNCTION" and not node.get("is_operator")
+    if kind == "COLUMN_REF" and node["column_names"][0] not in parameters:
+        yield kind, node["column_names"][0], location
+    elif is_function or kind == "WINDOW":
+        yield kind, node["function_name"], location
+    elif kind == "SUBQUERY":
+        yield kind, "select", location
+    for name, value in node.items():
+        yield from _nodes(value, parameters, is_argument=is_function and name == "children")
 
 
 def _columns(node: Any) -> Iterator[str]:
@@ -33,3 +94,10 @@ def _columns(node: Any) -> Iterator[str]:
             yield node["column_names"][0]
         for value in node.values():
             yield from _columns(value)
+
+
+def _place(text: str, location: int | None) -> int | None:
+    """A place in the statement, in bytes, as one in the expression, in characters."""
+    if location is None or not len(_BEFORE) <= location < 2**32:
+        return None
+    return min(len(text), len(text.encode()[: location - len(_BEFORE)].decode("utf-8", "ignore")))

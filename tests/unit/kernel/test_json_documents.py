@@ -80,9 +80,7 @@ def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
     assert before.unread_bytes > 0
     assert first.accounts[3] == 0
     late = task(document, N, Json(records="Records"), limits=limits)
-    since = replace(
-        late.readings[0], since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals
-    )
+    since = replace(late.readings[0], since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals)
     second = Run(replace(late, readings=(since,)))
     assert [row["n"] for row in first.rows + second.rows] == list(range(40))
     assert second.outcome.results[0].committed_ordinals == 40
@@ -147,7 +145,10 @@ def test_a_small_limit_holds_for_whole_documents_too() -> None:
 
 
 def test_nested_columns_and_json() -> None:
-    columns = [Column("u", "struct(name varchar, tags varchar[], raw json)"), Column("x", "varchar", transform="u.name")]
+    columns = [
+        Column("u", "struct(name varchar, tags varchar[], raw json)"),
+        Column("x", "varchar", transform="u.name"),
+    ]
     document = {"Records": [{"time": 1, "u": {"name": "ann", "tags": ["a"], "raw": {"k": 1}}}, {"time": 1, "u": 5}]}
     done = run(dump(document), columns, Json(records="Records"))
     assert done.column("u") == [{"name": "ann", "tags": ["a"], "raw": '{"k":1}'}, None]

@@ -231,5 +231,3 @@ def test_syslog_through_a_task() -> None:
 
 def replace_reading(made: Any, **facts: Any) -> Any:
     return replace(made, readings=tuple(replace(reading, **facts) for reading in made.readings))
-
-

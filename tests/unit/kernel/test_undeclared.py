@@ -142,7 +142,9 @@ def test_a_column_without_a_type_gets_it_from_the_sample() -> None:
 
 
 def test_documents_are_sampled_too() -> None:
-    made = task(b'{"r": [{"time": "2024-01-31", "a": 1}, {"time": "2024-01-31", "b": "x"}]}', of=ALL, format=Json(records="r"))
+    made = task(
+        b'{"r": [{"time": "2024-01-31", "a": 1}, {"time": "2024-01-31", "b": "x"}]}', of=ALL, format=Json(records="r")
+    )
     done, types = settled(made)
     assert types == {"time": "varchar", "a": "bigint", "b": "varchar"}
     assert done.column("b") == [None, "x"]
