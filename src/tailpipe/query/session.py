@@ -31,7 +31,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _BATCH = 1000
 _EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\(\s*(?:analyze|format)[^()]*\)\s*)?", re.IGNORECASE)
 _MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
-_MISSING_COLUMN = re.compile(r'column "([^"]+)" not found')
+_MISSING_COLUMN = re.compile(r'column (?:named )?"([^"]+)"')
 _CANDIDATES = re.compile(r"Candidate \w+: (.+)")
 
 

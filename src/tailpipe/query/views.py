@@ -74,9 +74,14 @@ def _column(name: str, stored: str | None, declared: ColumnType | None) -> tuple
         return f"NULL::{shown}", shown
     # Only what was stored as text for want of a better type: any other difference is one that was
     # made in the config since, and a cast could fail on the rows that are there.
-    if declared is not None and stored == declared.stored and shown != stored:
+    if declared is not None and shown != declared.stored and _bare(stored) == _bare(declared.stored):
         return f"CAST({quoted(name)} AS {shown})", shown
     return quoted(name), stored
+
+
+def _bare(kind: str) -> str:
+    """A type without the quotes around the names of its fields, which DuckDB writes only where it must."""
+    return kind.replace('"', "")
 
 
 def _shown(kind: ColumnType) -> str:

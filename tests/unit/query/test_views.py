@@ -1,0 +1,119 @@
+"""Views: what of a snapshot and a table becomes a view, as text and as DuckDB sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.query.session import Session
+from tailpipe.query.views import View, table_views
+
+from .support import TIME, Files
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path / "internal")
+
+
+def view_of(files: Files, *tables: Table) -> View:
+    (view,) = table_views(files.snapshot(), {table.name: table for table in tables})
+    return view
+
+
+def rows(files: Files, sql: str, *tables: Table) -> list[tuple[object, ...]]:
+    with Session(files.snapshot(), {table.name: table for table in tables}) as session:
+        return list(session.run(sql).rows)
+
+
+def test_a_view_names_every_file_and_reads_nothing_from_their_paths(files: Files) -> None:
+    first, second = files.add(f"SELECT 1 AS a, {TIME}"), files.add(f"SELECT 2 AS a, {TIME}")
+    view = view_of(files)
+    assert view.sql.startswith('CREATE VIEW tailpipe."app_log" AS SELECT "a" AS "a", ')
+    assert f"read_parquet(['{first}', '{second}'], hive_partitioning = false)" in view.sql
+
+
+def test_columns_are_matched_by_name_only_where_they_changed(files: Files) -> None:
+    files.add(f"SELECT 1 AS a, {TIME}")
+    files.add(f"SELECT {TIME}, 1 AS a")
+    assert "union_by_name" not in view_of(files).sql
+    files.add(f"SELECT 1.5::DOUBLE AS a, 'new' AS b, {TIME}")
+    assert "union_by_name = true" in view_of(files).sql
+    assert rows(files, "SELECT a, b FROM app_log ORDER BY ALL") == [(1.0, None), (1.0, None), (1.5, "new")]
+
+
+def test_own_columns_come_first_and_common_ones_last_by_name(files: Files) -> None:
+    files.add(f"SELECT 1 AS tp_x, 'x' AS found, {TIME}, 2 AS declared")
+    table = Table(name="app_log", columns=[Column("declared", "integer"), Column("later", "date")])
+    columns = list(view_of(files, table).columns)
+    assert columns[:3] == ["declared", "later", "found"]
+    assert columns[3:] == sorted({*(column.name for column in COMMON_COLUMNS), "tp_x"})
+
+
+def test_what_is_stored_as_text_has_its_declared_type_again(files: Files) -> None:
+    kinds = {
+        "u": "uuid",
+        "j": "json",
+        "i": "interval",
+        "n": "inet",
+        "us": "uuid[]",
+        "s": "struct(a json, b integer)",
+    }
+    files.add(
+        "SELECT '550e8400-e29b-41d4-a716-446655440000' AS u, '{\"k\": [7]}' AS j, '3 days' AS i, '10.0.0.1' AS n,"
+        f" ['550e8400-e29b-41d4-a716-446655440000'] AS us, {{'a': '[1]', 'b': 2}} AS s, {TIME}"
+    )
+    table = Table(name="app_log", columns=[Column(name, kind) for name, kind in kinds.items()])
+    shown = {name: kind for name, kind in view_of(files, table).columns.items() if name in kinds}
+    assert shown == {
+        "u": "UUID",
+        "j": "JSON",
+        "i": "INTERVAL",
+        "n": "VARCHAR",
+        "us": "UUID[]",
+        "s": 'STRUCT("a" JSON, "b" INTEGER)',
+    }
+    query = "SELECT j.k[0], left(u::VARCHAR, 3), i > INTERVAL 2 DAY, left(us[1]::VARCHAR, 3), s.a[0] FROM app_log"
+    assert rows(files, query, table) == [("7", "550", True, "550", "1")]
+
+
+def test_a_type_that_was_changed_in_the_config_since_does_not_break_what_is_there(files: Files) -> None:
+    files.add(f"SELECT 'not a number' AS a, {TIME}")
+    table = Table(name="app_log", columns=[Column("a", "integer")])
+    assert rows(files, "SELECT a FROM app_log", table) == [("not a number",)]
+
+
+def test_a_table_that_was_never_collected_has_its_columns_and_no_rows(files: Files) -> None:
+    table = Table(name="web_log", columns=[Column("status", "integer"), Column("tp_timestamp"), Column("open")])
+    view = view_of(files, table)
+    assert view.columns["status"] == "INTEGER"
+    assert view.columns["open"] == "VARCHAR"
+    assert set(view.columns) > {column.name for column in COMMON_COLUMNS}
+    assert rows(files, "SELECT status, tp_date, tp_ips FROM web_log", table) == []
+
+
+def test_a_table_that_nobody_declares_any_more_is_there_with_its_rows(files: Files) -> None:
+    files.add(f"SELECT 7 AS a, {TIME}", partition="old_log.x")
+    assert rows(files, "SELECT a, tp_timestamp::VARCHAR, tp_ips FROM old_log") == [(7, "2024-01-31 10:00:00", None)]
+
+
+def test_partitions_of_a_table_are_one_view(files: Files) -> None:
+    files.add(f"SELECT 1 AS a, {TIME}", partition="app_log.one")
+    files.add(f"SELECT 2 AS a, {TIME}", partition="app_log.two")
+    files.add(f"SELECT 3 AS a, {TIME}", partition="app_log_2.one")
+    assert rows(files, "SELECT a FROM app_log ORDER BY a") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("name", ["it's", "a b", 'a"b', "a[1]*", "ü", "tp_index=x"])
+def test_any_name_of_a_file_or_column_can_be_read(files: Files, name: str) -> None:
+    column = '"' + name.replace('"', '""') + '"'
+    files.add(f"SELECT 1 AS {column}, {TIME}", name=name)
+    assert rows(files, f"SELECT {column} FROM app_log") == [(1,)]
+
+
+def test_names_that_differ_in_case_alone_are_one_column(files: Files) -> None:
+    files.add(f"SELECT 1 AS level, {TIME}")
+    table = Table(name="app_log", columns=[Column("Level", "integer")])
+    assert rows(files, "SELECT LEVEL FROM app_log", table) == [(1,)]
