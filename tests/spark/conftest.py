@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.session import open_session, stop_session
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep what needs the session in one worker of the run: there is a JVM to each."""
@@ -27,8 +29,10 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(spark_log: Path) -> Iterator[SparkSession]:
-    """Spark as `collect` starts it, on two cores."""
-    session = open_session(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
+    """Spark as `collect` starts it, on two cores; its workers find the classes of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        session = open_session(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
     yield session
     stop_session(session)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.kernel.task import Outcome, Reading, Task
+from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
@@ -24,6 +27,13 @@ __all__ = ["SparkEngine"]
 _PRINTS_TO_A_TASK = 64
 
 
+def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
+    """Names that no other attempt uses, and the worker's local disk for what does not fit into memory."""
+    local = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0] or tempfile.gettempdir()
+    spill = Path(local, f"tailpipe-spill-{attempt}")
+    return replace(staging, prefix=f"{staging.prefix}-{attempt}", spill=str(spill))
+
+
 @dataclass(frozen=True)
 class _Run:
     """Runs kernel tasks. What tasks have in common, credentials among it, travels once and not in the rows."""
@@ -34,8 +44,16 @@ class _Run:
         from tailpipe.kernel.run import run_task
 
         number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
-        named = replace(staging, prefix=f"{staging.prefix}-{attempt}")
-        return pickle.dumps(run_task(replace(self.templates[number], readings=readings, staging=named)))
+        task = replace(self.templates[number], readings=readings, staging=_of_attempt(staging, attempt))
+        return pickle.dumps(run_task(task))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
+        from tailpipe.kernel.sample import sample
+
+        return pickle.dumps(sample(pickle.loads(payload)))  # noqa: S301
 
 
 @dataclass(frozen=True)
@@ -44,8 +62,7 @@ class _Carry:
         from tailpipe.kernel.carry import carry_rows
 
         task = pickle.loads(payload)  # noqa: S301
-        named = replace(task.staging, prefix=f"{task.staging.prefix}-{attempt}")
-        return pickle.dumps(carry_rows(replace(task, staging=named)))
+        return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
 
 
 @dataclass(frozen=True)
@@ -101,6 +118,11 @@ class SparkEngine:
             row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
             payloads.append(pickle.dumps(row))
         answers = run_job(self.session, payloads, _Run(tuple(templates)), progress=progress)
+        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
+        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Sample())
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:

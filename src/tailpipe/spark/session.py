@@ -134,6 +134,7 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
         "JAVA_HOME": str(find_java(env, cache)),
         "PYSPARK_PYTHON": python or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONSAFEPATH": "1",  # a worker imports nothing from the directory that someone happens to be in
         # Another Spark, or one that is asked from afar, would not fit the package that is imported here.
         "SPARK_HOME": None,
         "SPARK_REMOTE": None,

@@ -1,0 +1,32 @@
+"""The engine without Spark: the same kernel, one task after the other, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tailpipe.collect.engine import PrintTask
+from tailpipe.kernel.carry import Carry, carry_rows
+from tailpipe.kernel.prints import read_prints
+from tailpipe.kernel.run import run_task
+from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.staged import StagedFile
+
+
+class InProcess:
+    """Does what `SparkEngine` does."""
+
+    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, int], str | None]:
+        return {
+            (artifact.uri, length): text
+            for source, artifact, lengths in tasks
+            for length, text in read_prints(source, artifact, lengths).items()
+        }
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        return [run_task(task) for task in tasks]
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        return [carry_rows(task) for task in tasks]
+
+    def close(self) -> None:
+        pass
