@@ -1,0 +1,185 @@
+"""Collecting on Spark against plain DuckDB doing the same by hand: CPU seconds of all processes, in one run."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench import kernel_data
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.plan import Ask
+from tailpipe.collect.collect import collect
+from tailpipe.collect.run import Options
+from tailpipe.config.builder import build_config
+from tailpipe.config.functions import Surroundings
+from tailpipe.config.text import ConfigText
+from tailpipe.model.settings import SparkSettings
+from tailpipe.model.window import Window
+from tailpipe.plugin import Registry
+from tailpipe.spark.engine import SparkEngine
+from tailpipe.spark.session import open_session
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+ROWS = 1_000_000
+NGINX = (
+    r'^(?P<remote_addr>\S+) \S+ (?P<remote_user>\S+) \[(?P<time_local>[^\]]+)\] "(?P<request>[^"]*)" '
+    r'(?P<status>\d+) (?P<bytes>\d+) "(?P<referer>[^"]*)" "(?P<user_agent>[^"]*)"$'
+)
+CONFIG = """
+format "json" "trail" { records = "Records" }
+format "regex" "nginx" { layout = `NGINX` }
+table "trail" {
+  format     = format.json.trail
+  map_fields = []
+  column "tp_timestamp" { source = "eventTime" }
+  column "tp_source_ip" { source = "sourceIPAddress" }
+  column "event_name" { type = "varchar" source = "eventName" }
+  column "event_source" { type = "varchar" source = "eventSource" }
+  column "aws_region" { type = "varchar" source = "awsRegion" }
+  column "event_id" { type = "varchar" source = "eventID" }
+  column "request_parameters" { type = "json" source = "requestParameters" }
+  column "user_identity" { type = "json" source = "userIdentity" }
+}
+table "nginx" {
+  format     = format.regex.nginx
+  map_fields = []
+  column "tp_timestamp" { transform = "strptime(time_local, '%d/%b/%Y:%H:%M:%S %z')" }
+  column "remote_addr" { type = "varchar" }
+  column "request" { type = "varchar" }
+  column "status" { type = "integer" }
+  column "bytes" { type = "bigint" }
+  column "referer" { type = "varchar" }
+  column "user_agent" { type = "varchar" }
+}
+partition "trail" "warm" {
+  source "file" "a" { paths = ["DATA/warm/0000.log.gz"] }
+  source "file" "b" { paths = ["DATA/warm/0001.log.gz"] }
+}
+partition "trail" "big" { source "file" { paths = ["DATA/trail"] } }
+partition "trail" "small" { source "file" { paths = ["DATA/small"] } }
+partition "nginx" "big" { source "file" { paths = ["DATA/nginx"] } }
+"""
+TRAIL_BASE = """
+COPY (SELECT r.eventName AS event_name, r.eventSource AS event_source, r.awsRegion AS aws_region, r.eventID AS event_id,
+    r.requestParameters::VARCHAR AS request_parameters, r.userIdentity::VARCHAR AS user_identity,
+    r.sourceIPAddress AS tp_source_ip, r.eventTime::TIMESTAMPTZ AT TIME ZONE 'UTC' AS tp_timestamp,
+    (r.eventTime::TIMESTAMPTZ AT TIME ZONE 'UTC')::DATE AS tp_date, uuid()::VARCHAR AS tp_id
+  FROM (SELECT unnest(from_json(json, '{"Records": [{"eventName": "VARCHAR", "eventSource": "VARCHAR",
+      "awsRegion": "VARCHAR", "eventID": "VARCHAR", "requestParameters": "JSON", "userIdentity": "JSON",
+      "sourceIPAddress": "VARCHAR", "eventTime": "VARCHAR"}]}').Records) AS r
+    FROM read_json_objects('DATA/*.gz', format = 'unstructured', maximum_object_size = 1000000000)))
+TO 'OUT' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (tp_date))
+"""
+NGINX_BASE = """
+COPY (SELECT m.remote_addr, m.request, m.status::INTEGER AS status, m.bytes::BIGINT AS bytes, m.referer, m.user_agent,
+    strptime(m.time_local, '%d/%b/%Y:%H:%M:%S %z') AT TIME ZONE 'UTC' AS tp_timestamp,
+    (strptime(m.time_local, '%d/%b/%Y:%H:%M:%S %z') AT TIME ZONE 'UTC')::DATE AS tp_date, uuid()::VARCHAR AS tp_id
+  FROM (SELECT regexp_extract(line, 'PATTERN',
+    ['remote_addr', 'remote_user', 'time_local', 'request', 'status', 'bytes', 'referer', 'user_agent']) AS m
+    FROM read_csv('DATA/*.gz', columns = {'line': 'VARCHAR'}, delim = '\\x01', quote = '', escape = '',
+      header = false)))
+TO 'OUT' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (tp_date))
+"""
+
+
+def main() -> None:
+    directory = Path(tempfile.mkdtemp(prefix="tailpipe-bench-"))
+    try:
+        for name in ("warm", "trail", "small", "nginx"):
+            (directory / name).mkdir()
+        kernel_data.write(directory / "warm", 2, 2_000, kernel_data.documents)
+        kernel_data.write(directory / "trail", 24, ROWS // 24, kernel_data.documents)
+        kernel_data.write(directory / "small", 5_000, 40, kernel_data.documents)
+        kernel_data.write(directory / "nginx", 8, ROWS // 8, kernel_data.requests)
+        print(f"{'':36} {'tailpipe CPU s':>15} {'DuckDB CPU s':>13} {'ratio':>6} {'rows':>10}")
+        measure_all(directory)
+    finally:
+        shutil.rmtree(directory)
+
+
+def measure_all(directory: Path) -> None:
+    engine = SparkEngine(lambda: open_session(SparkSettings(), cache=directory / "cache", log=directory / "spark.log"))
+    started = time.perf_counter()
+    try:
+        run(directory, engine, "trail.warm")
+        cold = time.perf_counter() - started
+        cases = (
+            ("CloudTrail-like documents, 24 files", "trail.big", TRAIL_BASE, "trail"),
+            ("nginx lines by regex, 8 files", "nginx.big", NGINX_BASE, "nginx"),
+            ("5,000 small documents", "trail.small", TRAIL_BASE, "small"),
+        )
+        for name, partition, sql, data in cases:
+            before = tree_cpu()
+            rows = run(directory, engine, partition)
+            used = tree_cpu() - before
+            base = plain_duckdb(sql, directory / data, directory / f"out-{data}")
+            print(f"{name:36} {used:15.2f} {base:13.2f} {used / base:6.2f} {rows:10,}")
+        print(f"{'peak memory of JVM and workers':36} {tree_memory() / 1e6:12,.0f} MB")
+        print(f"{'first collect, cold, wall':36} {cold:12.1f} s")
+    finally:
+        engine.close()
+
+
+def run(directory: Path, engine: SparkEngine, partition: str) -> int:
+    """Collect one partition, whose data has all dates of the generator."""
+    now = datetime.now(UTC)
+    text = CONFIG.replace("DATA", str(directory)).replace("NGINX", NGINX)
+    config = build_config([ConfigText("bench.tpc", text)], Registry.installed(), Surroundings(now, {}, "/"))
+    chosen = [(config.partitions[partition], config.tables[partition.split(".")[0]])]
+    window = Window.parse("2000-01-01", None, now=now)
+    with Catalog.open(directory / "home") as catalog:
+        report = collect(config, chosen, catalog, engine, Options(Ask(now, window)), lambda _: None)
+    if not report.is_done:
+        sys.exit(f"{partition}: {report}")
+    return report.partitions[0].accounts.kept
+
+
+def plain_duckdb(sql: str, data: Path, out: Path) -> float:
+    """CPU seconds of a fresh process that does it with DuckDB alone, on all cores."""
+    text = sql.replace("DATA", str(data)).replace("OUT", str(out)).replace("PATTERN", _re2(NGINX))
+    quiet = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
+    code = f"import duckdb; c = duckdb.connect(); c.execute({quiet!r}); c.execute({text!r})"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _re2(pattern: str) -> str:
+    import re
+
+    return re.sub(r"\(\?P<\w+>", "(", pattern).replace("'", "''")
+
+
+def _tree() -> list[list[str]]:
+    """What the system tells of this process and all below it."""
+    facts = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = entry.read_text()
+        except OSError:
+            continue
+        fields = text.rpartition(")")[2].split()
+        facts[int(entry.parent.name)] = fields
+    family = {os.getpid()}
+    while grown := {pid for pid, fields in facts.items() if int(fields[1]) in family} - family:
+        family |= grown
+    return [facts[pid] for pid in family if pid in facts]
+
+
+def tree_cpu() -> float:
+    """CPU seconds of the processes that live now, and of their children that have ended."""
+    return sum(sum(int(fields[n]) for n in (11, 12, 13, 14)) for fields in _tree()) / TICKS
+
+
+def tree_memory() -> int:
+    """Resident bytes of this process and all below it; Python workers share some of them."""
+    return sum(int(fields[21]) for fields in _tree()) * PAGE
