@@ -158,7 +158,7 @@ class Workspace:
                 log=layout.home / ".tailpipe" / "logs" / "spark.log",
             )
 
-        return SparkEngine(start)
+        return SparkEngine(start, layout.staging)
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""

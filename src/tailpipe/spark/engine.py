@@ -15,7 +15,8 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, run_job
-from tailpipe.spark.session import stop_session
+from tailpipe.spark.preflight import check_cluster, memory_limit
+from tailpipe.spark.session import is_local, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,12 +40,15 @@ class _Run:
     """Runs kernel tasks. What tasks have in common, credentials among it, travels once and not in the rows."""
 
     templates: tuple[Task, ...]
+    memory: str | None = None
 
     def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
         from tailpipe.kernel.run import run_task
 
         number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
         task = replace(self.templates[number], readings=readings, staging=_of_attempt(staging, attempt))
+        if task.limits.memory is None:
+            task = replace(task, limits=replace(task.limits, memory=self.memory))
         return pickle.dumps(run_task(task))
 
 
@@ -80,17 +84,23 @@ class _Print:
 
 
 class SparkEngine:
-    """Works on a Spark session, which is started by the first job that needs it."""
+    """Works on a Spark session, which is started by the first job that needs it.
 
-    def __init__(self, start: Callable[[], SparkSession]) -> None:
+    `staging` is the directory that the hosts of a cluster must share with this one.
+    """
+
+    def __init__(self, start: Callable[[], SparkSession], staging: Path | None = None) -> None:
         self._start = start
+        self._staging = staging
         self._session: SparkSession | None = None
 
     @property
     def session(self) -> SparkSession:
-        """The session, started if it was not yet."""
+        """The session, started if it was not yet; a cluster is checked before it gets work."""
         if self._session is None:
             self._session = self._start()
+            if self._staging is not None and not is_local(str(self._session.sparkContext.master)):
+                check_cluster(self._session, self._staging)
         return self._session
 
     def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]) -> dict[tuple[str, int], str | None]:
@@ -117,7 +127,8 @@ class SparkEngine:
                 templates.append(template)
             row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
             payloads.append(pickle.dumps(row))
-        answers = run_job(self.session, payloads, _Run(tuple(templates)), progress=progress)
+        work = _Run(tuple(templates), self._memory())
+        answers = run_job(self.session, payloads, work, progress=progress)
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
@@ -129,6 +140,12 @@ class SparkEngine:
         """Stage again what stays of live files."""
         answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Carry())
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def _memory(self) -> str | None:
+        context = self.session.sparkContext
+        if is_local(str(context.master)):
+            return None
+        return memory_limit(dict(context.getConf().getAll()), context.defaultParallelism)
 
     def close(self) -> None:
         """End Spark, if it was started."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Attempt", "Work", "run_job"]
+__all__ = ["Attempt", "Work", "run_job", "told"]
 
 _ROW = "number int, payload binary"
 _POLL_SECONDS = 0.2
@@ -98,7 +98,7 @@ class _Job:
 
     def answers(self) -> list[bytes]:
         if self._failure is not None:
-            raise _told(self._failure) from self._failure
+            raise told(self._failure) from self._failure
         count = len(self._payloads)
         if sorted(self._answers) != list(range(count)):
             raise SparkError(f"Spark answered {len(self._answers)} of {count} tasks", hint=_HINT)
@@ -158,11 +158,11 @@ def _worker(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Reco
     return run
 
 
-def _told(error: Exception) -> SparkError:
+def told(error: Exception) -> SparkError:
     """A Spark failure as one line with its cause, not as the stacks of two languages."""
-    from py4j.protocol import Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JJavaError
 
-    if isinstance(error, Py4JNetworkError | OSError):
+    if isinstance(error, Py4JError | OSError) and not isinstance(error, Py4JJavaError):
         return SparkError("Spark's Java process has ended in the middle of a job", hint=_HINT)
     return SparkError(f"a Spark job failed: {_cause(str(error))[:500]}", hint=_HINT)
 

@@ -75,6 +75,12 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
             "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
             "spark.local.dir": str(scratch),
         }
+    else:  # the work is done in Python, beside the heap
+        conf |= {
+            "spark.executor.memory": "1g",
+            "spark.executor.memoryOverhead": "2g",
+            "spark.executorEnv.PYTHONSAFEPATH": "1",
+        }
     return {**conf, **given}
 
 
@@ -166,6 +172,15 @@ def _log_to(log: Path) -> None:
             logger.removeHandler(handler)
             handler.close()
         logger.addHandler(logging.FileHandler(log, delay=True))
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Lead aside what py4j logs in nobody's name, tracebacks among it."""
+    if Path(record.pathname).parent.name != "py4j":
+        return True
+    logging.getLogger("py4j").handle(record)
+    return False
 
 
 @contextlib.contextmanager
