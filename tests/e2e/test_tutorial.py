@@ -1,0 +1,49 @@
+"""The tutorial, typed as it is written: every command works and prints what the page says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_docs import codes, fences, read
+
+PAGE = read("docs/tutorial.md")
+
+pytestmark = pytest.mark.xdist_group("tutorial")
+
+
+def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
+    day = str(datetime.now(UTC).date())
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**kept, "HOME": str(tmp_path), "NO_COLOR": "1", "PATH": path, "day": day}
+    config = tmp_path / next(code for code in codes(PAGE) if code.endswith(".tpc")).removeprefix("~/")
+    done: subprocess.CompletedProcess[str] | None = None
+    for fence in fences(PAGE):
+        if fence.info == "hcl":
+            config.parent.mkdir(parents=True)
+            config.write_text(fence.body, encoding="utf-8")
+        elif fence.info == "sh":
+            program = ["bash", "-euo", "pipefail", "-c", fence.body]
+            done = subprocess.run(
+                program, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+            )
+            assert done.returncode == 0, f"line {fence.line}: {done.stderr}"
+        elif fence.info == "text":
+            assert done is not None
+            # The rule under a heading is as long as what stands there, and a home may be longer than another.
+            out, err = (
+                text.replace(str(tmp_path), "/home/me").replace(day, "2024-01-31")
+                for text in (done.stdout, done.stderr)
+            )
+            assert squeezed(fence.body) in (squeezed(out), squeezed(err)), f"line {fence.line}"
+
+
+def squeezed(text: str) -> list[list[str]]:
+    """The words of each line, without rules."""
+    return [words for line in text.splitlines() if (words := [word for word in line.split() if word.strip("─")])]
