@@ -31,7 +31,7 @@ from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from tailpipe.catalog.plan import Ask
     from tailpipe.collect.events import Event, Report
@@ -132,6 +132,22 @@ class Workspace:
                 return preview(self._chosen(partitions), catalog, engine, options)
         finally:
             engine.close()
+
+    def scan(self, partition: str, window: Window) -> DataFrame:
+        """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
+
+        The session stays open; `frame.sparkSession.stop()` ends it.
+        """
+        from tailpipe.catalog.plan import Ask
+        from tailpipe.collect.scan import tasks_to_scan
+        from tailpipe.spark.scan import scan_tasks
+
+        layout = self.prepare()
+        engine = self._engine(layout)
+        with Catalog.open(layout.home, data=layout.data) as catalog:
+            [(chosen, table)] = self._chosen([partition])
+            tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
+        return scan_tasks(engine.session, tasks)
 
     def _ask(self, start: str | None, end: str | None, overwrite: bool) -> Ask:
         from tailpipe.catalog.plan import Ask

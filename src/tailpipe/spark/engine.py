@@ -15,7 +15,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, run_job
-from tailpipe.spark.preflight import check_cluster, memory_limit
+from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.session import is_local, stop_session
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ class SparkEngine:
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def _memory(self) -> str | None:
-        context = self.session.sparkContext
-        if is_local(str(context.master)):
-            return None
-        return memory_limit(dict(context.getConf().getAll()), context.defaultParallelism)
+        return None if is_local(str(self.session.sparkContext.master)) else task_memory(self.session)
 
     def close(self) -> None:
         """End Spark, if it was started."""

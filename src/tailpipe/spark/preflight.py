@@ -23,7 +23,7 @@ from tailpipe.spark.jobs import told
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Probe", "check_cluster", "differences", "memory_limit"]
+__all__ = ["Probe", "check_cluster", "differences", "memory_limit", "task_memory"]
 
 _PACKAGES = ("tailpipe", "duckdb", "pyarrow")
 _GROUP = "tailpipe.plugins"
@@ -80,6 +80,13 @@ def differences(own: Probe, probes: Iterable[Probe]) -> list[str]:
     return list(found)
 
 
+def task_memory(spark: SparkSession) -> str:
+    """The memory limit of a task on this cluster, as it is now."""
+    context = spark.sparkContext
+    cores = context.defaultParallelism // max(1, _executors(spark))
+    return memory_limit(dict(context.getConf().getAll()), cores)
+
+
 def memory_limit(conf: Mapping[str, str], cores: int) -> str:
     """DuckDB's share of what an executor may use beside its heap, for each task that runs there at once."""
     heap = _bytes(conf.get("spark.executor.memory", "1g"), "b")
@@ -125,10 +132,14 @@ def _probe_all(spark: SparkSession, sign: str) -> list[Probe]:
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
-        infos: Sequence[Any] = context._jsc.sc().statusTracker().getExecutorInfos()
-        if len(probes) >= len(list(infos)) - 1:  # one of them is the driver
+        if len(probes) >= _executors(spark):
             break
     return list(probes.values())
+
+
+def _executors(spark: SparkSession) -> int:
+    infos: Sequence[Any] = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    return len(infos) - 1  # one of them is the driver
 
 
 def _unanswered(error: Exception) -> SparkError:

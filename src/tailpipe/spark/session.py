@@ -113,9 +113,12 @@ def open_session(
         builder = builder.config(key, value)
     try:
         with _environment(_variables(conf, surroundings, cache)), _output_to(log), _own_interrupt():
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
     except Exception as error:
         raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
+    # It would print a traceback when the JVM is killed.
+    vars(session.sparkContext._accumulatorServer)["handle_error"] = _log_error
+    return session
 
 
 def stop_session(spark: SparkSession) -> None:
@@ -173,6 +176,10 @@ def _log_to(log: Path) -> None:
             handler.close()
         logger.addHandler(logging.FileHandler(log, delay=True))
     logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _log_error(*_: object) -> None:
+    logging.getLogger("pyspark").exception("a connection to the JVM was lost")
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -1,0 +1,109 @@
+"""Scan: the rows that collecting would keep, as a lazy DataFrame; a Python data source over the kernel's tasks."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from tailpipe.errors import SparkError
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.plan import plan_task
+from tailpipe.kernel.run import TaskRun
+from tailpipe.kernel.sql import quoted
+from tailpipe.kernel.task import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["scan_tasks"]
+
+_NAME = "tailpipe"
+_PROPERTIES = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.execution.arrow.localRelationThreshold": "48MB",
+}
+
+
+def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
+    """The rows of these tasks, read when the DataFrame is; all of them have the same columns.
+
+    A damaged artifact fails the job that meets it, and so does an undeclared field that shows a wider
+    type than the tasks know: rows that were given cannot be taken back.
+    """
+    if not tasks:
+        raise SparkError("there is nothing to scan")
+    # The properties of our jobs would cut what others do in Spark into batches of one row.
+    session = spark.newSession()
+    for name, value in _PROPERTIES.items():
+        session.conf.set(name, value)
+    session.dataSource.register(TaskSource)
+    payload = pickle.dumps([replace(task, staging=None) for task in tasks])
+    return session.read.format(_NAME).option("tasks", base64.b64encode(payload).decode()).load()
+
+
+class TaskSource(DataSource):
+    """Reads tasks, which travel as an option."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `spark.read.format` calls it."""
+        return _NAME
+
+    def schema(self) -> StructType:
+        """The columns of the table's files."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        return from_arrow_schema(_schema(self._tasks()[0]), prefer_timestamp_ntz=True)
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - it is ours
+        """One partition to a task."""
+        return _Reader(self._tasks())
+
+    def _tasks(self) -> list[Task]:
+        found: list[Task] = pickle.loads(base64.b64decode(self.options["tasks"]))  # noqa: S301 - our own bytes
+        return found
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(len(self._tasks))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from _read(self._tasks[partition.value])
+
+
+def _read(task: Task) -> Iterator[pa.RecordBatch]:
+    """The rows that a task keeps, as `kernel.run.read_rows` gives them; but none with fields left out."""
+    schema = _schema(task)
+    run = TaskRun(task, {})
+    try:
+        for _ in run.portions():
+            if run.widenings:
+                names = ", ".join(f'"{name}" ({kind})' for name, kind in sorted(run.widenings.items()))
+                raise SparkError(f"{task.partition} has fields that its first rows do not show: {names}")
+            for progress in run.feed.progress:
+                if progress.error is not None:
+                    raise SparkError(progress.error)
+            for batch in run.engine.batches():
+                yield batch.cast(schema)
+    finally:
+        run.close()
+
+
+def _schema(task: Task) -> pa.Schema:
+    """The Arrow types of the files' columns."""
+    with connect(task.limits) as connection:
+        columns = plan_task(task, connection).shape.columns
+        items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in columns.items())
+        return connection.execute(f"SELECT {items}").to_arrow_table().schema

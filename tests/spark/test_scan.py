@@ -1,0 +1,77 @@
+"""A scan gives the rows that collecting lands."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.plan import Ask
+from tailpipe.collect.collect import collect
+from tailpipe.collect.run import Options
+from tailpipe.collect.scan import tasks_to_scan
+from tailpipe.config.config import Config
+from tailpipe.errors import SparkError
+from tailpipe.model.window import Window
+from tailpipe.spark.engine import SparkEngine
+from tailpipe.spark.scan import scan_tasks
+from tests.spark.inprocess import InProcess
+from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, sorted_rows, write_config, write_logs
+
+NOW = datetime.now(UTC)
+WINDOW = Window(NOW - timedelta(days=20), NOW)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    write_logs(tmp_path / "logs", days_back(3))
+    return read_config(write_config(tmp_path / "install", tmp_path / "logs"))
+
+
+def scan(spark: SparkSession, config: Config, home: Path, name: str) -> DataFrame:
+    home.mkdir(exist_ok=True)
+    partition = config.partitions[name]
+    with Catalog.open(home) as catalog:
+        engine = SparkEngine(lambda: spark)
+        tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, Ask(NOW, WINDOW))
+    return scan_tasks(spark, tasks)
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_a_scan_gives_the_rows_that_land(spark: SparkSession, config: Config, tmp_path: Path, name: str) -> None:
+    fresh = scan(spark, config, tmp_path / "fresh", name)
+    home = tmp_path / "ws"
+    home.mkdir()
+    partition = config.partitions[name]
+    with Catalog.open(home) as catalog:
+        chosen = [(partition, config.tables[partition.table])]
+        collect(config, chosen, catalog, InProcess(), Options(Ask(NOW)), lambda _: None)
+    landed = rows_of(home, name)
+    assert landed
+    for frame in (fresh, scan(spark, config, home, name)):  # before anything was collected, and after it
+        assert sorted_rows([row.asDict(recursive=True) for row in frame.collect()]) == landed
+
+
+def test_a_scan_is_lazy_and_can_be_asked_in_spark(spark: SparkSession, config: Config, tmp_path: Path) -> None:
+    frame = scan(spark, config, tmp_path / "ws", "access_log.web")
+    assert frame.schema["tp_timestamp"].dataType.simpleString() == "timestamp_ntz"
+    assert frame.where("status = 200").groupBy("tp_date").count().count() == 3
+    assert frame.rdd.getNumPartitions() == 3
+    assert frame.sparkSession.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "10000"
+
+
+def test_a_damaged_artifact_fails_the_scan_by_its_name(spark: SparkSession, config: Config, tmp_path: Path) -> None:
+    frame = scan(spark, config, tmp_path / "ws", "flow_log.office")
+    [damaged, *_] = sorted((tmp_path / "logs" / "flow").rglob("*.gz"))
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    with pytest.raises(PySparkException, match=damaged.name):
+        frame.count()
+
+
+def test_nothing_to_scan_is_said(spark: SparkSession) -> None:
+    with pytest.raises(SparkError, match="nothing to scan"):
+        scan_tasks(spark, [])
