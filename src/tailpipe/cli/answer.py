@@ -27,39 +27,39 @@ _PLAN = ("explain_key", "explain_value")
 Row = Sequence[Any]
 
 
-def print_answer(names: Sequence[str], types: Sequence[str], rows: Iterable[Row], output: str) -> str:
-    """Print the rows; in words how many they were, and what of them was left out."""
+def print_answer(names: Sequence[str], types: Sequence[str], rows: Iterable[Row], output: str) -> tuple[str, str]:
+    """Print the rows; in words how many they were, and what was left out, if anything."""
     if output == "pretty":
         return _pretty(names, types, rows)
     if output == "csv":
         render.data(_csv([names]))
-        return _counted(_printed(rows, _csv))
+        return _counted(_printed(rows, _csv)), ""
     encode = _encoder(names, types)
     if output == "jsonl":
-        return _counted(_printed(rows, lambda some: "".join(f"{encode(row)}\n" for row in some)))
+        return _counted(_printed(rows, lambda some: "".join(f"{encode(row)}\n" for row in some))), ""
     render.data("[\n")
     count = _printed(_with_commas(encode(row) for row in rows), "".join)
     render.data("]\n")
-    return _counted(count)
+    return _counted(count), ""
 
 
-def _pretty(names: Sequence[str], types: Sequence[str], rows: Iterable[Row]) -> str:
+def _pretty(names: Sequence[str], types: Sequence[str], rows: Iterable[Row]) -> tuple[str, str]:
     found = list(islice(rows, _MOST_ROWS + 1))
     shown = found[:_MOST_ROWS]
     if tuple(names) == _PLAN:
         render.data("\n".join(str(text) for _, text in shown))
-        return _counted(len(shown))
+        return _counted(len(shown)), ""
     cells = [["NULL" if value is None else _text(value) for value in row] for row in shown]
     numbers = {x for x, kind in enumerate(types) if kind.startswith(_NUMBERS) and not kind.endswith("]")}
     nulls = {(y, x) for y, row in enumerate(shown) for x, value in enumerate(row) if value is None}
     text, columns = render.grid([visible(name) for name in names], cells, numbers, nulls)
     render.data(text)
-    told = _counted(len(shown))
+    left_out = []
     if len(found) > len(shown):
-        told = f"the first {told} of more; --output csv prints all"
+        left_out.append("there are more, --output csv prints all")
     if columns < len(names):
-        told += f" with {columns} of {len(names)} columns, as many as fit; name those you want, or see --output"
-    return told
+        left_out.append(f"{columns} of {len(names)} columns fit, so name those you want, or use another --output")
+    return _counted(len(shown)), "; ".join(left_out)
 
 
 def _counted(count: int) -> str:

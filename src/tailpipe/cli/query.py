@@ -40,5 +40,5 @@ def command(context: click.Context, sql: str, output: str) -> None:
     begun = time.monotonic()
     with workspace_of(context).session() as session:
         answer = session.run(sql)
-        told = print_answer(answer.columns, answer.types, answer.rows, output)
-    render.say(f"{told}, {time.monotonic() - begun:.2f} s")
+        count, left_out = print_answer(answer.columns, answer.types, answer.rows, output)
+    render.say(f"{count}, {time.monotonic() - begun:.2f} s" + (f"; {left_out}" if left_out else ""))

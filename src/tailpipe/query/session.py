@@ -83,7 +83,7 @@ class Session:
             described = self._connection.description or []
             names = tuple(str(column[0]) for column in described)
             return Answer(names, tuple(str(column[1]) for column in described), self._rows())
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise self._told(error) from error
 
     def _prepare(self, files: Path) -> None:
@@ -102,14 +102,14 @@ class Session:
         try:
             while rows := self._connection.fetchmany(_BATCH):
                 yield from rows
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise self._told(error) from error
 
-    def _told(self, error: duckdb.Error) -> TailpipeError | KeyboardInterrupt:
+    def _told(self, error: Exception) -> TailpipeError | KeyboardInterrupt:
         """The failure in DuckDB's own first line, and the name that was probably meant."""
-        if isinstance(error, duckdb.InterruptException):
-            return KeyboardInterrupt()
         text = str(error)
+        if isinstance(error, RuntimeError) and "interrupted" in text:  # how DuckDB tells of Ctrl-C
+            return KeyboardInterrupt()
         first = text.partition("\n")[0].rstrip("!")
         if isinstance(error, duckdb.IOException):
             return TailpipeError(first, hint="see what is wrong with: tailpipe doctor")

@@ -35,11 +35,11 @@ def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixt
 
 
 def test_words_tell_how_many_rows_there_were(capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_answer(NAMES, TYPES, [(1, "x")], "pretty") == "1 row"
-    assert print_answer(NAMES, TYPES, [], "json") == "0 rows"
-    assert print_answer(("n",), ("INTEGER",), ((n,) for n in range(20_000)), "csv") == "20,000 rows"
+    assert print_answer(NAMES, TYPES, [(1, "x")], "pretty") == ("1 row", "")
+    assert print_answer(NAMES, TYPES, [], "json") == ("0 rows", "")
+    assert print_answer(("n",), ("INTEGER",), ((n,) for n in range(20_000)), "csv") == ("20,000 rows", "")
     told = print_answer(("n",), ("INTEGER",), ((n,) for n in range(20_000)), "pretty")
-    assert told == "the first 10,000 rows of more; --output csv prints all"
+    assert told == ("10,000 rows", "there are more, --output csv prints all")
     assert capsys.readouterr().out
 
 
@@ -82,3 +82,16 @@ def test_csv_comes_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_plan_is_printed_as_it_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     names, types = ("explain_key", "explain_value"), ("VARCHAR", "VARCHAR")
     assert printed(capsys, names, types, [("physical_plan", "┌─┐\n└─┘")], "pretty") == "┌─┐\n└─┘\n"
+
+
+def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    names = [f"column_{n}" for n in range(20)]
+    rows = [["x" * n * 5 for n in range(20)]]
+    count, left_out = print_answer(names, ["VARCHAR"] * 20, rows, "pretty")
+    assert count == "1 row"
+    assert left_out == "5 of 20 columns fit, so name those you want, or use another --output"
+    assert all(len(line) <= 60 for line in capsys.readouterr().out.splitlines())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,3 +192,13 @@ def test_neither_spark_nor_a_cloud_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_interrupt_ends_the_statement(session: Session) -> None:
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(
+            session.run("SELECT count(*) FROM range(100000000000) a, range(100) b WHERE a.range % 7 = b.range % 3").rows
+        )
+    timer.join()
