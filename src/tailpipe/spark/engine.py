@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.errors import SparkError
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
@@ -93,14 +94,21 @@ class SparkEngine:
         self._start = start
         self._staging = staging
         self._session: SparkSession | None = None
+        self._failure: SparkError | None = None
 
     @property
     def session(self) -> SparkSession:
         """The session, started if it was not yet; a cluster is checked before it gets work."""
+        if self._failure is not None:
+            raise self._failure  # it would only fail again, and take its time
         if self._session is None:
-            self._session = self._start()
-            if self._staging is not None and not is_local(str(self._session.sparkContext.master)):
-                check_cluster(self._session, self._staging)
+            try:
+                self._session = self._start()
+                if self._staging is not None and not is_local(str(self._session.sparkContext.master)):
+                    check_cluster(self._session, self._staging)
+            except SparkError as error:
+                self._failure = error
+                raise
         return self._session
 
     def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]) -> dict[tuple[str, int], str | None]:

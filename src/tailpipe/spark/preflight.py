@@ -128,7 +128,7 @@ def _probe_all(spark: SparkSession, sign: str) -> list[Probe]:
         try:
             answers = context.parallelize(range(count), count).mapPartitions(_prober(sign, _PACKAGES, _GROUP)).collect()
         except Exception as error:  # whatever keeps a host from answering is what we look for
-            raise _unanswered(error) from error
+            raise _unanswered(error, context.pythonExec) from error
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
@@ -142,12 +142,12 @@ def _executors(spark: SparkSession) -> int:
     return len(infos) - 1  # one of them is the driver
 
 
-def _unanswered(error: Exception) -> SparkError:
+def _unanswered(error: Exception, python: str) -> SparkError:
     cause = told(error).message.partition(": ")[2] or str(error)
     host = _HOST.search(str(error))
     where = host[1] if host else "a host"
     return SparkError(
-        f"the cluster is not ready: {where} cannot run our Python: {cause}",
+        f'the cluster is not ready: {where} cannot run "{python}": {cause}',
         hint='name the Python of the hosts by the property "spark.pyspark.python"',
     )
 
