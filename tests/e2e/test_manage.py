@@ -30,9 +30,11 @@ partition "app" "prod" { source "file" { paths = ["/var/log/app"] } }
 DAYS = [date(2024, 1, 1) + timedelta(days=i) for i in range(4)]
 ROWS = 3
 
+Write = Callable[..., Path]
+
 
 @pytest.fixture
-def workspace(install: Path, write_config: Callable[..., Path]) -> Path:
+def workspace(install: Path, write_config: Write) -> Path:
     """A workspace with four days in one partition, and one in another that no config names."""
     write_config(CONFIG)
     home = install / "data" / "default"
@@ -118,7 +120,7 @@ def test_days_are_deleted_by_their_date_and_leave_the_hive(run: Run, workspace: 
 def test_a_day_that_is_cut_by_the_window_stays(run: Run, workspace: Path) -> None:
     window = ("--from", "2024-01-01T10:00:00", "--to", "2024-01-03T10:00:00")
     done = run("partition", "delete", "app.prod", *window, "--force")
-    assert "app.prod: 3 rows in 1 files, 2024-01-02" in done.err
+    assert "app.prod: 3 rows in 1 file, 2024-01-02" in done.err
     assert rows(run, "app.prod") == 3 * ROWS
 
 
@@ -199,3 +201,27 @@ def test_doctor_on_a_workspace_without_data_finds_nothing(run: Run) -> None:
     done = run("doctor")
     assert done.code == 0
     assert done.err.endswith("all is well\n")
+
+
+def test_days_that_were_deleted_are_told_as_dropped_and_are_no_gap(run: Run, workspace: Path) -> None:
+    assert run("partition", "delete", "app.prod", "--to", "2024-01-02", "--force").code == 0
+    shown = json.loads(run("partition", "show", "app.prod", "--output", "json").out)
+    (coverage,) = shown["coverage"]
+    assert coverage["dropped"] == "2024-01-01..2024-01-02"
+    assert coverage["covered"] == "2024-01-03..2024-01-04"
+    assert shown["gaps"].startswith("2024-01-05..")  # nothing was collected since
+    assert shown["rejected_rows"] == 0
+    assert "2024-01-01..2024-01-02" in run("partition", "show", "app.prod").out
+
+
+def test_what_is_there_is_queried_with_or_without_a_config_for_it(run: Run, workspace: Path) -> None:
+    done = run("query", "SELECT (SELECT count(*) FROM app) AS a, (SELECT count(*) FROM old) AS b", "--output", "csv")
+    assert (done.code, done.out) == (0, f"a,b\n{4 * ROWS},{ROWS}\n"), done.err
+
+
+def test_a_query_before_anything_was_collected_has_columns_and_no_rows(run: Run, write_config: Write) -> None:
+    write_config(CONFIG)
+    done = run("query", "SELECT tp_timestamp, tp_ips FROM app", "--output", "csv")
+    assert (done.code, done.out) == (0, "tp_timestamp,tp_ips\n"), done.err
+    assert run("rejected", "show", "app.prod").err.endswith("no row was rejected\n")
+    assert run("rejected", "show", "app.prd").code == 2

@@ -77,14 +77,16 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         render.say("there is nothing to delete")
         return
     for one in doomed:
-        render.say(f"{one.partition}: {one.rows:,} rows in {one.files:,} files, {one.dates}")
+        render.say(
+            f"{one.partition}: {render.counted(one.rows, 'row')} in {render.counted(one.files, 'file')}, {one.dates}"
+        )
     if not force:
         if not sys.stdin.isatty():
             raise UsageError("nothing was deleted, because there is nobody to ask", hint="add --force if you mean it")
         click.confirm("Delete them?", abort=True, err=True)
     for one in doomed:
         workspace.delete(one.partition, days)
-        render.say(f"deleted {one.rows:,} rows of {one.partition}")
+        render.say(f"deleted {render.counted(one.rows, 'row')} of {one.partition}")
 
 
 def whole_days(start: str | None, end: str | None, *, now: datetime) -> DaySet:

@@ -38,7 +38,7 @@ class Display:
                 self._begun = time.monotonic()
                 if event.units and not is_live:
                     size = f"{event.size / 1e6:,.1f} MB"
-                    render.say(f"{event.partition}: {event.artifacts:,} artifacts, {size}, {event.units:,} to commit")
+                    render.say(f"{event.partition}: {render.counted(event.artifacts, 'artifact')}, {size}")
             case events.Progress():
                 self._tasks = f"{event.done} of {event.tasks} tasks"
                 self._draw() if is_live else None
@@ -84,4 +84,4 @@ class Display:
 
 def _line(event: events.Committed) -> str:
     rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
-    return f"{event.partition} {event.unit}: {event.accounts.kept:,} rows{rejected} ({event.reason})"
+    return f"{event.partition} {event.unit}: {render.counted(event.accounts.kept, 'row')}{rejected} ({event.reason})"

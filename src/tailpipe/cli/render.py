@@ -17,7 +17,7 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, TailpipeError
 from tailpipe.model.visible import shorten, visible, width
 
-__all__ = ["OUTPUTS", "data", "error", "grid", "problem", "record", "records", "say", "shown"]
+__all__ = ["OUTPUTS", "counted", "data", "error", "grid", "problem", "record", "records", "say", "shown"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
@@ -32,6 +32,11 @@ def data(text: str) -> None:
 def say(text: str) -> None:
     """Words for the person, not for a program."""
     click.echo("\n".join(visible(line) for line in text.split("\n")), err=True)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: `1 file`, `2,000 files`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def shown(text: str) -> str:

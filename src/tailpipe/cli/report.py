@@ -49,7 +49,11 @@ def _lines(summary: events.Summary) -> list[str]:
     lines = []
     if summary.committed:
         artifacts = sum(one.artifacts for one in summary.committed)
-        parts = [f"{accounts.kept:,} rows", f"{len(summary.committed)} days or packs", f"{artifacts:,} artifacts"]
+        packs = sum(one.unit.startswith("pack:") for one in summary.committed)
+        days = len(summary.committed) - packs
+        parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
+        parts += [render.counted(days, "day")] if days else []
+        parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
         others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
         parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
         lines.append(f"{name}: " + ", ".join(parts))
