@@ -18,13 +18,13 @@ from tailpipe.model.staged import StagedFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Stage"]
+__all__ = ["Key", "Stage", "key_condition"]
 
 _PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 _MANY_KEYS = 24
 """Up to so many files, a query for each is faster than one that divides the rows."""
 
-_Key = tuple[date, str | None]
+Key = tuple[date, str | None]
 
 
 class Stage:
@@ -37,7 +37,7 @@ class Stage:
 
     def write(self, engine: Engine, groups: Iterable[Group]) -> None:
         """Write the kept rows that the engine has in hand."""
-        keys: dict[_Key, None] = {}
+        keys: dict[Key, None] = {}
         for group in groups:
             if group.disposition == KEPT and group.tp_date is not None:
                 keys[group.tp_date, group.tp_index] = None
@@ -45,12 +45,17 @@ class Stage:
             self._divide(engine, list(keys))
             return
         for key in keys:
-            condition = _condition(key) if len(keys) > 1 else "true"
-            path = self._path()
-            (row,) = engine.connection.execute(
-                f"COPY ({engine.kept(condition)}) TO {literal(str(path))} ({_PARQUET})"
-            ).fetchall()
+            self.write_query(engine, engine.kept(key_condition(key) if len(keys) > 1 else "true"), key)
+
+    def write_query(self, engine: Engine, query: str, key: Key) -> tuple[str, int]:
+        """Write the rows of a query, all of one index and date; gives the path and how many there were."""
+        path = self._path()
+        (row,) = engine.connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        if row[1]:
             self._add(engine, path, row, key)
+        else:
+            path.unlink()  # one empty file breaks every view over it
+        return str(path), row[1]
 
     def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
         """Write rejected rows."""
@@ -68,7 +73,7 @@ class Stage:
             (Path(self._staging.directory) / file.path).unlink()
         self.files.clear()
 
-    def _divide(self, engine: Engine, keys: list[_Key]) -> None:
+    def _divide(self, engine: Engine, keys: list[Key]) -> None:
         """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
         found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
         directory = self._path()
@@ -87,7 +92,7 @@ class Stage:
             outer.rmdir()
         directory.rmdir()
 
-    def _add(self, engine: Engine, path: Path, row: tuple[Any, ...], key: _Key) -> None:
+    def _add(self, engine: Engine, path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
         self.files.append(
             StagedFile(
@@ -108,7 +113,8 @@ class Stage:
         return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
 
 
-def _condition(key: _Key) -> str:
+def key_condition(key: Key) -> str:
+    """The condition for rows of this date and index."""
     return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
 
 
