@@ -97,7 +97,7 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, zone: str 
         return _integer(value, given, wanted)
     if name == "json":
         if given == "JSON":
-            return Cast(f"nullif({value}::VARCHAR, 'null')")
+            return Cast(f"{value}::VARCHAR")
         return (
             _checked(f"CASE WHEN json_valid({value}) THEN {value} END", value, wanted) if is_text else _as_json(value)
         )
@@ -215,14 +215,19 @@ def _struct(value: str, given: str, wanted: StructType, zone: str | None, depth:
     if not given.startswith("STRUCT("):
         return _checked("NULL", value, wanted)
     have = _struct_fields(given)
-    parts, misfits = [], []
+    parts, misfits, free = [], [], []
     for name, kind in wanted.fields:
         if name.lower() not in have:
             parts.append(f"{quoted(name)} := NULL::{kind.stored}")
             continue
-        inner = cast(f"struct_extract({value}, {literal(name)})", have[name.lower()], kind, zone, depth)
+        part = f"struct_extract({value}, {literal(name)})"
+        inner = cast(part, have[name.lower()], kind, zone, depth)
         parts.append(f"{quoted(name)} := {inner.value}")
+        # Text stays as it is, and JSON is text already: then the whole struct needs no taking apart.
+        free += [name.lower()] if inner.value in (part, f"{part}::VARCHAR") else []
         misfits += [inner.misfit] if inner.misfit else []
+    if not misfits and free == [name.lower() for name in have]:
+        return Cast(f"{value}::{wanted.stored}")
     made = f"CASE WHEN {value} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
     return Cast(made, "(" + " OR ".join(misfits) + ")" if misfits else None)
 

@@ -66,8 +66,9 @@ class Engine:
         self.connection = connection
         self.shape = shape
         self.references = references
-        if len(shape.outputs) > _WIDE:
-            connection.execute("SET disabled_optimizers = 'common_subexpressions'")
+        # A condition that is pushed below the casts would have DuckDB compute them twice.
+        disabled = ["filter_pushdown", *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
+        connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
         self._recipes: dict[tuple[object, ...], str] = {}
         self._has_table = False
         self.rows = 0

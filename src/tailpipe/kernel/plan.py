@@ -58,20 +58,19 @@ class Plan:
             return LineFeed(task, JsonLines(self.json), failed)
         return LineFeed(task, line_parser(task.format), failed)
 
-    def news(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
-        """Fields of a batch that the task's types do not know, or whose type is too narrow, and what they need.
+    def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
+        """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
 
         The batch has just been added, and its tables are still there.
         """
-        found = self.new_fields(engine.connection, parsed)
-        is_open = [n for n, output in enumerate(self.shape.outputs) if output.is_open]
-        if is_open:
-            for number in {n for _, n, _ in engine.misfits("true")} & set(is_open):
-                output = self.shape.outputs[number]
-                name = output.name if self.task.table.column(output.name) else output.source or output.name
-                kind = self.infer(engine.connection, parsed, output.source) if output.source else None
-                found[name] = widened(output.kind.name, kind or "varchar") or "varchar"
-        return {name: kind for name, kind in found.items() if kind is not None}
+        found: dict[str, str] = {}
+        is_open = {number for number, output in enumerate(self.shape.outputs) if output.is_open}
+        for number in {n for _, n, _ in engine.misfits("true")} & is_open if is_open else ():
+            output = self.shape.outputs[number]
+            name = output.name if self.task.table.column(output.name) else output.source or output.name
+            kind = self.infer(engine.connection, parsed, output.source) if output.source else None
+            found[name] = widened(output.kind.name, kind or "varchar") or "varchar"
+        return found
 
     def new_fields(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> dict[str, str]:
         """Fields that the table wants and the task's types do not know, and their types, if they have values."""

@@ -49,14 +49,16 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
     ((told,),) = connection.execute("SELECT json_serialize_sql($1)", [f"{_BEFORE}{text}\n)"]).fetchall()
     tree = json.loads(told)
     if tree["error"]:
-        position = tree.get("position")
-        return Expression(error=tree["error_message"], error_position=_place(text, int(position) if position else None))
+        # Here DuckDB counts characters, in the tree bytes.
+        place = int(tree["position"]) - len(_BEFORE) if "position" in tree else None
+        return Expression(error=tree["error_message"], error_position=place)
     if len(tree["statements"]) != 1:
         return Expression(error="several statements")
     found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
     for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
         found[kind].append(Word(name, _place(text, location)))
-    return Expression(*(tuple(words) for words in found.values()))
+    columns, functions, subqueries, windows = (tuple(words) for words in found.values())
+    return Expression(columns, functions, subqueries, windows)
 
 
 def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:
@@ -70,7 +72,8 @@ def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) 
         return
     if not isinstance(node, dict):
         return
-    kind, location = node.get("class"), node.get("query_location", -1)
+    kind: str = node.get("class", "")
+    location: int = node.get("query_location", -1)
     if kind == "LAMBDA" and is_argument:
         yield from _nodes(node["expr"], parameters | frozenset(_columns(node["lhs"])))
         return
@@ -96,8 +99,8 @@ def _columns(node: Any) -> Iterator[str]:
             yield from _columns(value)
 
 
-def _place(text: str, location: int | None) -> int | None:
+def _place(text: str, location: int) -> int | None:
     """A place in the statement, in bytes, as one in the expression, in characters."""
-    if location is None or not len(_BEFORE) <= location < 2**32:
+    if not len(_BEFORE) <= location < 2**32:
         return None
     return min(len(text), len(text.encode()[: location - len(_BEFORE)].decode("utf-8", "ignore")))

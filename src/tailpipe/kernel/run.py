@@ -14,6 +14,7 @@ from tailpipe.kernel.plan import Plan, plan_task
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Outcome, Result, Task, Widening
+from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
@@ -32,7 +33,7 @@ def run_task(task: Task) -> Outcome:
     failed: dict[int, str] = {}
     while True:
         stage = Stage(task.staging)
-        run = TaskRun(task, failed)
+        run = TaskRun(task, failed, stage)
         try:
             for groups in run.portions():
                 stage.write(run.engine, groups)
@@ -86,7 +87,7 @@ class _Tally:
 class TaskRun:
     """One attempt at a task: an engine, a feed, and the counts so far."""
 
-    def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
+    def __init__(self, task: Task, failed: Mapping[int, str], stage: Stage | None = None) -> None:
         self.task = task
         self.connection = connect(task.limits, task.staging.spill if task.staging else None)
         self.plan: Plan = plan_task(task, self.connection)
@@ -97,8 +98,11 @@ class TaskRun:
         self.samples: list[Sample] = []
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
+        prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
+        self.through = WriteThrough(self.engine, stage, prefixes) if stage is not None else None
 
     def close(self) -> None:
+        """Let go of the engine and all it holds."""
         self.connection.close()
 
     def portions(self) -> Iterator[list[Group]]:
@@ -128,13 +132,26 @@ class TaskRun:
                 self._take(parsed)
 
     def _take(self, parsed: Parsed) -> None:
+        if self.plan.task.table.map_fields:
+            with self.engine.tables(parsed):
+                self._widen(self.plan.new_fields(self.connection, parsed))
+        if self.through is not None:
+            written, parsed = self.through.write(parsed)
+            self.written |= written.keys()
+            for artifact, count in written.items():
+                self.tallies[artifact].accounts += Accounts(read=count, kept=count)
+            if parsed.rows == 0:
+                return
         with self.engine.tables(parsed):
             before = self.engine.rows
             self.engine.add(parsed)
             if parsed.rows is not None and self.engine.rows - before != parsed.rows:
                 raise AssertionError(f"{parsed.rows} rows went in, {self.engine.rows - before} came out")
-            for name, kind in self.plan.news(self.engine, parsed).items():
-                self.widenings[name] = widened(self.widenings.get(name), kind) or kind
+            self._widen(self.plan.too_narrow(self.engine, parsed))
+
+    def _widen(self, kinds: Mapping[str, str]) -> None:
+        for name, kind in kinds.items():
+            self.widenings[name] = widened(self.widenings.get(name), kind) or kind
 
     def _count(self) -> list[Group]:
         groups = self.engine.groups()

@@ -143,10 +143,10 @@ class Shape:
         own = {o.name: o.kind.stored for o in self.outputs if o.name not in COMMON_TYPES}
         return own | {name: kind.stored for name, kind in COMMON_TYPES.items()}
 
-    def stored(self, table: str) -> str:
-        """A query over what was kept in memory that gives the columns of a file, and our own beside them."""
+    def stored(self, table: str, more: Sequence[str] = ()) -> str:
+        """A query over disposed rows that gives the columns of a file, and our own beside them."""
         names = [quoted(output.name) for output in self.outputs]
-        carried = ["tp__artifact", "tp__ordinal", "tp__disposition"]
+        carried = ["tp__artifact", "tp__ordinal", "tp__disposition", *more]
         return self.finished(f"SELECT * FROM {table}", names, carried)
 
     @property

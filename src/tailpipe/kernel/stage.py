@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["Stage"]
+__all__ = ["Key", "Stage", "key_condition"]
 
 _PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 _MANY_KEYS = 24
 """Up to so many files, a query for each is faster than one that divides the rows."""
 
-_Key = tuple[date, str | None]
+Key = tuple[date, str | None]
 
 
 class Stage:
@@ -38,7 +38,7 @@ class Stage:
 
     def write(self, engine: Engine, groups: Iterable[Group]) -> None:
         """Write the kept rows that the engine has in hand."""
-        keys: dict[_Key, None] = {}
+        keys: dict[Key, None] = {}
         for group in groups:
             if group.disposition == KEPT and group.tp_date is not None:
                 keys[group.tp_date, group.tp_index] = None
@@ -46,17 +46,23 @@ class Stage:
             self._divide(engine, list(keys))
             return
         for key in keys:
-            condition = _condition(key) if len(keys) > 1 else "true"
-            self.copy(engine.connection, engine.kept(condition), key, engine.shape.columns)
+            self.write_query(engine, engine.kept(key_condition(key) if len(keys) > 1 else "true"), key)
 
-    def copy(self, connection: duckdb.DuckDBPyConnection, query: str, key: _Key, columns: Mapping[str, str]) -> None:
-        """Write the rows of a query into a file of their own; no file if there is none."""
+    def write_query(self, engine: Engine, query: str, key: Key) -> tuple[str, int]:
+        """Write the rows of a query, all of one index and date; gives the path and how many there were."""
+        return self.copy(engine.connection, query, key, engine.shape.columns)
+
+    def copy(
+        self, connection: duckdb.DuckDBPyConnection, query: str, key: Key, columns: Mapping[str, str]
+    ) -> tuple[str, int]:
+        """The same for rows that no engine has in hand."""
         path = self._path()
         (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
         if row[1]:
             self._add(columns, path, row, key)
         else:
-            path.unlink(missing_ok=True)
+            path.unlink()  # one empty file breaks every view over it
+        return str(path), row[1]
 
     def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
         """Write rejected rows."""
@@ -74,7 +80,7 @@ class Stage:
             (Path(self._staging.directory) / file.path).unlink()
         self.files.clear()
 
-    def _divide(self, engine: Engine, keys: list[_Key]) -> None:
+    def _divide(self, engine: Engine, keys: list[Key]) -> None:
         """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
         found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
         directory = self._path()
@@ -93,7 +99,7 @@ class Stage:
             outer.rmdir()
         directory.rmdir()
 
-    def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: _Key) -> None:
+    def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
         self.files.append(
             StagedFile(
@@ -114,7 +120,8 @@ class Stage:
         return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
 
 
-def _condition(key: _Key) -> str:
+def key_condition(key: Key) -> str:
+    """The condition for rows of this date and index."""
     return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
 
 

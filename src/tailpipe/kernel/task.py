@@ -48,7 +48,7 @@ class Limits:
 
     chunk_bytes: int = 8 * _MEGABYTE
     """Read and split in one go."""
-    batch_bytes: int = 64 * _MEGABYTE
+    batch_bytes: int = 128 * _MEGABYTE
     """Parsed by one query."""
     flush_bytes: int = 192 * _MEGABYTE
     """Shaped and kept in memory before it is written."""

@@ -43,5 +43,5 @@ def test_a_mistake_in_sql_is_told_at_its_place(name: str) -> None:
 
 
 def test_every_text_belongs_to_a_case() -> None:
-    assert CASES == sorted(path.stem for path in GOLDEN.glob("*.txt"))
+    assert sorted(path.stem for path in GOLDEN.glob("*.txt")) == CASES
     assert len(CASES) >= 20

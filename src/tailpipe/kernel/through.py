@@ -1,0 +1,102 @@
+"""Write through: rows that are all alike go from the parser into a file in one query, without being kept in memory.
+
+Most batches are like that: every row is kept, every value fits, and there is one index and one date. The
+query leaves out whatever is not so. Only if the file then holds fewer rows than were read, it is looked up
+which are missing, and these alone take the usual way: so the accounts are as exact as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.shape import KEPT
+from tailpipe.kernel.sql import literal, quoted, text_list
+from tailpipe.kernel.stage import Key, Stage, key_condition
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["WriteThrough"]
+
+_PROBE_ROWS = 2048
+_MOST = 0.9
+"""How many of the rows must be alike for it to pay."""
+_STEP = 1 << 40
+"""More than any artifact has rows."""
+
+
+class WriteThrough:
+    """Writes batches of one task straight to files, as long as that pays."""
+
+    def __init__(self, engine: Engine, stage: Stage, prefixes: Sequence[str]) -> None:
+        self._engine = engine
+        self._stage = stage
+        self._prefixes = prefixes
+        self._pays = True
+        self._key: Key | None = None
+        """What the batch before had; the next one has most likely the same."""
+
+    def write(self, parsed: Parsed) -> tuple[dict[int, int], Parsed]:
+        """Write what can be written; gives the rows written of each artifact, and what is left of the batch."""
+        import numpy as np
+
+        if not self._pays or len(parsed.tables) != 1 or not parsed.rows:
+            return {}, parsed
+        ((name, table),) = parsed.tables.items()
+        key = self._key or self._probe(replace(parsed, tables={name: table.slice(0, _PROBE_ROWS)}))
+        if key is None:
+            self._pays = False
+            return {}, parsed
+        with self._engine.tables(parsed):
+            path, count = self._stage.write_query(self._engine, self._query(parsed, key), key)
+        artifacts = table["_artifact"].to_numpy()
+        if count == parsed.rows:
+            self._key = key
+            return _counts(artifacts), replace(parsed, tables={name: table.slice(0, 0)}, rows=0)
+        places = artifacts.astype(np.int64) * _STEP + table["_ordinal"].to_numpy()
+        is_written = np.isin(places, self._written(path) if count else [])
+        self._key = None
+        self._pays = count >= _MOST * parsed.rows
+        left = table.filter(~is_written)
+        return _counts(artifacts[is_written]), replace(parsed, tables={name: left}, rows=left.num_rows)
+
+    def _probe(self, probe: Parsed) -> Key | None:
+        """The index and date that most of the first rows have, if they are plain rows otherwise."""
+        with self._engine.tables(probe):
+            rows = self._engine.connection.execute(
+                f"SELECT tp_date, tp_index, count(*) FROM ({self._finished(probe)}) WHERE {self._is_plain()}"
+                " GROUP BY ALL ORDER BY 3 DESC LIMIT 1"
+            ).fetchall()
+        total = next(iter(probe.tables.values())).num_rows
+        return (rows[0][0], rows[0][1]) if rows and rows[0][2] >= _MOST * total else None
+
+    def _query(self, parsed: Parsed, key: Key) -> str:
+        columns = ", ".join(quoted(name) for name in self._engine.shape.columns)
+        return f"SELECT {columns} FROM ({self._finished(parsed)}) WHERE {self._is_plain()} AND {key_condition(key)}"
+
+    def _finished(self, parsed: Parsed) -> str:
+        shape = self._engine.shape
+        words = [f"tp__coerced{n}" for n in range(shape.words)]
+        return shape.stored(f"({self._engine.shaped(parsed)})", words)
+
+    def _is_plain(self) -> str:
+        words = [f"tp__coerced{n} = 0" for n in range(self._engine.shape.words)]
+        return " AND ".join([f"tp__disposition = {KEPT}", *words])
+
+    def _written(self, path: str) -> np.ndarray[Any, Any]:
+        """Artifact and ordinal of the rows in a file, in one number; their ids tell both."""
+        place = f"list_position({text_list(self._prefixes)}, left(tp_id, 16)) - 1"
+        query = f"SELECT ({place})::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
+        found: np.ndarray[Any, Any] = self._engine.connection.execute(query).to_arrow_table()[0].to_numpy()
+        return found
+
+
+def _counts(artifacts: np.ndarray[Any, Any]) -> dict[int, int]:
+    import numpy as np
+
+    places, counts = np.unique(artifacts, return_counts=True)
+    return dict(zip(places.tolist(), counts.tolist(), strict=True))
