@@ -1,5 +1,7 @@
 """Logs to measure with: like real ones in shape and size, the same each time."""
 
+# ruff: noqa: E501 - lines of logs are long
+
 from __future__ import annotations
 
 import json

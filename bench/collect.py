@@ -12,7 +12,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import kernel_data
+from bench import _kernel_data as kernel_data
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect
