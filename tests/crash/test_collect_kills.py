@@ -158,7 +158,7 @@ def test_an_interrupt_rolls_the_day_back_and_keeps_the_others(world: World) -> N
     world.check_completion(install)
 
 
-def test_an_interrupt_while_spark_starts_ends_the_run_at_once(world: World) -> None:
+def test_an_interrupt_while_spark_starts_leaves_no_process_behind(world: World) -> None:
     install = world.install("early")
     run = Collecting(install, PARTITION)
     until(lambda: any("SparkSubmit" in one.command for one in run.others()), alive=run)

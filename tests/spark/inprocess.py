@@ -8,6 +8,7 @@ from tailpipe.collect.engine import PrintTask
 from tailpipe.kernel.carry import Carry, carry_rows
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import run_task
+from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.staged import StagedFile
 
@@ -24,6 +25,9 @@ class InProcess:
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
         return [run_task(task) for task in tasks]
+
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        return [sample(task) for task in tasks]
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         return [carry_rows(task) for task in tasks]

@@ -19,6 +19,7 @@ from tailpipe.errors import SparkError
 from tailpipe.model.window import Window
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.scan import scan_tasks
+from tailpipe.workspace import Workspace
 from tests.spark.inprocess import InProcess
 from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, sorted_rows, write_config, write_logs
 
@@ -70,6 +71,13 @@ def test_a_damaged_artifact_fails_the_scan_by_its_name(spark: SparkSession, conf
     damaged.write_bytes(damaged.read_bytes()[:-20])
     with pytest.raises(PySparkException, match=damaged.name):
         frame.count()
+
+
+def test_a_workspace_scans_a_partition(spark: SparkSession, config: Config, tmp_path: Path) -> None:
+    workspace = Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(tmp_path / "install"), "HOME": str(tmp_path)})
+    frame = workspace.scan("app_log.shop", WINDOW)
+    assert frame.count() == 3 * 2 * 60
+    assert frame.select("tp_id").distinct().count() == frame.count()
 
 
 def test_nothing_to_scan_is_said(spark: SparkSession) -> None:

@@ -71,6 +71,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the memory, and of what was spilt."""
+        self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
         self._connection.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 

@@ -112,12 +112,15 @@ def open_session(
     for key, value in conf.items():
         builder = builder.config(key, value)
     try:
-        with _environment(_variables(conf, surroundings, cache)), _output_to(log), _own_interrupt():
+        with _environment(_variables(conf, surroundings, cache)), _output_to(log), _interrupts_held() as held:
             session = builder.getOrCreate()
     except Exception as error:
         raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
     # It would print a traceback when the JVM is killed.
     vars(session.sparkContext._accumulatorServer)["handle_error"] = _log_error
+    if held:
+        stop_session(session)
+        raise KeyboardInterrupt
     return session
 
 
@@ -229,14 +232,19 @@ def _output_to(log: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _own_interrupt() -> Iterator[None]:
-    """Keep our own answer to Ctrl-C: Spark's would talk to the JVM in the middle of another talk."""
+def _interrupts_held() -> Iterator[list[int]]:
+    """Keep interrupts until Spark is up: before that, its JVM would stay behind when we leave.
+
+    It also takes back the handler that Spark puts in place, which talks to the JVM in the middle of
+    another talk.
+    """
+    held: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield held
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
     try:
-        yield
+        yield held
     finally:
         signal.signal(signal.SIGINT, before)
 

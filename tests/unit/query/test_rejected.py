@@ -1,0 +1,35 @@
+"""Rejected rows come back from the files that keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tailpipe.errors import TailpipeError
+from tailpipe.query.rejected import RejectedRow, rejected_rows
+
+
+def write(path: Path, *lines: int) -> Path:
+    rows = ", ".join(f"('a.log', {line}, 'does not match', 'text {line}')" for line in lines)
+    with duckdb.connect() as connection:
+        source = f"FROM (VALUES {rows}) t(artifact, ordinal, reason, raw)"
+        connection.execute(f"COPY ({source}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def test_rows_come_file_by_file_up_to_the_limit(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "new", 3, 9), write(tmp_path / "old", 1)]
+    assert [row.line for row in rejected_rows("app.x", paths, 100)] == [3, 9, 1]
+    assert rejected_rows("app.x", paths, 1) == [RejectedRow("app.x", "a.log", 3, "does not match", "text 3")]
+
+
+def test_nothing_was_rejected_where_there_is_no_file() -> None:
+    assert rejected_rows("app.x", [], 100) == []
+
+
+def test_a_file_that_is_gone_leads_to_the_doctor(tmp_path: Path) -> None:
+    with pytest.raises(TailpipeError) as caught:
+        rejected_rows("app.x", [tmp_path / "gone"], 100)
+    assert "tailpipe doctor" in caught.value.hint
