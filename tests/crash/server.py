@@ -13,6 +13,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, which takes a second in each child
+
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tailpipe.catalog.identity import Prints
@@ -29,6 +29,10 @@ class Engine(Protocol):
         """Stage the files of each task; `progress` hears how many are done."""
         ...
 
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
+        ...
+
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
         ...
@@ -36,6 +40,3 @@ class Engine(Protocol):
     def close(self) -> None:
         """End what was started."""
         ...
-
-
-Facts = Mapping[str, str]

@@ -13,7 +13,7 @@ from tailpipe.collect import events
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
-from tailpipe.collect.types import known_types
+from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
 from tailpipe.kernel.task import Limits, Outcome
@@ -90,7 +90,7 @@ class PartitionRun:
         writer.begin_run(self._window(), plan.asks, self.options.command)
         outcome = "interrupted"
         try:
-            self.types = known_types(self.catalog.snapshot(partition=self.address), self.table)
+            self.types = self._types(plan)
             for batch in batches(plan.units):
                 self._batch(writer, batch)
             closing = plan.closing_without(self.failed)
@@ -102,6 +102,19 @@ class PartitionRun:
             raise
         finally:
             writer.end_run(outcome)  # type: ignore[arg-type]
+
+    def _types(self, plan: Plan) -> dict[str, str]:
+        """The types of undeclared fields: those of the files that are there, or what a sample shows."""
+        types = known_types(self.catalog.snapshot(partition=self.address), self.table)
+        if not plan.units or not needs_sample(self.table, types):
+            return sampled_types((), types, self.partition, self.table)
+        recipe = self._recipe(types)
+        tasks = tasks_of(recipe, plan.units[0], "", "sample")
+        return sampled_types(self.engine.sample(tasks), types, self.partition, self.table)
+
+    def _recipe(self, types: Mapping[str, str]) -> Recipe:
+        now, limits = self.options.ask.now, self.options.limits
+        return Recipe(self.partition, self.table, self._sources(), dict(types), now, limits)
 
     def _batch(self, writer: Writer, units: Sequence[UnitPlan]) -> None:
         works: list[UnitWork] = []
@@ -120,14 +133,7 @@ class PartitionRun:
         """Run the tasks of all units, and those again whose fields need wider types than were known."""
         pending = list(works)
         for round_ in range(_ROUNDS):
-            recipe = Recipe(
-                self.partition,
-                self.table,
-                self._sources(),
-                dict(self.types),
-                self.options.ask.now,
-                self.options.limits,
-            )
+            recipe = self._recipe(self.types)
             for work in pending:
                 work.tasks = tasks_of(recipe, work.plan, str(work.transaction.staging), f"r{round_}")
             self._run(pending)

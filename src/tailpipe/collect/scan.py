@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, tasks_of
 from tailpipe.collect.planner import plan_partition
-from tailpipe.collect.types import known_types
+from tailpipe.collect.types import known_types, sampled_types
 from tailpipe.kernel.task import Limits, Task
-from tailpipe.kernel.undeclared import widened
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 
-__all__ = ["Sampler", "tasks_to_scan"]
+__all__ = ["tasks_to_scan"]
 
 
-class Sampler(Engine, Protocol):
-    """An engine that can also look at the beginning of artifacts."""
-
-    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
-        """The types of undeclared fields, for each task."""
-        ...
-
-
-def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: Sampler, ask: Ask) -> list[Task]:
+def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: Engine, ask: Ask) -> list[Task]:
     """The tasks that replace the whole window, none of which stages anything; their fields have types."""
     sources = {source.name: source for source in partition.sources}
     state = catalog.state(partition.address)
@@ -36,7 +25,5 @@ def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: 
     types = known_types(catalog.snapshot(partition=partition.address), table)
     recipe = Recipe(partition, table, sources, types, ask.now, Limits())
     tasks = [task for unit in planned.plan.units for task in tasks_of(recipe, unit, "", "scan")]
-    for found in engine.sample(tasks):
-        for name, kind in found.items():
-            types[name] = widened(types.get(name), kind) or kind
+    types = sampled_types(engine.sample(tasks), types, partition, table)
     return [replace(task, types=types, staging=None) for task in tasks]

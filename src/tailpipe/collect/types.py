@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from tailpipe.catalog.read import Snapshot
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.outputs import output_columns
+from tailpipe.kernel.references import references
 from tailpipe.kernel.undeclared import widened
+from tailpipe.model.partition import Partition
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["known_types"]
+__all__ = ["known_types", "needs_sample", "sampled_types"]
 
 _COMMON = {column.name for column in COMMON_COLUMNS}
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
@@ -20,4 +26,27 @@ def known_types(snapshot: Snapshot, table: Table) -> dict[str, str]:
         for name, kind in columns.items():
             if name not in declared:
                 found[name] = widened(found.get(name), _NAMES.get(kind, "varchar")) or "varchar"
+    return found
+
+
+def needs_sample(table: Table, types: Mapping[str, str]) -> bool:
+    """Whether fields must be looked at before anything runs: the table leaves some open, and nothing is known yet."""
+    is_open = any(column.type is None and column.name not in _COMMON for column in table.columns)
+    return not types and (bool(table.map_fields) or is_open)
+
+
+def sampled_types(
+    samples: Iterable[Mapping[str, str]], types: Mapping[str, str], partition: Partition, table: Table
+) -> dict[str, str]:
+    """The types that samples add. A name in the filter or index that none of them has is text until it comes."""
+    found = dict(types)
+    for one in samples:
+        for name, kind in one.items():
+            found[name] = widened(found.get(name), kind) or kind
+    known = {output.name.lower() for output in output_columns(table, found)} | _COMMON
+    with connect() as connection:
+        named = references(connection, [partition.filter] if partition.filter else [])
+    for name in (*named, *([partition.tp_index] if partition.tp_index else [])):
+        if name.lower() not in known and table.map_fields:
+            found[name] = "varchar"
     return found

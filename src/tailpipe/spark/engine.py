@@ -55,10 +55,13 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Sample:
+    templates: tuple[Task, ...]
+
     def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
         from tailpipe.kernel.sample import sample
 
-        return pickle.dumps(sample(pickle.loads(payload)))  # noqa: S301
+        number, readings, _ = pickle.loads(payload)  # noqa: S301
+        return pickle.dumps(sample(replace(self.templates[number], readings=readings)))
 
 
 @dataclass(frozen=True)
@@ -127,21 +130,15 @@ class SparkEngine:
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
         """Stage the files of each task."""
-        templates: list[Task] = []
-        payloads = []
-        for task in tasks:
-            template = replace(task, readings=(), staging=None)
-            if template not in templates:
-                templates.append(template)
-            row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
-            payloads.append(pickle.dumps(row))
-        work = _Run(tuple(templates), self._memory())
+        templates, payloads = _parted(tasks)
+        work = _Run(templates, self._memory())
         answers = run_job(self.session, payloads, work, progress=progress)
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
-        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Sample())
+        templates, payloads = _parted(tasks)
+        answers = run_job(self.session, payloads, _Sample(templates))
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
@@ -157,3 +154,16 @@ class SparkEngine:
         if self._session is not None:
             session, self._session = self._session, None
             stop_session(session)
+
+
+def _parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
+    """What tasks have in common, which travels with the work, and what tells them apart, which travels as rows."""
+    templates: list[Task] = []
+    payloads = []
+    for task in tasks:
+        template = replace(task, readings=(), staging=None)
+        if template not in templates:
+            templates.append(template)
+        row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
+        payloads.append(pickle.dumps(row))
+    return tuple(templates), payloads

@@ -26,6 +26,7 @@ from tailpipe.config.text import ConfigText
 from tailpipe.kernel.carry import Carry, carry_rows
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import run_task
+from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.window import Window
@@ -68,6 +69,9 @@ class LocalEngine:
             outcomes.append(run_task(task))
             progress(len(outcomes))
         return outcomes
+
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        return [sample(task) for task in tasks]
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         return [carry_rows(task) for task in tasks]

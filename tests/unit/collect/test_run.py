@@ -300,3 +300,19 @@ def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     world = World(tmp_path, text=COMMAND.replace("SCRIPT", "sleep 60").replace('"5s"', '"1s"'))
     summary = world.collect(start=str(TODAY))
     assert "took longer than 1 s" in summary.failed[0].reasons[0]
+
+
+def test_a_filter_and_an_index_may_name_undeclared_fields_also_ones_that_come_later(world: World) -> None:
+    world.text = CONFIG.replace(
+        'partition "app" "x" {', 'partition "app" "x" {\n  filter = "host <> \'b\'"\n  tp_index = "zone"'
+    )
+    lines = [("a", None), ("b", None), ("c", "z1")]
+    path = world.logs / f"{TODAY}.jsonl"
+    with path.open("w") as file:
+        for host, zone in lines:
+            extra = f', "zone": "{zone}"' if zone else ""
+            file.write(f'{{"time": "{TODAY}T01:00:00Z", "message": "{host}", "host": "{host}"{extra}}}\n')
+    summary = world.collect()
+    assert summary.is_done, summary
+    assert (summary.accounts.kept, summary.accounts.filtered) == (2, 1)
+    assert world.rows("message, tp_index") == [("a", None), ("c", "z1")]
