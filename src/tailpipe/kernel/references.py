@@ -57,7 +57,8 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
     found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
     for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
         found[kind].append(Word(name, _place(text, location)))
-    return Expression(*(tuple(words) for words in found.values()))
+    columns, functions, subqueries, windows = (tuple(words) for words in found.values())
+    return Expression(columns, functions, subqueries, windows)
 
 
 def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:
@@ -71,7 +72,8 @@ def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) 
         return
     if not isinstance(node, dict):
         return
-    kind, location = node.get("class"), node.get("query_location", -1)
+    kind: str = node.get("class", "")
+    location: int = node.get("query_location", -1)
     if kind == "LAMBDA" and is_argument:
         yield from _nodes(node["expr"], parameters | frozenset(_columns(node["lhs"])))
         return

@@ -23,4 +23,6 @@ def places_of(runs: Sequence[Lines]) -> dict[str, pa.Array]:
 def line_table(runs: Sequence[Lines]) -> pa.Table:
     """`_artifact`, `_ordinal` and `_line` of every line, in order; the text is not copied."""
     texts = [run.text.cast(pa.string_view()) for run in runs]
-    return pa.table({**places_of(runs), "_line": pa.chunked_array(texts, pa.string_view())})
+    # One array, because DuckDB takes a chunk at a time, however short; only the views are copied.
+    whole = pa.concat_arrays(texts) if texts else pa.array([], pa.string_view())
+    return pa.table({**places_of(runs), "_line": whole})
