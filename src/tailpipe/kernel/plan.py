@@ -92,6 +92,8 @@ class Plan:
             return {}
         keys: dict[str, str] = {}
         for key in keys_of(connection, parsed.records, "_raw"):
+            if key in ("", "*") or "\0" in key:  # DuckDB has no way to name these
+                continue
             field = fields.field(key)
             if field.lower() not in known and is_wanted(self.task.table, field):
                 keys[field] = key
