@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-TRAIL_TEXT = (
-    "eventVersion eventSource eventName awsRegion sourceIPAddress userAgent requestID eventID eventType"
-    " recipientAccountId eventCategory"
-).split()
+TRAIL_TEXT = [
+    *("eventVersion", "eventSource", "eventName", "awsRegion", "sourceIPAddress", "userAgent", "requestID"),
+    *("eventID", "eventType", "recipientAccountId", "eventCategory"),
+]
 TRAIL_JSON = ["requestParameters", "responseElements", "additionalEventData"]
 FLOW = [
     ("version", "integer", "version"),
@@ -39,7 +39,7 @@ NGINX = {
     "referer": "varchar",
     "user_agent": "varchar",
 }
-_IDENTITY = {name: "VARCHAR" for name in ("type", "principalId", "arn", "accountId", "accessKeyId")}
+_IDENTITY = dict.fromkeys(["type", "principalId", "arn", "accountId", "accessKeyId"], "VARCHAR")
 _TRAIL: dict[str, Any] = {
     **dict.fromkeys(TRAIL_TEXT, "VARCHAR"),
     "eventTime": "TIMESTAMPTZ",

@@ -259,3 +259,16 @@ def test_rows_that_are_not_like_the_others_are_found_when_the_others_are_written
     assert {str(file.tp_date) for file in done.outcome.files if file.role == "data"} == (
         {"2024-01-01", "2024-01-05"} if odd == "late" else {"2024-01-01"}
     )
+
+
+def test_times_without_a_year_get_the_last_one_in_which_they_are_not_in_the_future() -> None:
+    made = task(b"Dec 10 06:55:46 host sshd[1]: a\nJan  2 06:55:46 host sshd[1]: b\nJun  1 13:00:00 host x: c\n")
+    of = replace(made.table, columns=[Column("tp_timestamp", source="timestamp"), Column("message", "varchar")])
+    assert [str(row["tp_timestamp"]) for row in Run(replace(made, table=of, format=Syslog())).rows] == [
+        "2023-12-10 06:55:46",
+        "2024-01-02 06:55:46",
+        "2024-06-01 13:00:00",
+    ]
+    artifact = replace(made.readings[0].artifact, modified=datetime(2017, 12, 31, tzinfo=UTC))
+    older = replace(made, table=of, format=Syslog(), readings=(replace(made.readings[0], artifact=artifact),))
+    assert {row["tp_timestamp"].year for row in Run(older).rows} == {2017}
