@@ -1,7 +1,5 @@
 """Logs to measure with: like real ones in shape and size, the same each time."""
 
-# ruff: noqa: E501 - lines of logs are long
-
 from __future__ import annotations
 
 import json
@@ -51,10 +49,12 @@ def trail_records(chance: random.Random, rows: int) -> Iterator[str]:
             f'"arn":"arn:aws:iam::123456789012:role/role{user}","accountId":"123456789012","userName":"role{user}"}},'
             f'"webIdFederationData":{{}},"attributes":{{"creationDate":"{time}","mfaAuthenticated":"false"}}}}}},'
             f'"eventTime":"{time}","eventSource":"{service}.amazonaws.com","eventName":"{name}","awsRegion":"eu-west-1",'
-            f'"sourceIPAddress":"10.{user % 256}.{int(chance.random() * 256)}.7","userAgent":{json.dumps(_AGENTS[user % 4])},'
+            f'"sourceIPAddress":"10.{user % 256}.{int(chance.random() * 256)}.7",'
+            f'"userAgent":{json.dumps(_AGENTS[user % 4])},'
             f'"requestParameters":{{"bucketName":"logs-{user}","key":"2024/03/{key}/part-{user}.json","Host":"s3.eu-west-1.amazonaws.com"}},'
             f'"responseElements":null,"additionalEventData":{{"SignatureVersion":"SigV4","CipherSuite":"ECDHE-RSA-AES128-GCM-SHA256",'
-            f'"bytesTransferredIn":0,"bytesTransferredOut":{user * 977}}},"requestID":"{key[:12].upper()}","eventID":"{_uuid(chance)}",'
+            f'"bytesTransferredIn":0,"bytesTransferredOut":{user * 977}}},'
+            f'"requestID":"{key[:12].upper()}","eventID":"{_uuid(chance)}",'
             f'"readOnly":true,"eventType":"AwsApiCall","managementEvent":false,"recipientAccountId":"123456789012",'
             f'"eventCategory":"Data"}}'
         )
@@ -82,7 +82,8 @@ def flows(chance: random.Random, rows: int) -> Iterator[bytes]:
             yield f"2 123456789012 eni-{a % 40:08x} - - - - - - - {at} {at + 60} - NODATA\n".encode()
             continue
         yield (
-            f"2 123456789012 eni-{a % 40:08x} 10.{a >> 16}.{a >> 8 & 255}.{a & 255} 10.{b >> 16}.{b >> 8 & 255}.{b & 255}"
+            f"2 123456789012 eni-{a % 40:08x} 10.{a >> 16}.{a >> 8 & 255}.{a & 255}"
+            f" 10.{b >> 16}.{b >> 8 & 255}.{b & 255}"
             f" {a & 65535} {(443, 80, 53, 22)[b & 3]} {(6, 17)[a & 1]} {b & 255} {a >> 4} {at} {at + 60}"
             f" {('ACCEPT', 'REJECT')[a % 7 == 0]} OK\n"
         ).encode()

@@ -7,17 +7,8 @@ from pathlib import Path
 from typing import Any
 
 TRAIL_TEXT = [
-    "eventVersion",
-    "eventSource",
-    "eventName",
-    "awsRegion",
-    "sourceIPAddress",
-    "userAgent",
-    "requestID",
-    "eventID",
-    "eventType",
-    "recipientAccountId",
-    "eventCategory",
+    *("eventVersion", "eventSource", "eventName", "awsRegion", "sourceIPAddress", "userAgent", "requestID"),
+    *("eventID", "eventType", "recipientAccountId", "eventCategory"),
 ]
 TRAIL_JSON = ["requestParameters", "responseElements", "additionalEventData"]
 FLOW = [
@@ -48,7 +39,7 @@ NGINX = {
     "referer": "varchar",
     "user_agent": "varchar",
 }
-_IDENTITY = dict.fromkeys(("type", "principalId", "arn", "accountId", "accessKeyId"), "VARCHAR")
+_IDENTITY = dict.fromkeys(["type", "principalId", "arn", "accountId", "accessKeyId"], "VARCHAR")
 _TRAIL: dict[str, Any] = {
     **dict.fromkeys(TRAIL_TEXT, "VARCHAR"),
     "eventTime": "TIMESTAMPTZ",

@@ -43,8 +43,7 @@ class Parsed:
     tables: Mapping[str, pa.Table]
     fields: Mapping[str, str]
     """The DuckDB type of each field as it is read: VARCHAR unless the format itself has types."""
-    rows: int | None
-    """How many rows it gives, if that is known before it is run."""
+    rows: int
     misfits: Mapping[str, str] = field(default_factory=dict)
     """Boolean columns of the query that say, for a field, that its value was there but of another shape."""
     records: str = ""

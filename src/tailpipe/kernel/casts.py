@@ -6,12 +6,14 @@ A misfit is a value that is there and does not fit. DuckDB's own casts are too k
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from tailpipe.kernel.sql import json_shape, literal, quoted
+from tailpipe.errors import UsageError
+from tailpipe.kernel.sql import json_shape, literal, quoted, text_type
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 
-__all__ = ["Cast", "cast", "kind_of"]
+__all__ = ["Cast", "Clock", "cast", "kind_of"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -46,24 +48,30 @@ class Cast:
     is_lost: bool = False
 
 
-def cast(value: str, given: str, wanted: ColumnType, zone: str | None = None, depth: int = 0) -> Cast:
-    """Turn `value`, an expression of the DuckDB type `given`, into the type `wanted`.
+@dataclass(frozen=True)
+class Clock:
+    """What is known of times beside their text: the zone of those that name none, UTC if not given; and, as SQL,
+    the latest time that there can be, from which those without a year get theirs."""
 
-    `zone` is the time zone of times that name none; UTC if not given.
-    """
+    zone: str | None = None
+    latest: str | None = None
+
+
+def cast(value: str, given: str, wanted: ColumnType, clock: Clock = Clock(), depth: int = 0) -> Cast:  # noqa: B008
+    """Turn `value`, an expression of the DuckDB type `given`, into the type `wanted`."""
     if given == "JSON" and not _is_json(wanted):
         if isinstance(wanted, ListType | StructType):
-            return _from_text(value, wanted, zone, depth)
-        return cast(f"json_extract_string({value}, '$')", "VARCHAR", wanted, zone, depth)
+            return _from_text(value, wanted, clock, depth)
+        return cast(f"json_extract_string({value}, '$')", "VARCHAR", wanted, clock, depth)
     if isinstance(wanted, ListType):
-        return _list(value, given, wanted, zone, depth)
+        return _list(value, given, wanted, clock, depth)
     if isinstance(wanted, StructType):
-        return _struct(value, given, wanted, zone, depth)
+        return _struct(value, given, wanted, clock, depth)
     if given.endswith("]") or given.startswith(("STRUCT(", "MAP(", "UNION(")):
         if wanted.name in ("varchar", "json"):
             return Cast(f"to_json({value})::VARCHAR")
         return _checked("NULL", value, wanted)
-    return _scalar(value, given, wanted, zone)
+    return _scalar(value, given, wanted, clock)
 
 
 def kind_of(given: str) -> ColumnType:
@@ -71,7 +79,7 @@ def kind_of(given: str) -> ColumnType:
     known = {"TIMESTAMP WITH TIME ZONE": "timestamp", "TIMESTAMP_NS": "timestamp", "HUGEINT": "varchar"}
     try:
         return parse_type(known.get(given, given))
-    except Exception:  # noqa: BLE001 - any type that we have no name for
+    except UsageError:  # a type that we have no name for
         return parse_type("varchar")
 
 
@@ -84,13 +92,13 @@ def _checked(cast_value: str, value: str, wanted: ColumnType) -> Cast:
     return Cast(typed, f"({value} IS NOT NULL AND {typed} IS NULL)", is_lost=True)
 
 
-def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, zone: str | None) -> Cast:
+def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clock) -> Cast:
     is_text = given == "VARCHAR"
     name = wanted.name
     if name == "varchar":
         return Cast(value if is_text else f"{value}::VARCHAR")
     if name == "timestamp":
-        return _timestamp(value, given, zone)
+        return _timestamp(value, given, clock)
     if given == wanted.stored and name in _TYPED:
         return Cast(value)
     if name in _INTEGERS:
@@ -103,7 +111,7 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, zone: str 
         )
     special = {
         "blob": f"encode({value})" if is_text else f"try_cast({value} AS BLOB)",
-        "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, zone).value}::DATE)",
+        "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, clock).value}::DATE)",
         "interval": f"CASE WHEN try_cast({value} AS INTERVAL) IS NOT NULL THEN {value}::VARCHAR END",
         "uuid": f"try_cast({value} AS UUID)::VARCHAR",
         "inet": f"CASE WHEN regexp_full_match({value}::VARCHAR, {literal(_ADDRESS)}) THEN {value}::VARCHAR END",
@@ -129,7 +137,8 @@ def _integer(value: str, given: str, wanted: ScalarType | DecimalType) -> Cast:
     return _checked(exact, value, wanted)
 
 
-def _timestamp(value: str, given: str, zone: str | None) -> Cast:
+def _timestamp(value: str, given: str, clock: Clock) -> Cast:
+    zone = clock.zone
     kind = parse_type("timestamp")
     if given == "TIMESTAMP":
         return Cast(_in_zone(value, zone))
@@ -148,12 +157,12 @@ def _timestamp(value: str, given: str, zone: str | None) -> Cast:
         f"CASE WHEN contains({value}, '.') THEN {_epoch_fraction(f'try_cast({value} AS DOUBLE)')}"
         f" ELSE {_epoch(f'try_cast({value} AS BIGINT)')} END"
     )
-    iso = _iso(value, zone)
+    iso = _iso(value, clock)
     # Looking at one character first saves the cast that would fail.
     return _checked(f"CASE WHEN substr({value}, 5, 1) = '-' THEN {iso} ELSE coalesce({number}, {iso}) END", value, kind)
 
 
-def _iso(value: str, zone: str | None) -> str:
+def _iso(value: str, clock: Clock) -> str:
     """ISO 8601; the forms that DuckDB does not read are spelt anew for it."""
     long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
     short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
@@ -162,7 +171,18 @@ def _iso(value: str, zone: str | None) -> str:
         f"regexp_replace({value}, {literal(long)}, '\\1-\\2-\\3 \\4:\\5:\\6.\\70\\8')",
         f"regexp_replace({value}, {literal(short)}, '\\1-\\2-\\3 \\4:\\5:00\\6')",
     )
-    return "coalesce(" + ", ".join(_moment(text, zone) for text in (value, *(f"upper({r})" for r in respelt))) + ")"
+    forms = [_moment(text, clock.zone) for text in (value, *(f"upper({form})" for form in respelt))]
+    if clock.latest is not None:
+        forms.append(_in_zone(_without_year(value, clock.latest), clock.zone))
+    return f"coalesce({', '.join(forms)})"
+
+
+def _without_year(value: str, latest: str) -> str:
+    """The old form of syslog, `Dec 10 06:55:46`, in the last year in which it is not later than `latest`."""
+    text = rf"regexp_extract({value}, '^[A-Z][a-z]{{2}} +\d{{1,2}} \d\d:\d\d:\d\d(?:[.]\d{{1,6}})?$')"
+    forms = "['%Y %b %d %H:%M:%S', '%Y %b %d %H:%M:%S.%f']"
+    made = [f"try_strptime((year({latest}) - {back})::VARCHAR || ' ' || {text}, {forms})" for back in (0, 1)]
+    return f"CASE WHEN {made[0]} <= {latest} + INTERVAL 1 DAY THEN {made[0]} ELSE {made[1]} END"
 
 
 def _moment(text: str, zone: str | None) -> str:
@@ -196,22 +216,22 @@ def _epoch_fraction(number: str) -> str:
     return f"make_timestamp(try_cast({number} * {scale} AS BIGINT))"
 
 
-def _list(value: str, given: str, wanted: ListType, zone: str | None, depth: int) -> Cast:
+def _list(value: str, given: str, wanted: ListType, clock: Clock, depth: int) -> Cast:
     if given == "VARCHAR":
-        return _from_text(value, wanted, zone, depth)
+        return _from_text(value, wanted, clock, depth)
     if not given.endswith("]"):
         return _checked("NULL", value, wanted)
     item = f"_x{depth}"
-    inner = cast(item, given[: given.rindex("[")], wanted.element, zone, depth + 1)
+    inner = cast(item, given[: given.rindex("[")], wanted.element, clock, depth + 1)
     made = value if inner.value == item else f"list_transform({value}, lambda {item}: {inner.value})"
     if inner.misfit is None:
         return Cast(made)
     return Cast(made, f"(len(list_filter({value}, lambda {item}: {inner.misfit})) > 0)")
 
 
-def _struct(value: str, given: str, wanted: StructType, zone: str | None, depth: int) -> Cast:
+def _struct(value: str, given: str, wanted: StructType, clock: Clock, depth: int) -> Cast:
     if given == "VARCHAR":
-        return _from_text(value, wanted, zone, depth)
+        return _from_text(value, wanted, clock, depth)
     if not given.startswith("STRUCT("):
         return _checked("NULL", value, wanted)
     have = _struct_fields(given)
@@ -221,7 +241,7 @@ def _struct(value: str, given: str, wanted: StructType, zone: str | None, depth:
             parts.append(f"{quoted(name)} := NULL::{kind.stored}")
             continue
         part = f"struct_extract({value}, {literal(name)})"
-        inner = cast(part, have[name.lower()], kind, zone, depth)
+        inner = cast(part, have[name.lower()], kind, clock, depth)
         parts.append(f"{quoted(name)} := {inner.value}")
         # Text stays as it is, and JSON is text already: then the whole struct needs no taking apart.
         free += [name.lower()] if inner.value in (part, f"{part}::VARCHAR") else []
@@ -232,16 +252,12 @@ def _struct(value: str, given: str, wanted: StructType, zone: str | None, depth:
     return Cast(made, "(" + " OR ".join(misfits) + ")" if misfits else None)
 
 
-def _from_text(value: str, wanted: ListType | StructType, zone: str | None, depth: int) -> Cast:
+def _from_text(value: str, wanted: ListType | StructType, clock: Clock, depth: int) -> Cast:
     """JSON text → the nested value; text of another shape is a misfit as a whole."""
-    import json
-
-    from tailpipe.kernel.sql import text_type
-
     shape = "ARRAY" if isinstance(wanted, ListType) else "OBJECT"
     fits = f"TRY(json_type({value})) = '{shape}'"
     read = f"(CASE WHEN {fits} THEN TRY(from_json({value}, {literal(json.dumps(json_shape(wanted)))})) END)"
-    inner = cast(read, text_type(wanted), wanted, zone, depth)
+    inner = cast(read, text_type(wanted), wanted, clock, depth)
     other = f"({value} IS NOT NULL AND ({fits}) IS NOT TRUE AND TRY(json_type({value})) IS DISTINCT FROM 'NULL')"
     return Cast(inner.value, f"({other} OR {inner.misfit})" if inner.misfit else other)
 

@@ -175,13 +175,6 @@ class Engine:
             self._has_table = False
             self.rows = 0
 
-    def last_ordinals(self) -> dict[int, int]:
-        """The artifacts that have rows in hand, and the last ordinal of each."""
-        if not self._has_table:
-            return {}
-        query = "SELECT tp__artifact, max(tp__ordinal) FROM tp__rows GROUP BY 1"
-        return dict(self.connection.execute(query).fetchall())
-
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The kept rows in hand."""
         if self._has_table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -14,16 +14,11 @@ __all__ = ["BadRow", "Batch", "Failed", "Feed", "bad_rows"]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that are shaped by one query; `size` is about how many bytes of text they had.
-
-    `rescue` is asked for more rows once it is known which artifacts gave any, and their last ordinals: a
-    damaged document gives none at first.
-    """
+    """Rows that are shaped by one query; `size` is about how many bytes of text they had."""
 
     parsed: Parsed
     size: int
     artifacts: Collection[int]
-    rescue: Callable[[Mapping[int, int]], Sequence[Parsed]] | None = None
 
 
 @dataclass(frozen=True)

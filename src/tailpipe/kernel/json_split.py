@@ -19,6 +19,8 @@ __all__ = ["Places", "Splitter"]
 _BLANKS = b" \t\r\n"
 _GAP = np.zeros(256, bool)
 _GAP[list(b" \t\r\n,")] = True
+_SIGNS = bytes(character in b'"[]{}' for character in range(256))
+"""A table for `bytes.translate`, which is the fastest way to find them."""
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[^\s,"\[\]{}]+', re.DOTALL)
 """A value that is neither object nor array; a string that has no end goes up to that of the text."""
 
@@ -53,6 +55,8 @@ class Splitter:
         self._path = tuple(path)
         self._limit = limit
         self._rest = b""
+        self._seen: tuple[_Ints, _Ints, _Ints] | None = None
+        """The structure of the rest, if it was looked at."""
         self._inside = 0
         """How many brackets are open where the rest begins, not counting the array of the records."""
         self._in_array = False
@@ -65,7 +69,7 @@ class Splitter:
         found: list[Places] = []
         if self.problem is not None:
             return found
-        self._rest += data
+        self._rest, self._seen = self._rest + data if self._rest else data, None
         while self.problem is None and self._step(found):
             pass
         if len(self._rest) > self._limit and self.problem is None:
@@ -94,13 +98,15 @@ class Splitter:
             return self._records(found)
         if self._inside:
             return self._close()
-        self._rest = self._rest.lstrip(_BLANKS + b",") if not self._is_open else self._rest
+        if not self._is_open:
+            self._advance(len(self._rest) - len(self._rest.lstrip(_BLANKS + b",")), 0)
         if not self._rest:
             return False
         if self._path:
             return self._enter()
         if self._rest.startswith(b"["):
-            self._rest, self._in_array, self._is_open = self._rest[1:], True, True
+            self._advance(1, 1)
+            self._in_array = self._is_open = True
             return True
         return self._single(found)
 
@@ -112,20 +118,20 @@ class Splitter:
             if end >= len(self._rest):
                 return False
         else:
-            places, depths, _ = _structure(np.frombuffer(self._rest, np.uint8))
+            places, depths, _ = self._look()
             closed = np.flatnonzero(depths == 0)
             if not len(closed):
                 return False
             end = int(places[closed[0]]) + 1
         found.append(Places(self._rest[:end], np.zeros(1, np.int64), np.array([end], np.int64)))
-        self._rest = self._rest[end:]
+        self._advance(end, 0)
         return True
 
     def _enter(self) -> bool:
         """Find the array at the path, from the beginning of a document."""
         self._is_open = True
         data = self._rest
-        places, depths, quotes = _structure(np.frombuffer(data, np.uint8))
+        places, depths, quotes = self._look()
         after = 0
         for level, key in enumerate(self._path, 1):
             place = _key(data, key, level, after, places, depths, quotes)
@@ -135,7 +141,8 @@ class Splitter:
             wanted = b"[" if level == len(self._path) else b"{"
             if data[after : after + 1] != wanted:
                 return self._skip_document(depths)
-        self._rest, self._in_array = data[after + 1 :], True
+        self._advance(after + 1, len(self._path) + 1)
+        self._in_array = True
         return True
 
     def _skip_document(self, depths: _Ints) -> bool:
@@ -147,7 +154,7 @@ class Splitter:
     def _records(self, found: list[Places]) -> bool:
         data = self._rest
         view = np.frombuffer(data, np.uint8)
-        places, depths, _ = _structure(view)
+        places, depths, _ = self._look()
         beyond = np.flatnonzero(depths == -1)
         end = len(data)
         if len(beyond):
@@ -160,41 +167,61 @@ class Splitter:
         if len(starts):
             found.append(Places(data, starts, ends))
         if len(beyond):
-            self._rest, self._in_array = data[end + 1 :], False
+            self._advance(end + 1, -1)
+            self._in_array = False
             self._inside = len(self._path)
             self._is_open = self._inside > 0
             return True
-        done = int(ends[-1]) if len(ends) else 0
-        self._rest = data[done:]
+        self._advance(int(ends[-1]) if len(ends) else 0, 0)
         return False
 
     def _close(self) -> bool:
         """Pass over what follows the array, up to the end of the document."""
-        places, depths, quotes = _structure(np.frombuffer(self._rest, np.uint8))
+        places, depths, quotes = self._look()
         closed = np.flatnonzero(depths == -self._inside)
         if len(closed):
-            self._rest = self._rest[int(places[closed[0]]) + 1 :]
+            self._advance(int(places[closed[0]]) + 1, -self._inside)
             self._inside, self._is_open = 0, False
             return True
         # A string may go on in the next chunk: what follows its opening quote is looked at again.
         keep = int(quotes[-1]) if len(quotes) % 2 else len(self._rest)
         inside = depths[np.searchsorted(places, keep) - 1] if len(places) and places[0] < keep else 0
         self._inside += int(inside)
-        self._rest = self._rest[keep:]
+        self._advance(keep, int(inside))
         return False
 
+    def _look(self) -> tuple[_Ints, _Ints, _Ints]:
+        if self._seen is None:
+            self._seen = _structure(self._rest)
+        return self._seen
 
-def _structure(data: _Bytes) -> tuple[_Ints, _Ints, _Ints]:
+    def _advance(self, start: int, depth: int) -> None:
+        """Let go of what lies before `start`, a place outside strings where `depth` brackets are open."""
+        if self._seen is not None and start:
+            places, depths, quotes = self._seen
+            first, quote = np.searchsorted(places, start), np.searchsorted(quotes, start)
+            self._seen = places[first:] - start, depths[first:] - depth, quotes[quote:] - start
+        elif depth:
+            self._seen = None
+        self._rest = self._rest[start:]
+
+
+def _structure(data: bytes) -> tuple[_Ints, _Ints, _Ints]:
     """The places of brackets outside strings, the depth behind each, and the places of the strings' quotes."""
-    quotes = np.flatnonzero(data == 34)
-    escaped = quotes[(quotes > 0) & (data[quotes - 1] == 92)]
-    if len(escaped):
-        quotes = np.setdiff1d(quotes, escaped[_backslashes(data, escaped) % 2 == 1], assume_unique=True)
-    folded = data | 32  # brackets and braces differ in one bit
-    places = np.flatnonzero((folded == 0x7B) | (folded == 0x7D))
-    places = places[np.searchsorted(quotes, places) % 2 == 0]
-    depths = np.cumsum(np.where(folded[places] == 0x7B, 1, -1))
-    return places, depths, quotes
+    view = np.frombuffer(data, np.uint8)
+    places = np.flatnonzero(np.frombuffer(data.translate(_SIGNS), np.bool_))
+    signs = view[places]
+    is_quote = signs == 34
+    suspects = np.flatnonzero(is_quote & (view[places - 1] == 92) & (places > 0))
+    if len(suspects):
+        is_escaped = suspects[_backslashes(view, places[suspects]) % 2 == 1]
+        keep = np.ones(len(places), np.bool_)
+        keep[is_escaped] = False
+        places, signs, is_quote = places[keep], signs[keep], is_quote[keep]
+    is_bracket = ~is_quote & (np.cumsum(is_quote) % 2 == 0)
+    # Opening and closing brackets differ in one bit.
+    depths = np.cumsum(np.where(signs[is_bracket] & 2, 1, -1))
+    return places[is_bracket], depths, places[is_quote]
 
 
 def _backslashes(data: _Bytes, places: _Ints) -> _Ints:

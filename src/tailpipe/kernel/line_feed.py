@@ -8,6 +8,7 @@ from tailpipe.kernel.batch import LineParser, Lines
 from tailpipe.kernel.feed import BadRow, Batch, Failed, bad_rows
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
+from tailpipe.kernel.runs import chosen
 from tailpipe.kernel.task import Task
 from tailpipe.kernel.text import LineSplitter, Split, TextOptions
 from tailpipe.kernel.unpack import Member
@@ -77,7 +78,7 @@ class LineFeed:
             lines = split.lines
             if since and len(lines.ordinals) and lines.ordinals[0] <= since:
                 fresh = lines.ordinals > since
-                lines = Lines(lines.text.filter(fresh), lines.ordinals[fresh], place, lines.head)
+                lines = Lines(chosen(lines.text, fresh), lines.ordinals[fresh], place, lines.head)
             if len(lines.ordinals):
                 self._runs.append(lines)
             for line in split.long_lines:

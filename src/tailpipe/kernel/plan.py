@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import kind_of
+from tailpipe.kernel.casts import Clock, kind_of
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.feed import Feed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
@@ -20,7 +20,7 @@ from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import COMMON_COLUMNS
-from tailpipe.plugin.formats import Json, Jsonl, Parquet
+from tailpipe.plugin.formats import Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,6 +92,8 @@ class Plan:
             return {}
         keys: dict[str, str] = {}
         for key in keys_of(connection, parsed.records, "_raw"):
+            if key in ("", "*") or "\0" in key:  # DuckDB has no way to name these
+                continue
             field = fields.field(key)
             if field.lower() not in known and is_wanted(self.task.table, field):
                 keys[field] = key
@@ -120,7 +122,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
-        zone=getattr(task.format, "timezone", None),
+        clock=Clock(getattr(task.format, "timezone", None), _latest(task)),
     )
     fields = None
     if isinstance(task.format, Json | Jsonl):
@@ -149,6 +151,18 @@ def _stamps(task: Task) -> dict[str, str]:
         "tp_source_type": literal(task.source.type),
         "tp_table": literal(table),
     }
+
+
+def _latest(task: Task) -> str | None:
+    """When the rows of each artifact were written at the latest, as SQL; for formats whose times may lack the year."""
+    if not isinstance(task.format, Syslog | Grok | Regex):
+        return None
+    moments = []
+    for reading in task.readings:
+        day, modified = reading.artifact.day, reading.artifact.modified
+        ends = datetime.combine(day, time.max, UTC) if day is not None else modified or task.ingested_at
+        moments.append(ends.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" "))
+    return f"CAST({_by_artifact(moments)} AS TIMESTAMP)"
 
 
 def _place(reading: Reading) -> str:

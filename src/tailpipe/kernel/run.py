@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import Engine, Group, connect
-from tailpipe.kernel.feed import Batch, Failed, Feed
+from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.plan import Plan, plan_task
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
@@ -115,7 +115,7 @@ class TaskRun:
                     raise _StartAgain(event.artifact, self.feed.progress[event.artifact].error or "")
                 self.engine.forget(event.artifact)
                 continue
-            self._add(event)
+            self._take(event.parsed)
             size += event.size
             inside.update(event.artifacts)
             if size >= self.task.limits.flush_bytes:
@@ -124,12 +124,6 @@ class TaskRun:
                 size, inside = 0, set()
                 self.engine.clear()
         yield self._count()
-
-    def _add(self, batch: Batch) -> None:
-        self._take(batch.parsed)
-        if batch.rescue is not None:
-            for parsed in batch.rescue(self.engine.last_ordinals()):
-                self._take(parsed)
 
     def _take(self, parsed: Parsed) -> None:
         if self.plan.task.table.map_fields:
@@ -145,7 +139,7 @@ class TaskRun:
         with self.engine.tables(parsed):
             before = self.engine.rows
             self.engine.add(parsed)
-            if parsed.rows is not None and self.engine.rows - before != parsed.rows:
+            if self.engine.rows - before != parsed.rows:
                 raise AssertionError(f"{parsed.rows} rows went in, {self.engine.rows - before} came out")
             self._widen(self.plan.too_narrow(self.engine, parsed))
 

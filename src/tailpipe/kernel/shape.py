@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import Cast, cast
+from tailpipe.kernel.casts import Cast, Clock, cast
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.kernel.undeclared import round_trip
@@ -40,7 +40,7 @@ class Shape:
     outside: str | None = None
     """Condition over `tp__artifact` and `tp_date` under which a row lies out of the window."""
     null_if: str | None = None
-    zone: str | None = None
+    clock: Clock = field(default_factory=Clock)
 
     # The steps
 
@@ -184,7 +184,7 @@ class Shape:
 
     def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
         value = self._input(number, given)
-        made = cast(value, given, output.kind, self.zone)
+        made = cast(value, given, output.kind, self.clock)
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":

@@ -48,14 +48,14 @@ class Limits:
 
     chunk_bytes: int = 8 * _MEGABYTE
     """Read and split in one go."""
-    batch_bytes: int = 128 * _MEGABYTE
+    batch_bytes: int = 64 * _MEGABYTE
     """Parsed by one query."""
-    flush_bytes: int = 192 * _MEGABYTE
+    flush_bytes: int = 128 * _MEGABYTE
     """Shaped and kept in memory before it is written."""
     line_bytes: int = 16 * _MEGABYTE
     """A longer line is rejected."""
-    whole_document_bytes: int = 64 * _MEGABYTE
-    """A longer document is split into its records as it streams by."""
+    record_bytes: int = 64 * _MEGABYTE
+    """A document is given up at a longer record."""
     artifact_bytes: int = 64 * 1024 * _MEGABYTE
     """Reading an artifact stops there: it is taken for a bomb."""
     memory: str | None = None

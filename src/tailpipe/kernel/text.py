@@ -28,7 +28,7 @@ from tailpipe.kernel.batch import Lines
 from tailpipe.kernel.encoding import PADDING, Decoder, repair, replacements
 from tailpipe.kernel.multiline import check_start, event_starts
 
-__all__ = ["LineSplitter", "LongLine", "Split", "TextOptions"]
+__all__ = ["LineSplitter", "LongLine", "Split", "TextOptions", "string_views"]
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class LineSplitter:
         if not is_row.all():
             first, ends = first[is_row], ends[is_row]
         begins = page.starts[first]
-        lines = self._lines(_views(page.text, begins, ends - begins), first + (self.ordinals + 1))
+        lines = self._lines(string_views(page.text, begins, ends - begins), first + (self.ordinals + 1))
         long_lines = tuple(self._long_line(page, int(line)) for line in np.flatnonzero(page.is_long[:upto]))
         repairs = page.repairs(upto)
         repaired = np.flatnonzero(repairs) + (self.ordinals + 1)
@@ -253,7 +253,7 @@ class _Page:
 
     def events(self, pattern: str, known: int, *, is_last: bool) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
         """How many lines are done with, the first line of each event among them, and where its text ends."""
-        lines = _views(self.text, self.starts, self.ends - self.starts)
+        lines = string_views(self.text, self.starts, self.ends - self.starts)
         limit = self._options.max_line_bytes
         starts, is_open = event_starts(lines, self.ends, self.is_long, pattern=pattern, known=known, max_bytes=limit)
         first = np.flatnonzero(starts)
@@ -294,7 +294,7 @@ _MASKS = np.frombuffer(
 ).reshape(_INLINE + 1, 3)
 
 
-def _views(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+def string_views(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
     """Strings in `text`, as Arrow's views of 16 bytes: length and the string itself, if it has up to twelve
     bytes; otherwise length, first four bytes, number of the buffer and place in it."""
     words = np.ndarray((len(text) - 3,), np.int32, text, strides=(1,))

@@ -44,6 +44,8 @@ class WriteThrough:
         """Write what can be written; gives the rows written of each artifact, and what is left of the batch."""
         import numpy as np
 
+        from tailpipe.kernel.runs import chosen_rows
+
         if not self._pays or len(parsed.tables) != 1 or not parsed.rows:
             return {}, parsed
         ((name, table),) = parsed.tables.items()
@@ -61,7 +63,7 @@ class WriteThrough:
         is_written = np.isin(places, self._written(path) if count else [])
         self._key = None
         self._pays = count >= _MOST * parsed.rows
-        left = table.filter(~is_written)
+        left = chosen_rows(table, ~is_written)
         return _counts(artifacts[is_written]), replace(parsed, tables={name: left}, rows=left.num_rows)
 
     def _probe(self, probe: Parsed) -> Key | None:

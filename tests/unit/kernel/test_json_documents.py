@@ -16,7 +16,7 @@ from tailpipe.plugin.formats import Json
 from tests.unit.kernel.support import Run, run, task
 
 N = [Column("n", "integer"), Column("s", "varchar")]
-STREAMED = Limits(chunk_bytes=64, whole_document_bytes=300, batch_bytes=500)
+STREAMED = Limits(chunk_bytes=64, batch_bytes=500)
 
 
 def records(first: int, last: int) -> list[dict[str, Any]]:
@@ -132,8 +132,7 @@ def test_members_of_an_archive_count_on() -> None:
 
 def test_a_document_above_its_limit_is_rejected_with_the_limit() -> None:
     document = dump({"Records": records(0, 40)})
-    limits = Limits(chunk_bytes=64, whole_document_bytes=300)
-    done = run(document, N, Json(records="Records", max_document_bytes=1000), limits=limits)
+    done = run(document, N, Json(records="Records", max_document_bytes=1000), limits=STREAMED)
     assert done.rejected[0]["reason"] == "the document has more than 1,000 bytes"
     assert done.accounts[0] == done.accounts[1] + 1
 

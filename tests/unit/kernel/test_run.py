@@ -231,3 +231,44 @@ def test_syslog_through_a_task() -> None:
 
 def replace_reading(made: Any, **facts: Any) -> Any:
     return replace(made, readings=tuple(replace(reading, **facts) for reading in made.readings))
+
+
+@pytest.mark.parametrize("odd", [None, "bad", "misfit", "late", "filtered"])
+@pytest.mark.parametrize("size", [10**9, 40_000])
+def test_rows_that_are_not_like_the_others_are_found_when_the_others_are_written_through(
+    odd: str | None, size: int
+) -> None:
+    kinds = {
+        "bad": b"no json\n",
+        "misfit": b'{"time": "2024-01-01", "n": "x"}\n',
+        "late": b'{"time": "2024-01-05", "n": 7}\n',
+        "filtered": b'{"time": "2024-01-01", "n": -1}\n',
+    }
+    plain = b"".join(b'{"time": "2024-01-01", "n": %d}\n' % n for n in range(3000))
+    extra = kinds[odd] if odd else b""
+    content = {"/a": plain + extra + plain, "/b": extra + b"\n\n" + plain + extra}
+    done = run(content, N, filter="n is null or n >= 0", limits=Limits(chunk_bytes=8000, batch_bytes=size))
+    count = 3 if odd else 0
+    read, kept, filtered, rejected, _ = done.accounts
+    assert read == 9000 + count
+    assert filtered == (3 if odd == "filtered" else 0)
+    assert rejected == (3 if odd == "bad" else 0)
+    assert kept == read - filtered - rejected
+    assert [row["ordinal"] for row in done.rejected] == ([3001, 1, 3003 + 1] if odd == "bad" else [])
+    assert [sum(result.nulls.values()) for result in done.outcome.results] == ([1, 2] if odd == "misfit" else [0, 0])
+    assert {str(file.tp_date) for file in done.outcome.files if file.role == "data"} == (
+        {"2024-01-01", "2024-01-05"} if odd == "late" else {"2024-01-01"}
+    )
+
+
+def test_times_without_a_year_get_the_last_one_in_which_they_are_not_in_the_future() -> None:
+    made = task(b"Dec 10 06:55:46 host sshd[1]: a\nJan  2 06:55:46 host sshd[1]: b\nJun  1 13:00:00 host x: c\n")
+    of = replace(made.table, columns=[Column("tp_timestamp", source="timestamp"), Column("message", "varchar")])
+    assert [str(row["tp_timestamp"]) for row in Run(replace(made, table=of, format=Syslog())).rows] == [
+        "2023-12-10 06:55:46",
+        "2024-01-02 06:55:46",
+        "2024-06-01 13:00:00",
+    ]
+    artifact = replace(made.readings[0].artifact, modified=datetime(2017, 12, 31, tzinfo=UTC))
+    older = replace(made, table=of, format=Syslog(), readings=(replace(made.readings[0], artifact=artifact),))
+    assert {row["tp_timestamp"].year for row in Run(older).rows} == {2017}

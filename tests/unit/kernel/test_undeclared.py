@@ -121,7 +121,7 @@ def test_wildcards_choose_the_fields_and_declared_columns_come_first() -> None:
 
 def test_fields_that_differ_in_case_alone_or_have_names_of_ours() -> None:
     made = task(lines({"id": 1, "ID": 2, "_raw": 3, "tp_id": 4, "tp__artifact": 5}), of=ALL)
-    done, _types = settled(made)
+    done, _ = settled(made)
     assert sorted(done.rows[0][name] for name in done.rows[0] if not name.startswith("tp_") and name != "time") == [
         1,
         2,
