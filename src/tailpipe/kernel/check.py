@@ -44,6 +44,8 @@ def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlP
         for output in output_columns(table, {}):
             if output.transform is not None:
                 problems += _transform_problems(connection, table, output, known)
+            elif known is not None:
+                problems += _source_problems(table, output, known)
     return tuple(problems)
 
 
@@ -66,6 +68,15 @@ def check_partition(
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
     return tuple(problems)
+
+
+def _source_problems(table: Table, output: Output, fields: list[str]) -> Iterator[SqlProblem]:
+    """A field that is named and not there; a column that only has the name of one may belong to another format."""
+    column = table.column(output.name)
+    named = output.source if column is None else column.source
+    if named is not None and named.lower() not in (field.lower() for field in fields):
+        address = f"common.{output.name}" if column is None else f"column.{output.name}.source"
+        yield SqlProblem(address, f'there is no field "{named}"', _nearest(named, fields), 0, len(named))
 
 
 def _transform_problems(

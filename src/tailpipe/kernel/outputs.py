@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,6 +19,8 @@ COMMON_TYPES: Mapping[str, ColumnType] = {
 SECOND = "_2"
 """What is put behind the name of a field that another one, or the line itself, has already."""
 _TEXT = parse_type("varchar")
+_BARE_NAME = re.compile(r'([A-Za-z_]\w*)|"([^"]+)"')
+_NO_NAMES = frozenset({"null", "true", "false", "current_date", "current_time", "current_timestamp", "localtimestamp"})
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,25 @@ def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]
         if field not in declared and is_wanted(table, field):
             own.append(Output(free_name(field, taken), parse_type(kind), field, is_open=True))
             taken.add(own[-1].name.lower())
-    mapped = {name: Output(name, COMMON_TYPES[name], transform=sql) for name, sql in table.common.items()}
+    spelt = {output.source.lower(): output.source for output in own if output.source is not None}
+    mapped = {name: _common(name, sql, spelt) for name, sql in table.common.items()}
     for column in table.columns:
         if column.name in COMMON_TYPES:
             mapped[column.name] = _declared(column, types)
     return (*own, *(mapped[name] for name in sorted(mapped)))
+
+
+def _common(name: str, sql: str, spelt: Mapping[str, str]) -> Output:
+    """A bare name is a field, and needs no expression to be computed; `spelt` is how columns spell the fields."""
+    match = _BARE_NAME.fullmatch(sql.strip())
+    if match is None or sql.strip().lower() in _NO_NAMES:
+        return Output(name, COMMON_TYPES[name], transform=sql)
+    field = match[1] or match[2]
+    return Output(name, COMMON_TYPES[name], _field(spelt.get(field.lower(), field)))
+
+
+def _field(name: str) -> str:
+    return name + SECOND if name.lower() in RESERVED_FIELDS else name
 
 
 def _declared(column: Column, types: Mapping[str, str]) -> Output:
@@ -60,8 +77,7 @@ def _declared(column: Column, types: Mapping[str, str]) -> Output:
     if kind is None:
         kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
     source = None if column.transform is not None else column.source or column.name
-    if source is not None and source.lower() in RESERVED_FIELDS:
-        source += SECOND
+    source = _field(source) if source is not None else None
     return Output(column.name, kind, source, column.transform, column.null_if, column.required, is_open)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tailpipe.kernel.check import SqlProblem, check_partition, check_table
@@ -114,7 +116,13 @@ def test_mistakes_in_transforms() -> None:
 
 def test_fields_of_a_fixed_format_are_known() -> None:
     columns = [Column("a", "varchar", transform="upper(remote_adr)")]
-    (problem,) = check_table(table(*columns), ["remote_addr", "status"])
+    (problem,) = check_table(table(*columns), ["remote_addr", "status", "time"])
     assert problem.message == 'there is no field "remote_adr"'
     assert problem.hint == 'did you mean "remote_addr"?'
     assert (problem.position, problem.length) == (6, 10)
+    named = table(Column("b", "varchar", source="stat"), common={"tp_source_ip": "remote_add", "tp_ips": "[status]"})
+    named = replace(named, columns=[Column("tp_timestamp", source="status"), *named.columns[1:]])
+    assert {problem.address for problem in check_table(named, ["remote_addr", "status"])} == {
+        "column.b.source",
+        "common.tp_source_ip",
+    }

@@ -322,3 +322,14 @@ def test_two_thousand_columns() -> None:
     done = run(lines({f"c{n}": n if n % 2 else "x" for n in range(2000)}), columns)
     assert done.rows[0]["c1999"] == 1999
     assert done.outcome.results[0].nulls == {f"c{n}": 1 for n in range(0, 2000, 2)}
+
+
+def test_a_bare_name_among_the_common_columns_is_a_field_in_any_case() -> None:
+    mapped = Table(
+        name="things",
+        columns=[Column("at", "timestamp", source="Time"), Column("user", "varchar")],
+        common={"tp_timestamp": "time", "tp_source_ip": '"from"', "tp_ips": "NULL"},
+    )
+    done = run(b'{"Time": "2024-01-31", "from": "10.0.0.1"}\n', of=mapped)
+    assert done.accounts == (1, 1, 0, 0, 0)
+    assert (done.rows[0]["tp_source_ip"], done.rows[0]["tp_ips"]) == ("10.0.0.1", None)
