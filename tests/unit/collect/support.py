@@ -1,4 +1,4 @@
-"""A workspace in a directory, and an engine that does the kernel's work in this process: no JVM."""
+"""A workspace in a directory, collected by the kernel in this process: no JVM."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from typing import Any
 import duckdb
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.identity import Prints
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect import events
 from tailpipe.collect.collect import collect
-from tailpipe.collect.engine import PrintTask
 from tailpipe.collect.run import Options
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
-from tailpipe.kernel.carry import Carry, carry_rows
-from tailpipe.kernel.prints import read_prints
-from tailpipe.kernel.run import run_task
-from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Outcome, Task
-from tailpipe.model.staged import StagedFile
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
+from tests.spark.inprocess import InProcess
 
 NOW = datetime(2024, 3, 10, 12, 0, tzinfo=UTC)
 
@@ -49,35 +43,15 @@ partition "app" "x" {
 """
 
 
-class LocalEngine:
-    """The work of the kernel, one task after the other."""
+class LocalEngine(InProcess):
+    """The same, counting the tasks of each job."""
 
     def __init__(self) -> None:
         self.jobs: list[int] = []
 
-    def prints(self, tasks: Sequence[PrintTask]) -> Prints:
-        found: dict[tuple[str, int], str | None] = {}
-        for source, artifact, lengths in tasks:
-            prints = read_prints(source, artifact, lengths)
-            found |= {(artifact.uri, length): text for length, text in prints.items()}
-        return found
-
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
         self.jobs.append(len(tasks))
-        outcomes = []
-        for task in tasks:
-            outcomes.append(run_task(task))
-            progress(len(outcomes))
-        return outcomes
-
-    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
-        return [sample(task) for task in tasks]
-
-    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
-        return [carry_rows(task) for task in tasks]
-
-    def close(self) -> None:
-        pass
+        return super().run(tasks, progress)
 
 
 @dataclass
