@@ -122,7 +122,7 @@ class PluginError(TailpipeError):
 
 
 class SparkError(TailpipeError):
-    """Spark cannot be started, or a job of it failed through no fault of the data."""
+    """The engine of collecting cannot be started, or a job of it failed through no fault of the data."""
 
 
 class WorkspaceError(TailpipeError):

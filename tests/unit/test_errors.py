@@ -20,8 +20,10 @@ from tailpipe.errors import (
     Note,
     Place,
     PluginError,
+    SparkError,
     StorageError,
     TailpipeError,
+    UnpackError,
     UsageError,
     WorkspaceError,
 )
@@ -38,6 +40,8 @@ EXAMPLES: list[TailpipeError] = [
     CatalogError("damaged", path="catalog.db", hint="tailpipe doctor --rebuild"),
     LockedError("in use", path="locks/a", partition="app_log.prod", pid=42, hint="wait"),
     StorageError("disk full", path="files", hint="make room"),
+    SparkError("did not start", hint="see the log"),
+    UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {
     name: value

@@ -52,7 +52,11 @@ def test_a_file_is_listed_with_its_absolute_path_size_and_time(tree: Path) -> No
     os.utime(tree / "a.log", (1_700_000_000, 1_700_000_000))
     [artifact] = File(paths=[str(tree / "a.log")]).artifacts(WINDOW)
     assert artifact == Artifact(
-        uri=str(tree / "a.log"), size=5, modified=datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC), kind="file"
+        uri=str(tree / "a.log"),
+        size=5,
+        modified=datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+        kind="file",
+        path="a.log",
     )
     assert artifact.day is None
 

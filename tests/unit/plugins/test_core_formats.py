@@ -107,10 +107,14 @@ def test_a_regular_expression_with_a_named_group_is_taken_without_a_word(layout:
 @pytest.mark.parametrize(
     ("layout", "message", "hint"),
     [
-        ("(?P<x>", "not a regular expression: missing ), unterminated subpattern at position 0", ""),
-        ("[", "not a regular expression: unterminated character set at position 0", ""),
-        ("(?P<x>a{99999999999})", "not a regular expression: the repetition number is too large", ""),
-        ("(?P<x>a)(?P<x>b)", "not a regular expression: redefinition of group name 'x' as group 2", ""),
+        ("(?P<x>", 'not a regular expression: a "(" is not closed, at character 1', ""),
+        ("[", 'not a regular expression: a "[" is not closed, at character 1', ""),
+        (
+            "(?P<x>a{1001})",
+            "not a regular expression for DuckDB: {1001} repeats more than 1000 times",
+            "write + or * instead",
+        ),
+        ("(?P<x>a)(?P<x>b)", 'the field "x" is there twice', ""),
         ("(" * 5000 + ")" * 5000, "not a regular expression: it is nested too deep", ""),
         ("(a) (b)", "the groups have no names", "write (?P<name>…)"),
         ("a b", "the layout has no named group, so no field", "write (?P<name>…)"),
@@ -128,11 +132,13 @@ def test_a_grok_layout_with_a_named_pattern_is_taken(layout: str) -> None:
     check(Grok, "layout", layout)
 
 
-@pytest.mark.parametrize("layout", ["", "plain", "%{IP}", "%{IP:}", "%{:x}", "(a)"])
+@pytest.mark.parametrize("layout", ["", "plain", "%{IP}", "(a)"])
 def test_a_grok_layout_that_gives_no_fields_is_refused(layout: str) -> None:
-    refused = refusal(Grok, "layout", layout)
-    assert refused.message == "the layout has no named pattern, so no field"
-    assert refused.hint == "write %{PATTERN:name}"
+    with pytest.raises(UsageError) as refused:
+        check(Grok, "layout", layout)
+        Grok(layout=layout)  # a pattern of the user's own could have brought a field
+    assert refused.value.message == "the layout has no named pattern, so no field"
+    assert refused.value.hint == "write %{PATTERN:name}"
 
 
 @pytest.mark.parametrize("start", [r"^\d{4}-", "^(ERROR|WARN)", "^(?P<level>[A-Z]+)"])
