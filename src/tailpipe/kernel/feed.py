@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.batch import LineParser, Lines, Parsed
 from tailpipe.kernel.progress import Progress
 
-__all__ = ["BadRow", "Batch", "Failed", "Feed", "bad_rows"]
+__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "bad_rows"]
 
 
 @dataclass(frozen=True)
@@ -62,3 +62,27 @@ def bad_rows(rows: Sequence[BadRow]) -> Batch:
     )
     parsed = Parsed("SELECT _artifact, _ordinal, _bad, _raw FROM bad_rows", {"bad_rows": table}, {}, len(rows))
     return Batch(parsed, 0, set(artifacts))
+
+
+@dataclass
+class Held:
+    """What is read but not parsed yet: rows of several artifacts wait to be parsed together."""
+
+    parser: LineParser
+    runs: list[Lines] = field(default_factory=list)
+    bad: list[BadRow] = field(default_factory=list)
+    size: int = 0
+
+    def drop(self, artifact: int) -> None:
+        """Let go of what is held of an artifact."""
+        self.runs = [run for run in self.runs if run.artifact != artifact]
+        self.bad = [row for row in self.bad if row.artifact != artifact]
+
+    def parse(self) -> Iterator[Batch]:
+        """All of it as batches; nothing is held after."""
+        runs, bad, size = self.runs, self.bad, self.size
+        self.runs, self.bad, self.size = [], [], 0
+        if runs:
+            yield Batch(self.parser.parse(runs), size, {run.artifact for run in runs})
+        if bad:
+            yield bad_rows(bad)

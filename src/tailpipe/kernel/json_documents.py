@@ -8,7 +8,7 @@ import numpy as np
 
 from tailpipe.kernel.batch import Lines
 from tailpipe.kernel.encoding import PADDING, Decoder, repair
-from tailpipe.kernel.feed import BadRow, Batch, Failed, bad_rows
+from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.json_fields import JsonFields
 from tailpipe.kernel.json_lines import JsonLines
@@ -32,29 +32,14 @@ class DocumentFeed:
         self._limits = task.limits
         self._format = format
         self._path = tuple(format.records.split(".")) if format.records else ()
-        self._parser = JsonLines(fields, "record")
+        self._held = Held(JsonLines(fields, "record"))
         self._intake = Intake(task, failed)
-        self._runs: list[Lines] = []
-        self._bad: list[BadRow] = []
-        self._size = 0
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of records of about `batch_bytes`."""
-        yield from self._intake.events(self._read, self._drop)
-        yield from self._parse()
-
-    def _drop(self, place: int) -> None:
-        self._runs = [run for run in self._runs if run.artifact != place]
-        self._bad = [row for row in self._bad if row.artifact != place]
-
-    def _parse(self) -> Iterator[Batch]:
-        runs, bad, size = self._runs, self._bad, self._size
-        self._runs, self._bad, self._size = [], [], 0
-        if runs:
-            yield Batch(self._parser.parse(runs), size, {run.artifact for run in runs})
-        if bad:
-            yield bad_rows(bad)
+        yield from self._intake.events(self._read, self._held.drop)
+        yield from self._held.parse()
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
         progress = self.progress[place]
@@ -68,9 +53,9 @@ class DocumentFeed:
                     break
                 for places in splitter.feed(text):
                     self._hold(place, progress, places)
-                self._size += len(text)
-                if self._size >= self._limits.batch_bytes:
-                    yield from self._parse()
+                self._held.size += len(text)
+                if self._held.size >= self._limits.batch_bytes:
+                    yield from self._held.parse()
             self._finish(place, progress, splitter)
 
     def _texts(self, member: Member, progress: Progress) -> Iterator[bytes]:
@@ -103,7 +88,7 @@ class DocumentFeed:
         if skip < len(places):
             lengths = places.ends - places.starts
             text = string_views(places.data + PADDING, places.starts[skip:], lengths[skip:])
-            self._runs.append(Lines(text, ordinals[skip:], place))
+            self._held.runs.append(Lines(text, ordinals[skip:], place))
 
     def _finish(self, place: int, progress: Progress, splitter: Splitter) -> None:
         rest = splitter.finish()
@@ -115,7 +100,7 @@ class DocumentFeed:
         progress.committed_ordinals += 1
         if progress.committed_ordinals > progress.reading.since_ordinals:
             raw = rest[:4096].decode("utf-8", "replace")
-            self._bad.append(BadRow(place, progress.committed_ordinals, splitter.problem, raw))
+            self._held.bad.append(BadRow(place, progress.committed_ordinals, splitter.problem, raw))
 
 
 def _boundary(text: bytes) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tailpipe.kernel.batch import LineParser, Lines
-from tailpipe.kernel.feed import BadRow, Batch, Failed, bad_rows
+from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.runs import chosen
@@ -27,29 +27,14 @@ class LineFeed:
             max_line_bytes=task.limits.line_bytes,
         )
         self._limits = task.limits
-        self._parser = parser
+        self._held = Held(parser)
         self._intake = Intake(task, failed)
-        self._runs: list[Lines] = []
-        self._bad: list[BadRow] = []
-        self._size = 0
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of about `batch_bytes`."""
-        yield from self._intake.events(self._read, self._drop)
-        yield from self._parse()
-
-    def _drop(self, place: int) -> None:
-        self._runs = [run for run in self._runs if run.artifact != place]
-        self._bad = [row for row in self._bad if row.artifact != place]
-
-    def _parse(self) -> Iterator[Batch]:
-        runs, bad, size = self._runs, self._bad, self._size
-        self._runs, self._bad, self._size = [], [], 0
-        if runs:
-            yield Batch(self._parser.parse(runs), size, {run.artifact for run in runs})
-        if bad:
-            yield bad_rows(bad)
+        yield from self._intake.events(self._read, self._held.drop)
+        yield from self._held.parse()
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
         progress = self.progress[place]
@@ -80,16 +65,16 @@ class LineFeed:
                 fresh = lines.ordinals > since
                 lines = Lines(chosen(lines.text, fresh), lines.ordinals[fresh], place, lines.head)
             if len(lines.ordinals):
-                self._runs.append(lines)
+                self._held.runs.append(lines)
             for line in split.long_lines:
                 reason = (
                     f"the line has {line.length:,} bytes, more than {self._options.max_line_bytes:,};"
                     f" its SHA-256 is {line.sha256}"
                 )
                 if line.ordinal > since:
-                    self._bad.append(BadRow(place, line.ordinal, reason, None))
+                    self._held.bad.append(BadRow(place, line.ordinal, reason, None))
             if split.repaired is not None:
                 progress.note("lines with bytes that are no text", len(split.repaired))
-            self._size += split.size
-            if self._size >= self._limits.batch_bytes:
-                yield from self._parse()
+            self._held.size += split.size
+            if self._held.size >= self._limits.batch_bytes:
+                yield from self._held.parse()
