@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.partition import Partition
+    from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
 
@@ -199,11 +200,21 @@ class Workspace:
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
             return catalog.state(partition)
 
-    def session(self) -> Session:
-        """A session for queries over all that is there now; close it."""
+    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False) -> Session:
+        """A session for queries over what is there now, or over a part of it; close it."""
         from tailpipe.query.session import Session
 
-        return Session(self._snapshot(), {**self.registry.tables, **self.config.tables})
+        snapshot, config = self._snapshot(), self.config
+        if narrowing is not None:
+            narrowing.check(snapshot.files, config.partitions)
+        return Session(
+            snapshot,
+            {**self.registry.tables, **config.tables},
+            schemas=config.schemas.values(),
+            narrowing=narrowing,
+            newer=self._newer,
+            is_unsafe=unsafe,
+        )
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
@@ -219,6 +230,13 @@ class Workspace:
             return Snapshot(layout.internal, (), {}, 0)
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
             return catalog.snapshot()
+
+    def _newer(self, sequence: int) -> Snapshot | None:
+        layout = self.prepare()
+        if not is_begun(layout):
+            return None
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return catalog.snapshot() if catalog.sequence() != sequence else None
 
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""

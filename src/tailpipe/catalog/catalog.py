@@ -63,6 +63,10 @@ class Catalog:
         """The live files of all tables, of one table, or of one partition (`table.partition`)."""
         return read.snapshot(self.store, table, partition)
 
+    def sequence(self) -> int:
+        """The number of the newest commit: while it stays, a snapshot is true."""
+        return read.sequence(self.store)
+
     def partitions(self) -> list[read.PartitionTotals]:
         """All partitions that ever held something, with what they hold now."""
         return read.partitions(self.store)

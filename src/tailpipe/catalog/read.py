@@ -27,6 +27,7 @@ __all__ = [
     "partitions",
     "rejected_files",
     "samples",
+    "sequence",
     "snapshot",
     "totals",
 ]
@@ -128,9 +129,15 @@ def snapshot(store: Store, table: str | None = None, partition: str | None = Non
             identifier: json.loads(text)
             for identifier, text in connection.execute("SELECT id, columns FROM column_sets")
         }
-        (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+        number = _sequence(connection)
     used = {file.columns_id for file in files}
-    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, sequence)
+    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, number)
+
+
+def sequence(store: Store) -> int:
+    """The number of the newest commit: while it stays, a snapshot is true."""
+    with store.reading() as connection:
+        return _sequence(connection)
 
 
 def partitions(store: Store) -> list[PartitionTotals]:
@@ -201,6 +208,11 @@ def rejected_files(store: Store, partition: str) -> list[Path]:
             (partition,),
         ).fetchall()
     return [store.layout.stored(path) for (path,) in rows]
+
+
+def _sequence(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+    return int(number)
 
 
 def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tailpipe.config.diagnostics import render_diagnostics
-from tailpipe.errors import ConfigError, TailpipeError
+from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible, width
 
 __all__ = ["OUTPUTS", "counted", "data", "error", "grid", "problem", "record", "records", "say", "shown"]
@@ -49,6 +49,10 @@ def error(failure: TailpipeError) -> None:
     if isinstance(failure, ConfigError):
         click.echo(render_diagnostics(failure.diagnostics), err=True, nl=False)
         click.echo(f"\n{failure.message}", err=True)
+        return
+    if isinstance(failure, QueryError) and failure.place is not None:
+        diagnostic = Diagnostic(failure.message, failure.place, failure.hint)
+        click.echo(render_diagnostics([diagnostic]), err=True, nl=False)
         return
     problem(failure.message, failure.hint)
 
