@@ -89,7 +89,7 @@ class Workspace:
 
     def collect(
         self,
-        partitions: Iterable[str],
+        partitions: str | Iterable[str] = (),
         *,
         start: str | None = None,
         end: str | None = None,
@@ -99,7 +99,7 @@ class Workspace:
         command: str = "",
         emit: Callable[[Event], None] = lambda _: None,
     ) -> Report:
-        """Collect partitions, each day committed whole or not at all."""
+        """Collect the partitions that selectors mean, all without one; each day lands whole or not at all."""
         from tailpipe.collect.collect import collect
         from tailpipe.collect.run import Options
 
@@ -157,8 +157,9 @@ class Workspace:
         window = Window.parse(start, end, now=now) if start or end else None
         return Ask(now, window, overwrite)
 
-    def _chosen(self, partitions: Iterable[str]) -> list[tuple[Partition, Table]]:
-        chosen = (self.config.partitions[name] for name in partitions)
+    def _chosen(self, partitions: str | Iterable[str]) -> list[tuple[Partition, Table]]:
+        selectors = [partitions] if isinstance(partitions, str) else partitions
+        chosen = (self.config.partitions[name] for name in select(selectors, list(self.config.partitions)))
         tables = {**self.registry.tables, **self.config.tables}
         return [(partition, tables[partition.table]) for partition in chosen]
 

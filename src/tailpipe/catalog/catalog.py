@@ -42,10 +42,20 @@ class Catalog:
         disk: Disk | None = None,
         clock: Callable[[], datetime] = utc_now,
         failpoints: Failpoints | None = None,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> Catalog:
         """Open the workspace directory `home`; for writing, it is made if need be."""
         layout = Layout.of(home, data)
-        return cls(open_store(layout, is_read_only=is_read_only, disk=disk, clock=clock, failpoints=failpoints))
+        return cls(
+            open_store(
+                layout,
+                is_read_only=is_read_only,
+                disk=disk,
+                clock=clock,
+                failpoints=failpoints,
+                on_commit=on_commit,
+            )
+        )
 
     def __enter__(self) -> Catalog:
         return self

@@ -220,6 +220,7 @@ class Transaction:
                 publish(self.store, made)
         except StorageError as refused:
             problem = f"{refused.message}; it is committed, and the hive follows at the next run"
+        self.store.on_commit()
         return Committed(
             self.name,
             made.sequence,

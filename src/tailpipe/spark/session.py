@@ -67,6 +67,7 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
         "spark.speculation": "false",
         "spark.python.worker.reuse": "true",
         "spark.eventLog.enabled": "false",
+        "spark.sql.timeType.enabled": "true",  # for the columns of that type in our files
     }
     if is_local(settings.master):
         conf |= {
