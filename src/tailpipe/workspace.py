@@ -217,6 +217,69 @@ class Workspace:
             is_unsafe=unsafe,
         )
 
+    def query(self, sql: str) -> pa.Table:
+        """The answer to one statement, as an Arrow table."""
+        with self.session() as session:
+            return session.run(sql).table()
+
+    def tables(self) -> list[str]:
+        """The names of all tables that can be asked for: declared ones, and those that hold something."""
+        held = {name.partition(".")[0] for name in self.held()}
+        return sorted({*self.registry.tables, *self.config.tables, *held})
+
+    def spark(self, table: str) -> DataFrame:
+        """The rows of a table, or of `schema.table`, as a lazy Spark DataFrame over the files that are live now.
+
+        The session stays open; `frame.sparkSession.stop()` ends it.
+        """
+        from tailpipe.query.on_spark import frame_of
+
+        engine = self._engine(self.prepare())
+        with self.session() as session:
+            return frame_of(session, table, lambda: engine.session)
+
+    @contextmanager
+    def spark_queries(self, narrowing: Narrowing | None = None) -> Iterator[SparkQueries]:
+        """Queries on Spark over what is there now; Spark is started by the first of them."""
+        from tailpipe.query.on_spark import SparkQueries
+
+        engine = self._engine(self.prepare())
+        try:
+            with self.session(narrowing) as session:
+                yield SparkQueries(session, lambda: engine.session)
+        finally:
+            engine.close()
+
+    def connect(self, wish: Wish | None = None) -> Path:
+        """A DuckDB database with views over the live files, which every later commit replaces."""
+        from tailpipe.query.databases import Wish
+
+        return self._databases().make(wish or Wish())
+
+    def client_statements(self, wish: Wish) -> list[str]:
+        """The statements that make the views of a wish in a client's own database."""
+        from tailpipe.query.client_views import listed_statements, live_statements
+        from tailpipe.query.narrowing import Narrowing
+        from tailpipe.query.views import table_views
+
+        now, snapshot, schemas = datetime.now(UTC), self._snapshot(), self.config.schemas.values()
+        narrowing = Narrowing.parse(wish.start, wish.end, wish.partitions, wish.indexes, now=now)
+        tables = {**self.registry.tables, **self.config.tables}
+        if wish.is_live:
+            views = table_views(snapshot, tables)
+            return live_statements(views, schemas, narrowing, self.settings.data_dir, now=now)
+        return listed_statements(table_views(snapshot, tables, narrowing), schemas, now=now)
+
+    def _databases(self) -> Databases:
+        from tailpipe.query.databases import Databases
+
+        return Databases(self.prepare(), self.client_statements)
+
+    def _committed(self) -> None:
+        """What is done after each commit: the databases of other clients follow."""
+        if self._layout_of_clients().is_dir():
+            self._databases().refresh()
+
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
         layout = self.prepare()

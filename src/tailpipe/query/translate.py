@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
 
-__all__ = ["Translated", "spark_name", "to_spark"]
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+__all__ = ["Translated", "spark_name", "to_spark", "to_spark_condition"]
 
 _REACHES_OUT = frozenset({"reflect", "java_method", "try_reflect"})
 """Functions of Spark that call any method of Java, so also those that read and write files."""
@@ -28,23 +32,12 @@ def spark_name(schema: str, table: str) -> str:
 
 def to_spark(sql: str, tables: Mapping[str, Collection[str]], *, default: str) -> Translated:
     """The statement for Spark; `tables` are those that it may read, by schema, `default` the one without a name."""
-    import sqlglot
     from sqlglot import exp
-    from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.scope import traverse_scope
 
-    try:
-        statement = sqlglot.parse_one(sql, read="duckdb")
-    except SqlglotError as error:
-        raise UsageError(
-            f"the statement cannot be translated for Spark: {_first_line(error)}",
-            hint="leave out --engine spark, or write it in simpler words",
-        ) from error
+    statement = _parsed(sql)
     if not isinstance(statement, exp.Query):
         raise UsageError("on Spark a query is a SELECT", hint="leave out --engine spark for other statements")
-    for call in statement.find_all(exp.Anonymous):
-        if call.name.lower() in _REACHES_OUT:
-            raise UsageError(f"{call.name} is not allowed in a query")
     known = {(schema.lower(), name.lower()): (schema, name) for schema, names in tables.items() for name in names}
     used: dict[tuple[str, str], None] = {}
     for scope in traverse_scope(statement):
@@ -59,6 +52,29 @@ def to_spark(sql: str, tables: Mapping[str, Collection[str]], *, default: str) -
             alias = table.alias or table.name
             table.replace(exp.alias_(exp.table_(spark_name(*found), quoted=True), alias, table=True, quoted=True))
     return Translated(statement.sql(dialect="spark"), tuple(used))
+
+
+def to_spark_condition(sql: str) -> str:
+    """A condition on rows for Spark."""
+    return _parsed(sql).sql(dialect="spark")
+
+
+def _parsed(sql: str) -> Expression:
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        parsed = sqlglot.parse_one(sql, read="duckdb")
+    except SqlglotError as error:
+        raise UsageError(
+            f"the statement cannot be translated for Spark: {_first_line(error)}",
+            hint="leave out --engine spark, or write it in simpler words",
+        ) from error
+    for call in parsed.find_all(exp.Anonymous):
+        if call.name.lower() in _REACHES_OUT:
+            raise UsageError(f"{call.name} is not allowed in a query")
+    return parsed
 
 
 def _first_line(error: Exception) -> str:
