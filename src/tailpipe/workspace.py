@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,7 @@ from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from tailpipe.catalog.plan import Ask
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.partition import Partition
+    from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
+    from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
 
@@ -107,7 +111,7 @@ class Workspace:
         layout = self.prepare()
         engine = self._engine(layout, emit)
         try:
-            with Catalog.open(layout.home, data=layout.data) as catalog:
+            with Catalog.open(layout.home, data=layout.data, on_commit=self._committed) as catalog:
                 return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
         finally:
             engine.close()
@@ -277,8 +281,9 @@ class Workspace:
 
     def _committed(self) -> None:
         """What is done after each commit: the databases of other clients follow."""
-        if self._layout_of_clients().is_dir():
-            self._databases().refresh()
+        databases = self._databases()
+        if databases.layout.clients.is_dir():
+            databases.refresh()
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
@@ -349,7 +354,7 @@ class Workspace:
     def delete(self, partition: str, days: DaySet) -> Committed:
         """Delete days of a partition, in one transaction."""
         layout = self.prepare()
-        with Catalog.open(layout.home, data=layout.data) as catalog:
+        with Catalog.open(layout.home, data=layout.data, on_commit=self._committed) as catalog:
             return catalog.delete(partition, days)
 
     def examine(self, *, with_checksums: bool) -> list[Finding]:

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from tailpipe.workspace import Workspace
 
-from .demo import ROOT, DemoWorkspace, demo_environment, make_logs
+from .demo import ROOT
 
 PAGE = (ROOT / "docs/cookbook.md").read_text(encoding="utf-8")
 RECIPES = re.findall(r"^\*\*(\d+)\. ([^*]+)\*\*.*?^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    directory = tmp_path_factory.mktemp("demo")
-    make_logs(directory, days=10)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in demo_environment(directory).items():
-            patch.setenv(name, value)
-        workspace = DemoWorkspace.open()
-        assert workspace.collect().is_done
-    return workspace
 
 
 def test_there_are_fifteen_recipes() -> None:

@@ -59,7 +59,9 @@ def test_every_type_is_read_as_it_was_stored(spark: SparkSession, files: Path) -
     frame = table_frame(user_session(spark), {**STORED, "text": "JSON"}, [FileSet(STORED, [path])])
     assert frame.columns == list(STORED)
     with duckdb.connect() as connection:
-        expected = connection.execute(f"FROM read_parquet('{path}', hive_partitioning = false)").to_arrow_table().to_pylist()
+        expected = (
+            connection.execute(f"FROM read_parquet('{path}', hive_partitioning = false)").to_arrow_table().to_pylist()
+        )
     assert frame.toArrow().to_pylist() == expected
 
 

@@ -246,7 +246,7 @@ def parse_command(words: Sequence[str]) -> None:
 def shown_commands() -> list[tuple[str, str]]:
     """The commands of ours in shell blocks of all pages, and between backticks in some."""
     found = [
-        (page, line.strip())
+        (page, line.partition(" > ")[0].strip())
         for page in PAGES
         for fence in fences(read(page))
         if fence.info == "sh"

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "collect": "Collect logs into the workspace.",
     "completion": "Print the script that completes commands in your shell.",
     "config": "Check and show the config.",
+    "connect": "Let DuckDB and other clients read the tables.",
     "connection": "List and show connections.",
     "doctor": "Check that the data is as the catalog says, and repair it.",
     "format": "List, show and test formats.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expression
+    from sqlglot.expressions import Expr
 
 __all__ = ["Translated", "spark_name", "to_spark", "to_spark_condition"]
 
@@ -30,8 +30,13 @@ def spark_name(schema: str, table: str) -> str:
     return f"{schema}__{table}"
 
 
-def to_spark(sql: str, tables: Mapping[str, Collection[str]], *, default: str) -> Translated:
-    """The statement for Spark; `tables` are those that it may read, by schema, `default` the one without a name."""
+def to_spark(
+    sql: str, tables: Mapping[str, Collection[str]], *, default: str, lists: Collection[str] = ()
+) -> Translated:
+    """The statement for Spark; `tables` are those that it may read, by schema, `default` the one without a name.
+
+    `lists` are the columns that hold lists: Spark measures these by another function than text.
+    """
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
@@ -51,6 +56,9 @@ def to_spark(sql: str, tables: Mapping[str, Collection[str]], *, default: str) -
             used[found] = None
             alias = table.alias or table.name
             table.replace(exp.alias_(exp.table_(spark_name(*found), quoted=True), alias, table=True, quoted=True))
+    for length in list(statement.find_all(exp.Length)):
+        if isinstance(length.this, exp.Column) and length.this.name in lists:
+            length.replace(exp.ArraySize(this=length.this))
     return Translated(statement.sql(dialect="spark"), tuple(used))
 
 
@@ -59,7 +67,7 @@ def to_spark_condition(sql: str) -> str:
     return _parsed(sql).sql(dialect="spark")
 
 
-def _parsed(sql: str) -> Expression:
+def _parsed(sql: str) -> Expr:
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
