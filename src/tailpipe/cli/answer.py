@@ -89,9 +89,7 @@ def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: b
         render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
 
 
-def write_answer(
-    answer: Answered, shape: Shape, write: Write, interrupt: Callable[[], None] = lambda: None
-) -> Written:
+def write_answer(answer: Answered, shape: Shape, write: Write, interrupt: Callable[[], None] = lambda: None) -> Written:
     """Write all rows, or as many as the shape allows; the memory that it takes does not grow with them.
 
     `interrupt` ends the statement, when nobody wants the rest of its rows.
@@ -102,14 +100,14 @@ def write_answer(
         return _pretty(answer, shape, write)
     if shape.output in ("plain", "line"):
         return _text(answer, shape, write)
-    with Exact(answer.columns, answer.types) as exact:
-        with closing(fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)) as fetched:
-            batches = _first(fetched, shape.limit)
-            if shape.output == "csv":
-                return _csv(batches, exact, shape, write)
-            if shape.output in ("json", "jsonl"):
-                return _json(batches, exact, write, is_array=shape.output == "json")
-            return _arrow(batches, exact, write) if shape.output == "arrow" else _parquet(batches, exact, write)
+    fetched = fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
+    with Exact(answer.columns, answer.types) as exact, closing(fetched):
+        batches = _first(fetched, shape.limit)
+        if shape.output == "csv":
+            return _csv(batches, exact, shape, write)
+        if shape.output in ("json", "jsonl"):
+            return _json(batches, exact, write, is_array=shape.output == "json")
+        return _arrow(batches, exact, write) if shape.output == "arrow" else _parquet(batches, exact, write)
 
 
 def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape, answer_statement
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, workspace_of
-from tailpipe.cli.sinks import Sink, screen, to_file, to_screen
+from tailpipe.cli.sinks import Sink, screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, Statement, gather, place_of
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, TailpipeError, UsageError
 
@@ -99,7 +98,7 @@ def command(
     with narrowed(workspace_of(context)) as session, nullcontext() if path is None else to_file(path) as write:
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
-        sink: Sink = to_screen(shape.output) if write is None else partial(nullcontext, write)
+        sink = to_screen(shape.output) if write is None else shared(write)
         code = _answer_all(session, statements, shape, sink, timing)
         if code:
             if path is not None:

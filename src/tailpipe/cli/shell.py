@@ -142,7 +142,9 @@ class Shell:
 
     def _words(self) -> Vocabulary:
         if self._vocabulary is None:
-            reserved = self.session.run("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
+            reserved = self.session.run(
+                "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+            )
             session = self.session
             names = frozenset(name for (name,) in reserved.rows)
             self._vocabulary = Vocabulary(

@@ -159,13 +159,21 @@ COMMANDS: dict[str, ShellCommand] = {
     ".tables": ShellCommand("", "List the tables.", _tables),
     ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or the tables.", _inspect, _table_names),
     ".schemas": ShellCommand("", "List the schemas.", _schemas),
-    ".mode": ShellCommand("[OUTPUT]", "Choose how answers are written: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS),
-    ".output": ShellCommand("[FILE|off]", "Write answers into a file, or on the screen again.", _output, lambda _: (OFF,)),
+    ".mode": ShellCommand(
+        "[OUTPUT]", "Choose how answers are written: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS
+    ),
+    ".output": ShellCommand(
+        "[FILE|off]", "Write answers into a file, or on the screen again.", _output, lambda _: (OFF,)
+    ),
     ".timing": ShellCommand("[on|off]", "Tell how long each answer took.", _timing, lambda _: ("on", OFF)),
     ".read": ShellCommand("FILE", "Answer the statements of a file.", _read),
     ".from": ShellCommand("[TIME|off]", "See only what is from this time on.", _narrow("start", _start, None)),
-    ".to": ShellCommand("[TIME|off]", "See only what is before this time; a bare date includes its day.", _narrow("end", _end, None)),
-    ".partition": ShellCommand("[NAME,…|off]", "See only these partitions.", _narrow("partitions", _several, ()), _partition_names),
+    ".to": ShellCommand(
+        "[TIME|off]", "See only what is before this time; a bare date includes its day.", _narrow("end", _end, None)
+    ),
+    ".partition": ShellCommand(
+        "[NAME,…|off]", "See only these partitions.", _narrow("partitions", _several, ()), _partition_names
+    ),
     ".index": ShellCommand("[VALUE,…|off]", "See only these values of tp_index.", _narrow("indexes", _several, ())),
     ".schema": ShellCommand("[NAME|off]", "Look up names in this schema.", _narrow("schema", str, None), _schema_names),
     ".exit": ShellCommand("", "Leave; so do .quit and Ctrl-D.", _exit),

@@ -1,4 +1,4 @@
-"""The line of the shell: editing over several lines, highlighting, completion and history. All of it is prompt_toolkit."""
+"""The line of the shell: editing over several lines, highlighting, completion and history, by prompt_toolkit."""
 
 from __future__ import annotations
 

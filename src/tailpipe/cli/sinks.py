@@ -10,13 +10,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
 from tailpipe.errors import TailpipeError
 
-__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "to_file", "to_screen"]
+__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen"]
 
 Write = Callable[[bytes], None]
 Sink = Callable[[], AbstractContextManager[Write]]
@@ -35,6 +35,11 @@ def to_screen(output: str) -> Sink:
     """Stdout, through a pager if people read it on a terminal."""
     is_read = output in FOR_PEOPLE and sys.stdout.isatty() and sys.stdin.isatty()
     return _to_pager if is_read else _to_stdout
+
+
+def shared(write: Write) -> Sink:
+    """One place for several answers."""
+    return lambda: nullcontext(write)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ SELECT 1::TINYINT AS a, -32767::SMALLINT AS b, 170141183460469231731687303715884
     '\xAA\x00b"'::BLOB AS blob, '10101'::BIT AS bits, 'x'::ENUM('x', 'y') AS enum, true AS yes,
     {'a': 1, 'b': [NULL, 'q"q'], 'f': 'nan'::DOUBLE} AS struct, [1, 2, NULL] AS list, MAP {'k': 1.5} AS map,
     [{'j': '{"a": 1}'::JSON, 'u': uuid()}][1:0] AS nest, '{"x": [1, null, "NaN"]}'::JSON AS j, NULL AS nothing,
-    [1, 2]::INTEGER[2] AS fixed, union_value(k := 1) AS either, '1234567890123456789012345678901234567890'::BIGNUM AS big,
+    [1, 2]::INTEGER[2] AS fixed, union_value(k := 1) AS either,
+    '1234567890123456789012345678901234567890'::BIGNUM AS big,
     'é"' || chr(10) || ',;	#' || chr(13) || chr(0) || chr(27) || '[2J' AS text, '' AS empty, ' NaN, Infinity ' AS words
 UNION ALL BY NAME SELECT NULL::TINYINT AS a UNION ALL BY NAME SELECT 2 AS a, 'NULL' AS text, 'null' AS empty
 """

@@ -18,8 +18,8 @@ from .answers import EVERY_TYPE, ask, connect, written, written_with
 
 HOSTILE = "SELECT chr(27) || ']0;x' || chr(7) || chr(10) || 'b' || chr(8238) AS \"a\x1b[2J\", 'ok' AS b"
 AWKWARD = """
-SELECT unnest(['a', '', NULL, '#', 'a#b', ' lead', 'trail ', 'a,b', 'a;b', 'q"q', chr(10), chr(13), chr(9), '''', 'NULL',
-    '\\', chr(8232), chr(0), '||', 'é']) AS "a ,b", 1 AS a, 2 AS a
+SELECT unnest(['a', '', NULL, '#', 'a#b', ' lead', 'trail ', 'a,b', 'a;b', 'q"q', chr(10), chr(13), chr(9), '''',
+    'NULL',    '\\', chr(8232), chr(0), '||', 'é']) AS "a ,b", 1 AS a, 2 AS a
 """
 
 
@@ -152,7 +152,8 @@ def test_json_is_what_duckdb_writes_and_valid(tmp_path: Path, sql: str) -> None:
 
 
 def test_text_that_looks_like_a_number_json_lacks_stays_text() -> None:
-    sql = """SELECT 'nan'::DOUBLE AS a, 'NaN "NaN' || chr(92) AS b, ['-inf'::DOUBLE, 1] AS "NaN", '[NaN, "Infinity"]'::JSON AS j"""
+    sql = """SELECT 'nan'::DOUBLE AS a, 'NaN "NaN' || chr(92) AS b, ['-inf'::DOUBLE, 1] AS "NaN",
+        '[NaN, "Infinity"]'::JSON AS j"""
     (row,) = json.loads(written(sql, "json"))
     assert row == {"a": None, "b": 'NaN "NaN\\', "NaN": [None, 1.0], "j": [None, "Infinity"]}
 
