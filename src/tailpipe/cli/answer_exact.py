@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,6 +51,7 @@ class Exact:
 
     def __init__(self, columns: Sequence[str], types: Sequence[str]) -> None:
         self._columns, self._types = columns, types
+        self._arrow = _load_arrow()
         self._directory = Path(tempfile.mkdtemp(prefix="tailpipe-answer-"))
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
         self._connection.execute("SET TimeZone = 'UTC'")
@@ -118,11 +121,10 @@ class Exact:
 
     def _register(self, batch: Any) -> None:
         """Make the batch the table `batch`, its columns called c0, c1, … because two may have the same name."""
-        import pyarrow
-
+        arrow = self._arrow
         fields = [field.with_name(f"c{x}") for x, field in enumerate(batch.schema)]
-        renamed = pyarrow.RecordBatch.from_arrays(batch.columns, schema=pyarrow.schema(fields))
-        self._connection.register("batch", pyarrow.Table.from_batches([renamed]))
+        renamed = arrow.RecordBatch.from_arrays(batch.columns, schema=arrow.schema(fields))
+        self._connection.register("batch", arrow.Table.from_batches([renamed]))
 
     def _copied(self, select: str, options: str) -> bytes:
         path = self._directory / "rows"
@@ -140,6 +142,31 @@ def distinct(names: Sequence[str]) -> list[str]:
             key = f"{name}_{number}"
         found[key.lower()] = key
     return list(found.values())
+
+
+class _NoPandas:
+    """Tells whoever looks for pandas that there is none."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 - asked for by Python
+        if name == "pandas":
+            raise ImportError("not now", name=name)
+
+
+def _load_arrow() -> Any:
+    """Arrow with the part that DuckDB asks for, which takes pandas along where it finds it.
+
+    That would be a second of waiting for nothing, so pandas is hidden meanwhile.
+    """
+    import pyarrow
+
+    if "pyarrow.dataset" not in sys.modules and "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type] # one method of a finder is enough
+        try:
+            import_module("pyarrow.dataset")
+        finally:
+            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+    return pyarrow
 
 
 def _csv_options(separator: str, null: str) -> str:
