@@ -32,6 +32,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
+    "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
     "python_enable_replacements": "false",  # else a statement could name the variables of this program
 }
 _ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
