@@ -191,11 +191,13 @@ class Workspace:
             return {totals.name: totals for totals in catalog.partitions()}
 
     def check_sql(self) -> None:
-        """Raise `ConfigError` with every problem in the SQL of the config's partitions and their tables."""
+        """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
         from tailpipe.collect.check import check_sql
+        from tailpipe.query.check import check_schemas
 
         tables = {**self.registry.tables, **self.config.tables}
-        check_sql(self.config, [(one, tables[one.table]) for one in self.config.partitions.values()])
+        partitions = [(one, tables[one.table]) for one in self.config.partitions.values()]
+        check_sql(self.config, partitions, check_schemas(self.config, tables))
 
     def state(self, partition: str) -> PartitionState:
         """What the catalog knows of a partition: coverage, ledger and losses."""

@@ -17,7 +17,7 @@ from tailpipe.model.table import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SqlProblem", "check_partition", "check_table"]
+__all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,19 @@ def check_partition(
     columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
     is_closed = not table.map_fields or types is not None
     problems: list[SqlProblem] = []
-    with connect() as connection:
-        if partition.filter is not None:
-            problems += _filter_problems(connection, partition.filter, columns, is_closed)
+    if partition.filter is not None:
+        problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
     return tuple(problems)
+
+
+def check_condition(
+    address: str, sql: str, columns: Mapping[str, str], *, is_closed: bool = True
+) -> tuple[SqlProblem, ...]:
+    """What is wrong with a condition on rows of these columns; unless they are all, a name may be of another."""
+    with connect() as connection:
+        return tuple(_condition_problems(connection, address, sql, columns, is_closed))
 
 
 def _source_problems(table: Table, output: Output, fields: list[str]) -> Iterator[SqlProblem]:
@@ -97,18 +104,18 @@ def _transform_problems(
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 
 
-def _filter_problems(
-    connection: duckdb.DuckDBPyConnection, sql: str, columns: Mapping[str, str], is_closed: bool
+def _condition_problems(
+    connection: duckdb.DuckDBPyConnection, address: str, sql: str, columns: Mapping[str, str], is_closed: bool
 ) -> Iterator[SqlProblem]:
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, "filter", sql, expression):
+    if problem := _misread(connection, address, sql, expression):
         yield problem
         return
-    unknown = list(_unknown("filter", expression, columns, "column"))
+    unknown = list(_unknown(address, expression, columns, "column"))
     if unknown and is_closed:
         yield from unknown
     elif not unknown:  # of a field that nobody has seen yet nothing can be said
-        yield from _binding(connection, "filter", sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
+        yield from _binding(connection, address, sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
 
 
 def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:

@@ -54,11 +54,20 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
         return Expression(error=tree["error_message"], error_position=place)
     if len(tree["statements"]) != 1:
         return Expression(error="several statements")
+    if not _is_alone(tree["statements"][0]["node"]):
+        return Expression(error="a bracket is closed that was not opened")
     found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
     for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
         found[kind].append(Word(name, _place(text, location)))
     columns, functions, subqueries, windows = (tuple(words) for words in found.values())
     return Expression(columns, functions, subqueries, windows)
+
+
+def _is_alone(node: dict[str, Any]) -> bool:
+    """Whether a statement is one expression and nothing else: no text may leave the brackets around it."""
+    if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "EMPTY":
+        return False
+    return not any(node.get(part) for part in ("modifiers", "where_clause", "group_expressions", "having", "qualify"))
 
 
 def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:

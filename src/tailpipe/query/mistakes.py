@@ -18,6 +18,7 @@ _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
 _TABLE = re.compile(r"Table with name (\S+) does not exist")
 _COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _FUNCTION = re.compile(r"Function with name (\S+) does not exist")
+_FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
 _OTHER = re.compile(r'Did you mean "([^"]+)"')
 _CANDIDATES = re.compile(r"Candidate bindings: (.+)")
 
@@ -29,6 +30,9 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         return KeyboardInterrupt()  # how DuckDB tells of Ctrl-C
     if isinstance(error, duckdb.IOException):
         return TailpipeError(_first(text), hint="see what is wrong with: tailpipe doctor")
+    if isinstance(error, duckdb.PermissionException) and (match := _FILE.search(text)):
+        message = f'a query reads what was collected, and "{match[1]}" was not'
+        return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
     if match := _TABLE.search(text):
         return _mistake("table", match[1], _tables(views, schema), text, sql)
     if match := _COLUMN.search(text):

@@ -18,6 +18,7 @@ from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query import inet, prune
 from tailpipe.query.answer import Answer
+from tailpipe.query.check import refuse_broken
 from tailpipe.query.mistakes import told
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.shapes import TableShape, shape_of
@@ -31,6 +32,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
+    "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
     "python_enable_replacements": "false",  # else a statement could name the variables of this program
 }
 _ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
@@ -63,6 +65,7 @@ class Session:
         self._newer = newer
         self._is_unsafe = is_unsafe
         self._has_inet = False
+        self._checked: set[str] = set()
         self._pruner: prune.Pruner | None = None
         self.schema = self._chosen_schema()
         self._take(snapshot)
@@ -85,7 +88,8 @@ class Session:
     def run(self, sql: str) -> Answer:
         """Run one reading statement; in an unsafe session any."""
         try:
-            statements = duckdb.extract_statements(sql) if self._is_unsafe else readable(sql)
+            extract = self._connection.extract_statements
+            statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
             self._make_views(sql)
             for statement in statements:
                 self._connection.execute(statement)
@@ -142,6 +146,7 @@ class Session:
     def _take(self, snapshot: Snapshot) -> None:
         whole = table_views(snapshot, self._tables, self._narrowing)
         self.views: Sequence[View] = [*whole, *schema_views(whole, self._schemas, now=datetime.now(UTC))]
+        self.column_sets = snapshot.columns
         self.sequence = snapshot.sequence
         self.column_sets = snapshot.columns
         self._files = snapshot.root / "files"
@@ -183,6 +188,7 @@ class Session:
         named = [view for view in self.views if view.name.lower() in said]
         needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
         for view in named:
+            self._check(view.schema)
             files = needed.get(view.address, view.files)
             if self._made.get(view.address) != files:
                 self._connection.execute(view.over(files))
@@ -193,6 +199,14 @@ class Session:
                     self._connection.execute(view.outline)
                     self._made[view.address] = None
             self._is_outlined = True
+
+    def _check(self, name: str) -> None:
+        """Refuse the views of a schema whose `where` is more than a condition; those of the others can be used."""
+        if name not in self._checked:
+            for schema in self._schemas:
+                if schema.name == name:
+                    refuse_broken(self._connection, schema)
+            self._checked.add(name)
 
     def _needed_files(self, sql: str, views: Sequence[View]) -> Mapping[Address, tuple[LiveFile, ...]]:
         many = [view for view in views if len(view.files) > prune.FEW]

@@ -14,6 +14,10 @@ __all__ = ["explained", "is_refused", "readable", "split_statements", "words"]
 
 _EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\(\s*(?:analyze|format)[^()]*\)\s*)?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+_NOTHING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|;)*", re.DOTALL)
+_EXPANDED = ("import", "pragma")
+"""Statements that DuckDB puts others in place of, as soon as it takes the text apart."""
+_OPEN = "--unsafe allows everything"
 
 _BY_ADDRESS = {"arrow_scan", "arrow_scan_dumb", "pandas_scan", "python_map_function", "seq_scan"}
 """They take the address of an object in memory."""
@@ -56,9 +60,8 @@ def split_statements(text: str) -> tuple[str, ...]:
             has_words = True
     if has_words:
         parts.append(raw[begin:].decode().strip())
-    elif not parts and text.strip():
-        # A text that DuckDB's words do not begin in: a quote that is never closed, or only a comment.
-        parts += [text.strip()] if not _is_comment(text) else []
+    elif not parts and not _NOTHING.fullmatch(text):  # DuckDB finds no word, because a quote is never closed
+        parts.append(text.strip())
     return tuple(parts)
 
 
@@ -73,9 +76,18 @@ def explained(sql: str) -> str:
     return sql[begin.end() :] if begin else sql
 
 
-def readable(sql: str) -> list[duckdb.Statement]:
-    """The one statement in the text, or its parts; whatever could change something is refused."""
-    statements = duckdb.extract_statements(sql)
+def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
+    """The one statement in the text, or its parts; whatever could change something is refused.
+
+    The connection must be the locked one: to take some statements apart, DuckDB reads files.
+    """
+    for name in _called(sql):
+        if is_refused(name):
+            raise UsageError(f'a query only reads, and the function "{name}" may do more', hint=_OPEN)
+    for one in split_statements(sql):
+        if (first := _first_word(one)) in _EXPANDED:
+            raise _not_reading(first.upper())
+    statements = connection.extract_statements(sql)
     # A PIVOT is taken apart into a type that is made and a SELECT; such parts have no text of their own.
     is_pivot = all(not one.query and one.type == duckdb.StatementType.CREATE for one in statements[:-1])
     if not statements:
@@ -87,14 +99,15 @@ def readable(sql: str) -> list[duckdb.Statement]:
         begin = _EXPLAIN.match(last.query)  # it may run what it explains, so that must be a reading one too
         if begin is None:
             raise UsageError("EXPLAIN must be the first word of the statement")
-        readable(last.query[begin.end() :])
+        readable(connection, last.query[begin.end() :])
     elif last.type != duckdb.StatementType.SELECT:
-        name = last.type.name.replace("_", " ")
-        raise UsageError(f"a query only reads, and {name} does not", hint="SELECT, FROM, DESCRIBE, SHOW and EXPLAIN do")
-    for name in _called(sql):
-        if is_refused(name):
-            raise UsageError(f'a query only reads, and the function "{name}" may do more')
+        raise _not_reading(last.type.name.replace("_", " "))
     return list(statements)
+
+
+def _not_reading(what: str) -> UsageError:
+    hint = f"SELECT, FROM, DESCRIBE, SHOW and EXPLAIN do; {_OPEN}"
+    return UsageError(f"a query only reads, and {what} does not", hint=hint)
 
 
 def _called(sql: str) -> Iterator[str]:
@@ -112,12 +125,11 @@ def _called(sql: str) -> Iterator[str]:
         yield name.lower()
 
 
+def _first_word(sql: str) -> str:
+    raw = sql.encode()
+    match = next((_WORD.match(raw[position:].decode()) for position, _ in _tokens(sql)), None)
+    return match[0].lower() if match else ""
+
+
 def _tokens(text: str) -> list[tuple[int, object]]:
     return list(duckdb.tokenize(text))
-
-
-def _is_comment(text: str) -> bool:
-    try:
-        return not duckdb.extract_statements(text)
-    except duckdb.Error:
-        return False

@@ -16,7 +16,7 @@ from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType
 from tailpipe.query.narrowing import Narrowing
 
-__all__ = ["SCHEMA", "View", "schema_views", "table_views"]
+__all__ = ["SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
 
 SCHEMA = "tailpipe"
 """The DuckDB schema of the views over whole tables, which is the default one."""
@@ -108,10 +108,15 @@ def schema_views(views: Iterable[View], schemas: Iterable[Schema], *, now: datet
         narrowing = Narrowing.of_schema(schema, now=now)
         conditions = () if schema.where is None else (schema.where,)
         for view in whole:
-            if any(fnmatchcase(view.name, pattern) for pattern in schema.tables):
+            if shows(schema, view.name):
                 shown = narrowed(view, narrowing)
                 found.append(replace(shown, schema=schema.name, conditions=(*shown.conditions, *conditions)))
     return found
+
+
+def shows(schema: Schema, table: str) -> bool:
+    """Whether a schema has a view of that table."""
+    return any(fnmatchcase(table, pattern) for pattern in schema.tables)
 
 
 def narrowed(view: View, narrowing: Narrowing) -> View:
