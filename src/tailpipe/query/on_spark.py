@@ -51,6 +51,10 @@ class SparkQueries:
                 self._register(view)
         return _answer(self._collected(translated.sql), columns, types)
 
+    def interrupt(self) -> None:
+        """End what Spark is doing."""
+        self._spark.sparkContext.cancelAllJobs()
+
     def _register(self, view: View) -> None:
         if self._registered.get(view.address) != self._session.sequence:
             frame = _frame(self._spark, view, self._session.column_sets)
@@ -63,7 +67,7 @@ class SparkQueries:
         try:
             return self._spark.sql(sql).toArrow()
         except KeyboardInterrupt:
-            self._spark.sparkContext.cancelAllJobs()
+            self.interrupt()
             raise
         except PySparkException as error:
             first = str(error).partition("\n")[0]
