@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import SparkSession
@@ -37,6 +38,7 @@ TABLE = Table(
         Column("words", "varchar[]"),
         Column("place", "struct(port integer, tags varchar[])"),
         Column("later", "varchar"),
+        Column("level", "varchar"),
     ],
 )
 ROWS = """
@@ -47,6 +49,7 @@ ROWS = """
     (i || ' days 02:00:00')::VARCHAR AS span, '00000000-0000-4000-8000-' || lpad(i::VARCHAR, 12, '0') AS id,
     '{"a": ' || i || ', "b": {"c": "v' || i % 3 || '"}}' AS body, '10.0.' || i % 3 || '.1' AS address,
     (i / 4.0)::DECIMAL(18,3) AS price, ['a', 'b' || i % 2] AS words, {'port': i::INTEGER, 'tags': ['t']} AS place,
+    'info' AS level,
     'id-' || i AS tp_id, TIMESTAMP '2024-01-31 10:00' + to_minutes(i) AS tp_timestamp, DATE '2024-01-31' AS tp_date
   FROM range(200) t(i)
 """
@@ -139,3 +142,16 @@ def test_a_table_is_a_dataframe(session: Session, spark: SparkSession, tmp_path:
     )
     with pytest.raises(UsageError, match="table not found: app_lag"):
         frame_of(session, "app_lag", lambda: spark)
+
+
+def test_the_snippet_of_the_page_runs(
+    session: Session, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/clients.md").read_text(encoding="utf-8")
+    (snippet,) = (one for one in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if ".spark(" in one)
+    stopped: list[object] = []
+    monkeypatch.setattr(SparkSession, "stop", lambda self: stopped.append(self))  # the others want to go on
+    workspace = SimpleNamespace(spark=lambda name: frame_of(session, name, lambda: spark))
+    exec(compile(snippet, "docs/clients.md", "exec"), {"workspace": workspace})
+    assert "level='info', count=200" in capsys.readouterr().out
+    assert len(stopped) == 1
