@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +25,7 @@ from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.errors import UsageError, WorkspaceError
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.selector import select
 from tailpipe.model.table import Table
@@ -33,10 +35,13 @@ from tailpipe.plugin import Registry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tailpipe.catalog.overview import Overview
     from tailpipe.catalog.plan import Ask
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
+    from tailpipe.lifecycle.compact import Compacted
+    from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.partition import Partition
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
@@ -97,18 +102,29 @@ class Workspace:
         skip_bad_artifacts: bool = False,
         source: str | None = None,
         command: str = "",
+        with_compaction: bool = True,
         emit: Callable[[Event], None] = lambda _: None,
     ) -> Report:
-        """Collect partitions, each day committed whole or not at all."""
+        """Collect partitions, each day committed whole or not at all; then drop what has expired, and compact."""
         from tailpipe.collect.collect import collect
+        from tailpipe.collect.events import Started
         from tailpipe.collect.run import Options
+        from tailpipe.lifecycle.tidy import tidy
 
         options = Options(self._ask(start, end, overwrite), skip_bad_artifacts, source, command)
         layout = self.prepare()
         engine = self._engine(layout, emit)
         try:
             with Catalog.open(layout.home, data=layout.data) as catalog:
-                return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
+                chosen = self._chosen(partitions)
+                report = collect(self.config, chosen, catalog, engine, options, emit)
+                summaries = []
+                for summary, (partition, table) in zip(report.partitions, chosen, strict=True):
+                    emit(Started(partition.address, "compacting" if with_compaction else "finishing"))
+                    units = frozenset(one.unit for one in summary.committed) if with_compaction else frozenset()
+                    done = tidy(catalog, engine, partition, table, options.ask, units)
+                    summaries.append(replace(summary, tidied=done))
+                return replace(report, partitions=tuple(summaries))
         finally:
             engine.close()
 
@@ -133,6 +149,54 @@ class Workspace:
                 return preview(self._chosen(partitions), catalog, engine, options)
         finally:
             engine.close()
+
+    def compact(
+        self,
+        partitions: Iterable[str],
+        *,
+        days: DaySet = EVERY_DAY,
+        reindex: bool = False,
+        dry_run: bool = False,
+        emit: Callable[[Event], None] = lambda _: None,
+    ) -> list[Compacted]:
+        """Put small files together; a partition that the config no longer names is compacted too."""
+        from tailpipe.collect.check import check_sql
+        from tailpipe.lifecycle.compact import compact_all, subject_of
+
+        known, tables = self.config.partitions, {**self.registry.tables, **self.config.tables}
+        names = list(partitions)
+        subjects = [subject_of(name, known.get(name), tables, days, reindex=reindex) for name in names]
+        if reindex:
+            check_sql(self.config, self._chosen(names))
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        with (
+            closing(self._engine(layout, emit)) as engine,
+            Catalog.open(layout.home, data=layout.data, is_read_only=dry_run) as catalog,
+        ):
+            return compact_all(catalog, engine, subjects, dry_run=dry_run)
+
+    def expire(self, partitions: Iterable[str], *, dry_run: bool = False) -> list[Expired]:
+        """Drop the days that are older than the retention of their partition; one without retention is left out."""
+        from tailpipe.lifecycle import retain
+
+        now, layout = datetime.now(UTC), self.prepare()
+        known = self.config.partitions
+        oldest = {name: one.retention.oldest(now) for name in partitions if (one := known.get(name)) and one.retention}
+        if not is_begun(layout):
+            return [retain.Expired(name, day) for name, day in oldest.items()]
+        act = retain.preview if dry_run else retain.expire
+        with Catalog.open(layout.home, data=layout.data, is_read_only=dry_run) as catalog:
+            return [act(catalog, name, day) for name, day in oldest.items()]
+
+    def overview(self) -> list[Overview]:
+        """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+            return catalog.overview()
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -224,7 +288,7 @@ class Workspace:
         if not is_begun(layout):
             return []
         with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
-            return catalog.rejected_files(partition)
+            return list(catalog.rejected_files(partition).values())
 
     def _snapshot(self) -> Snapshot:
         layout = self.prepare()
