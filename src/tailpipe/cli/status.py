@@ -115,7 +115,7 @@ def _run(run: dict[str, Any] | None, now: datetime) -> str:
     age = _age(now - datetime.fromisoformat(run["ended_at"] or run["begun_at"]))
     if run["outcome"] == "running":
         return f"running {age}"
-    words = {"done": f"{age} ago", "failed": f"{age} failed", "interrupted": f"{age} broken"}
+    words = {"done": f"{age} ago", "failed": f"failed {age}", "interrupted": f"broken {age}"}
     return words[run["outcome"]]
 
 
