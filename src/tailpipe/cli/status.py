@@ -133,14 +133,18 @@ def _short(count: int) -> str:
         return f"{count:,}"
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if count >= size:
-            return f"{count / size:.{0 if count >= 100 * size else 1}f}{unit}"
+            return _rounded(count / size) + unit
     raise AssertionError
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
 def _bytes(count: int) -> str:
     for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= size:
-            return f"{count / size:.{0 if count >= 100 * size else 1}f} {unit}"
+            return f"{_rounded(count / size)} {unit}"
     return f"{count} B"
 
 
