@@ -120,10 +120,12 @@ class Workspace:
                 report = collect(self.config, chosen, catalog, engine, options, emit)
                 summaries = []
                 for summary, (partition, table) in zip(report.partitions, chosen, strict=True):
-                    emit(Started(partition.address, "compacting" if with_compaction else "finishing"))
-                    units = frozenset(one.unit for one in summary.committed) if with_compaction else frozenset()
-                    done = tidy(catalog, engine, partition, table, options.ask, units)
-                    summaries.append(replace(summary, tidied=done))
+                    emit(Started(partition.address, "tidying up"))
+                    units = {one.unit for one in summary.committed if with_compaction}
+                    if not summary.error:
+                        done = tidy(catalog, engine, partition, table, options.ask, units)
+                        summary = replace(summary, tidied=done)
+                    summaries.append(summary)
                 return replace(report, partitions=tuple(summaries))
         finally:
             engine.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -81,6 +81,10 @@ class Catalog:
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
         """What is known of the days of each source of a partition."""
         return read.coverage(self.store, partition)
+
+    def first_date(self, partition: str) -> date | None:
+        """The oldest date of which a partition holds rows."""
+        return read.first_date(self.store, partition)
 
     def overview(self) -> list[overview.Overview]:
         """All partitions with what they hold, their coverage and their last run."""

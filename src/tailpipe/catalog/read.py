@@ -24,6 +24,7 @@ __all__ = [
     "PartitionTotals",
     "Snapshot",
     "coverage",
+    "first_date",
     "partition_state",
     "partitions",
     "rejected_files",
@@ -181,6 +182,17 @@ def coverage(store: Store, partition: str) -> dict[str, Coverage]:
     with store.reading() as connection:
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
         return load_coverage(connection, row[0]) if row else {}
+
+
+def first_date(store: Store, partition: str) -> date | None:
+    """The oldest date of which a partition holds rows."""
+    with store.reading() as connection:
+        (day,) = connection.execute(
+            "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
+            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
+            (partition,),
+        ).fetchone()
+    return _day(day)
 
 
 def totals(store: Store, partition: str) -> Accounts:

@@ -10,6 +10,7 @@ from typing import Protocol
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.config.evaluator import did_you_mean
 from tailpipe.errors import UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
@@ -161,10 +162,15 @@ def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]
     files = [file for file in snapshot.files if file.tp_date in subject.wanted.days]
     if subject.index.column is None:
         return {file.path for file in files if file.tp_index != "default"}
+    if not files:
+        return set()
     columns = merged_columns(list(snapshot.columns.values()), subject.table) or {}
     kinds = {name.lower(): kind for name, kind in columns.items()}
-    kind = kinds.get(subject.index.column.lower(), "VARCHAR")
-    found = set(engine.misplaced(list(_carried(snapshot, files)), subject.index.column, kind)) if files else set()
+    if subject.index.column.lower() not in kinds:
+        hint = did_you_mean(subject.index.column, columns, "mend tp_index of the partition")
+        raise UsageError(f'no file of {subject.partition} has a column "{subject.index.column}"', hint=hint)
+    kind = kinds[subject.index.column.lower()]
+    found = engine.misplaced(list(_carried(snapshot, files)), subject.index.column, kind)
     return {path.removeprefix(f"{snapshot.root}/") for path in found}
 
 

@@ -38,10 +38,7 @@ def expire(catalog: Catalog, partition: str, oldest: date) -> Expired:
 
 
 def _find(catalog: Catalog, partition: str, oldest: date) -> tuple[DaySet, Expired]:
-    totals = {one.name: one for one in catalog.partitions()}.get(partition)
-    if totals is None:
-        return NO_DAYS, Expired(partition, oldest)
-    days = expired_days(oldest, catalog.coverage(partition), totals.first_date)
+    days = expired_days(oldest, catalog.coverage(partition), catalog.first_date(partition))
     if not days:
         return NO_DAYS, Expired(partition, oldest)
     gone = catalog.preview_deletion(partition, days)
