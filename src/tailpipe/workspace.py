@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.errors import UsageError, WorkspaceError
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.selector import select
 from tailpipe.model.table import Table
@@ -35,10 +36,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from tailpipe.catalog.overview import Overview
     from tailpipe.catalog.plan import Ask
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
+    from tailpipe.lifecycle.compact import Compacted
+    from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.partition import Partition
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
@@ -101,18 +105,34 @@ class Workspace:
         skip_bad_artifacts: bool = False,
         source: str | None = None,
         command: str = "",
+        with_compaction: bool = True,
         emit: Callable[[Event], None] = lambda _: None,
     ) -> Report:
-        """Collect the partitions that selectors mean, all without one; each day lands whole or not at all."""
+        """Collect the partitions that selectors mean, all without one; each day lands whole or not at all.
+
+        Then what has expired is dropped, and the days that need it are compacted.
+        """
         from tailpipe.collect.collect import collect
+        from tailpipe.collect.events import Started
         from tailpipe.collect.run import Options
+        from tailpipe.lifecycle.tidy import tidy
 
         options = Options(self._ask(start, end, overwrite), skip_bad_artifacts, source, command)
         layout = self.prepare()
         engine = self._engine(layout, emit)
         try:
-            with Catalog.open(layout.home, data=layout.data, on_commit=self._committed) as catalog:
-                return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
+            with self._catalog(layout) as catalog:
+                chosen = self._chosen(partitions)
+                report = collect(self.config, chosen, catalog, engine, options, emit)
+                summaries = []
+                for summary, (partition, table) in zip(report.partitions, chosen, strict=True):
+                    emit(Started(partition.address, "tidying up"))
+                    units = {one.unit for one in summary.committed if with_compaction}
+                    if not summary.error:
+                        done = tidy(catalog, engine, partition, table, options.ask, units)
+                        summary = replace(summary, tidied=done)
+                    summaries.append(summary)
+                return replace(report, partitions=tuple(summaries))
         finally:
             engine.close()
 
@@ -133,10 +153,58 @@ class Workspace:
         layout = self.prepare()
         engine = self._engine(layout)
         try:
-            with Catalog.open(layout.home, data=layout.data) as catalog:
+            with self._catalog(layout) as catalog:
                 return preview(self._chosen(partitions), catalog, engine, options)
         finally:
             engine.close()
+
+    def compact(
+        self,
+        partitions: Iterable[str],
+        *,
+        days: DaySet = EVERY_DAY,
+        reindex: bool = False,
+        dry_run: bool = False,
+        emit: Callable[[Event], None] = lambda _: None,
+    ) -> list[Compacted]:
+        """Put small files together; a partition that the config no longer names is compacted too."""
+        from tailpipe.collect.check import check_sql
+        from tailpipe.lifecycle.compact import compact_all, subject_of
+
+        known, tables = self.config.partitions, {**self.registry.tables, **self.config.tables}
+        names = list(partitions)
+        subjects = [subject_of(name, known.get(name), tables, days, reindex=reindex) for name in names]
+        if reindex:
+            check_sql(self.config, self._chosen(names))
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        with (
+            closing(self._engine(layout, emit)) as engine,
+            self._catalog(layout, is_read_only=dry_run) as catalog,
+        ):
+            return compact_all(catalog, engine, subjects, dry_run=dry_run)
+
+    def expire(self, partitions: Iterable[str], *, dry_run: bool = False) -> list[Expired]:
+        """Drop the days that are older than the retention of their partition; one without retention is left out."""
+        from tailpipe.lifecycle import retain
+
+        now, layout = datetime.now(UTC), self.prepare()
+        known = self.config.partitions
+        oldest = {name: one.retention.oldest(now) for name in partitions if (one := known.get(name)) and one.retention}
+        if not is_begun(layout):
+            return [retain.Expired(name, day) for name, day in oldest.items()]
+        act = retain.preview if dry_run else retain.expire
+        with self._catalog(layout, is_read_only=dry_run) as catalog:
+            return [act(catalog, name, day) for name, day in oldest.items()]
+
+    def overview(self) -> list[Overview]:
+        """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
+        layout = self.prepare()
+        if not is_begun(layout):
+            return []
+        with self._catalog(layout, is_read_only=True) as catalog:
+            return catalog.overview()
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -149,10 +217,13 @@ class Workspace:
 
         layout = self.prepare()
         engine = self._engine(layout)
-        with Catalog.open(layout.home, data=layout.data) as catalog:
+        with self._catalog(layout) as catalog:
             [(chosen, table)] = self._chosen([partition])
             tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
         return scan_tasks(engine.session, tasks)
+
+    def _catalog(self, layout: Layout, *, is_read_only: bool = False) -> Catalog:
+        return Catalog.open(layout.home, data=layout.data, is_read_only=is_read_only, on_commit=self._committed)
 
     def _ask(self, start: str | None, end: str | None, overwrite: bool) -> Ask:
         from tailpipe.catalog.plan import Ask
@@ -187,7 +258,7 @@ class Workspace:
         layout = self.prepare()
         if not is_begun(layout):
             return {}
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+        with self._catalog(layout, is_read_only=True) as catalog:
             return {totals.name: totals for totals in catalog.partitions()}
 
     def check_sql(self) -> None:
@@ -204,7 +275,7 @@ class Workspace:
         layout = self.prepare()
         if not is_begun(layout):
             return PartitionState(partition)
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+        with self._catalog(layout, is_read_only=True) as catalog:
             return catalog.state(partition)
 
     def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False) -> Session:
@@ -292,21 +363,21 @@ class Workspace:
         layout = self.prepare()
         if not is_begun(layout):
             return []
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
-            return catalog.rejected_files(partition)
+        with self._catalog(layout, is_read_only=True) as catalog:
+            return list(catalog.rejected_files(partition).values())
 
     def _snapshot(self) -> Snapshot:
         layout = self.prepare()
         if not is_begun(layout):
             return Snapshot(layout.internal, (), {}, 0)
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+        with self._catalog(layout, is_read_only=True) as catalog:
             return catalog.snapshot()
 
     def _newer(self, sequence: int) -> Snapshot | None:
         layout = self.prepare()
         if not is_begun(layout):
             return None
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+        with self._catalog(layout, is_read_only=True) as catalog:
             return catalog.snapshot() if catalog.sequence() != sequence else None
 
     def format(self, name: str) -> Format:
@@ -350,13 +421,13 @@ class Workspace:
         layout, held = self.prepare(), self.held()
         if not held:
             return []
-        with Catalog.open(layout.home, data=layout.data, is_read_only=True) as catalog:
+        with self._catalog(layout, is_read_only=True) as catalog:
             return [catalog.preview_deletion(name, days) for name in partitions if name in held]
 
     def delete(self, partition: str, days: DaySet) -> Committed:
         """Delete days of a partition, in one transaction."""
         layout = self.prepare()
-        with Catalog.open(layout.home, data=layout.data, on_commit=self._committed) as catalog:
+        with self._catalog(layout) as catalog:
             return catalog.delete(partition, days)
 
     def examine(self, *, with_checksums: bool) -> list[Finding]:

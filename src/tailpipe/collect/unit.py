@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
@@ -48,7 +49,7 @@ class UnitWork:
         """What the tasks have staged."""
         return tuple(file for outcome in self.outcomes for file in outcome.files)
 
-    def carry(self, snapshot: Snapshot, partition: str) -> Carry:
+    def carry(self, snapshot: Snapshot, partition: str, rejected: Iterable[Path]) -> Carry:
         """What must be written again, because other rows of the same files go."""
         gone = [Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in self.plan.drops]
         return Carry(
@@ -59,6 +60,7 @@ class UnitWork:
             ),
             prefixes=tuple(reading.row_prefix(partition) for reading in gone),
             staging=Staging(str(self.transaction.staging), "carried"),
+            rejected=tuple(map(str, rejected)),
         )
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
@@ -75,7 +77,8 @@ class UnitWork:
             covers=self.plan.covers,
             retires=tuple(retires) if self.plan.kind == "rewrite" else (),
             drops=tuple(entry.identity for entry in self.plan.drops) if self.plan.kind == "rewrite" else (),
-            carried=sum(file.rows for file in self.carried),
+            carried=sum(file.rows for file in self.carried if file.role == "data"),
+            carried_rejected=sum(file.rows for file in self.carried if file.role == "rejected"),
             restores=self.plan.restores,
             samples=self.samples,
         )

@@ -32,6 +32,8 @@ class Carry:
     files: tuple[CarriedFile, ...]
     prefixes: tuple[str, ...]
     staging: Staging
+    rejected: tuple[str, ...] = ()
+    """The files of its rejected rows."""
 
 
 def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
@@ -44,6 +46,12 @@ def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
                 f" WHERE split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})"
             )
             stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)
+        for path in task.rejected:
+            source = f"read_parquet({literal(path)}, hive_partitioning = false)"
+            names = [row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()]
+            # Files of older versions do not tell whose rows they are: they stay.
+            gone = f"split_part(tp_id, '-', 1) IN ({_texts(task.prefixes)})" if "tp_id" in names else "false"
+            stage.copy_rejected(connection, f"FROM {source} WHERE NOT {gone}")
     return tuple(stage.files)
 
 

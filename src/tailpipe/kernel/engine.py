@@ -136,8 +136,11 @@ class Engine:
             for artifact, *values in rows:
                 yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
 
-    def rejected(self, artifacts: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none."""
+    def rejected(self, artifacts: Sequence[str], prefixes: Sequence[str]) -> pa.Table | None:
+        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had; None if none.
+
+        `prefixes` are what the ids of each artifact's rows begin with.
+        """
         import pyarrow as pa
 
         if not self._has_table:
@@ -154,6 +157,7 @@ class Engine:
                 "ordinal": pa.array(ordinals, pa.int64()),
                 "reason": pa.array(reasons, pa.string()),
                 "raw": pa.array(texts, pa.string()),
+                "tp_id": pa.array([f"{prefixes[place]}-{n}" for place, n in zip(places, ordinals, strict=True)]),
             }
         )
 
