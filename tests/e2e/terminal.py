@@ -79,7 +79,8 @@ class Terminal:
         while self._read():
             pass
         self.child.wait()
-        return self.child.exitstatus
+        code: int | None = self.child.exitstatus
+        return code
 
     def _shows(self, texts: tuple[str, ...]) -> bool:
         rest = "\n".join(self.lines)
@@ -93,7 +94,7 @@ class Terminal:
         try:
             self._stream.feed(self.child.read_nonblocking(65536, 0.1))
         except pexpect.TIMEOUT:
-            return self.child.isalive()
+            return bool(self.child.isalive())
         except pexpect.EOF:
             return False
         return True
