@@ -23,7 +23,9 @@ import tailpipe.plugin
 from tailpipe import errors
 from tailpipe.catalog import planning
 from tailpipe.catalog.plan import Cause
+from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.app import app
+from tailpipe.cli.shell_commands import COMMANDS as SHELL_COMMANDS
 from tailpipe.cli.trial import NOWHERE
 from tailpipe.collect.listing import list_source
 from tailpipe.config import environment
@@ -205,6 +207,16 @@ def test_no_flag_is_described_that_is_not_there() -> None:
     there = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
     described = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", read("docs/reference/cli.md")))
     assert described <= there | {"--help"}
+
+
+def test_every_command_of_the_shell_is_described() -> None:
+    described = [codes(cells[0])[0] for cells in rows(section(read("docs/reference/shell.md"), "Commands"))]
+    assert described == [f"{name} {one.argument}".rstrip() for name, one in SHELL_COMMANDS.items()]
+
+
+def test_every_output_of_a_query_is_described() -> None:
+    described = [cells[0] for cells in rows(section(read("docs/reference/query.md"), "Outputs"))]
+    assert described == [f"`{output}`" for output in OUTPUTS]
 
 
 def test_every_error_is_described_with_its_exit_code() -> None:

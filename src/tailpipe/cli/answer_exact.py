@@ -161,7 +161,7 @@ def _load_arrow() -> Any:
     import pyarrow
 
     if "pyarrow.dataset" not in sys.modules and "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)  # one method of a finder is enough
+        sys.meta_path.insert(0, _NoPandas)
         try:
             import_module("pyarrow.dataset")
         finally:
