@@ -108,9 +108,11 @@ class Workspace:
         engine = self._engine(layout, emit)
         try:
             with Catalog.open(layout.home, data=layout.data) as catalog:
-                return collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
+                report = collect(self.config, self._chosen(partitions), catalog, engine, options, emit)
         finally:
             engine.close()
+        self.refresh_schemas()
+        return report
 
     def preview(
         self,
@@ -218,6 +220,19 @@ class Workspace:
             is_unsafe=unsafe,
         )
 
+    def refresh_schemas(self) -> int:
+        """Make anew the copies of materialized schemas that a commit touched, and drop old ones; how many were made."""
+        from tailpipe.query.materialized import COPIES, refresh
+
+        schemas, snapshot = self.config.schemas.values(), self._snapshot()
+        if not any(schema.materialized for schema in schemas) and not (snapshot.root / COPIES).is_dir():
+            return 0
+        try:
+            return refresh(snapshot, {**self.registry.tables, **self.config.tables}, schemas, now=datetime.now(UTC))
+        except Exception as error:  # noqa: BLE001 - the views themselves still answer
+            self._say(f"warning: a materialized schema could not be copied, its views are used instead: {error}")
+            return 0
+
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
         layout = self.prepare()
@@ -288,7 +303,9 @@ class Workspace:
         """Delete days of a partition, in one transaction."""
         layout = self.prepare()
         with Catalog.open(layout.home, data=layout.data) as catalog:
-            return catalog.delete(partition, days)
+            deleted = catalog.delete(partition, days)
+        self.refresh_schemas()
+        return deleted
 
     def examine(self, *, with_checksums: bool) -> list[Finding]:
         """What differs between the disk and the catalog; nothing if nothing was ever collected."""
