@@ -128,6 +128,7 @@ class Session:
                 f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {quoted(view.schema)}.{quoted(view.name)}"
             )
             ((rows, first, last),) = self.run(asked).rows
+            first, last = (None if moment is None else moment.replace(tzinfo=UTC) for moment in (first, last))
         return Content(view.name, rows, view.size, first, last, is_copy)
 
     def tables(self) -> tuple[TableShape, ...]:
