@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -124,15 +123,11 @@ class Workspace:
             with self._catalog(layout) as catalog:
                 chosen = self._chosen(partitions)
                 report = collect(self.config, chosen, catalog, engine, options, emit)
-                summaries = []
-                for summary, (partition, table) in zip(report.partitions, chosen, strict=True):
-                    emit(Started(partition.address, "tidying up"))
-                    units = {one.unit for one in summary.committed if with_compaction}
-                    if not summary.error:
-                        done = tidy(catalog, engine, partition, table, options.ask, units)
-                        summary = replace(summary, tidied=done)
-                    summaries.append(summary)
-                report = replace(report, partitions=tuple(summaries))
+                emit(Started("", "tidying up"))
+                report = report.after(
+                    lambda one, pair: tidy(catalog, engine, *pair, options.ask, one.units if with_compaction else ()),
+                    chosen,
+                )
         finally:
             engine.close()
         self.refresh_schemas()

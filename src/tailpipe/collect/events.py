@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
@@ -11,6 +12,8 @@ from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
 __all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,11 @@ class Summary:
         return sum((one.accounts for one in self.committed), Accounts())
 
     @property
+    def units(self) -> frozenset[str]:
+        """The units that are there since."""
+        return frozenset(one.unit for one in self.committed)
+
+    @property
     def is_done(self) -> bool:
         """Whether all that was asked for is there."""
         return not (self.failed or self.error or self.bad_artifacts)
@@ -116,6 +124,11 @@ class Report:
     """What became of a run."""
 
     partitions: tuple[Summary, ...]
+
+    def after(self, tidy: Callable[[Summary, T], Tidied], pairs: Sequence[T]) -> Report:
+        """The report once each partition was tidied up; one that could not be collected is left alone."""
+        done = zip(self.partitions, pairs, strict=True)
+        return Report(tuple(one if one.error else replace(one, tidied=tidy(one, pair)) for one, pair in done))
 
     @property
     def is_done(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
@@ -19,7 +19,7 @@ __all__ = ["tidy"]
 
 
 def tidy(
-    catalog: Catalog, engine: Engine, partition: Partition, table: Table, ask: Ask, units: AbstractSet[str]
+    catalog: Catalog, engine: Engine, partition: Partition, table: Table, ask: Ask, units: Collection[str]
 ) -> Tidied:
     """Do both, for the units that a run has committed; what was collected is safe, so a failure is only told."""
     done = Tidied()
