@@ -77,7 +77,7 @@ def test_a_file_is_written_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
     assert 'nothing was written to "a.csv"' in done.err
 
 
-@pytest.mark.parametrize("output", ["csv", "jsonl", "plain", "arrow"])
+@pytest.mark.parametrize("output", ["csv", "plain", "arrow"])
 def test_a_reader_that_has_seen_enough_ends_it_silently(install: Path, tmp_path: Path, output: str) -> None:
     sql = "FROM range(100000000000)"
     process = subprocess.Popen(
