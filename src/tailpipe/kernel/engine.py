@@ -66,8 +66,11 @@ class Engine:
         self.connection = connection
         self.shape = shape
         self.references = references
-        # A condition that is pushed below the casts would have DuckDB compute them twice.
-        disabled = ["filter_pushdown", *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
+        # A condition that is pushed below the casts would have DuckDB compute them twice; one that comes from a
+        # join would be handed to Arrow, which cannot choose among views.
+        disabled = ["filter_pushdown", "join_filter_pushdown"]
+        if len(shape.outputs) > _WIDE:
+            disabled.append("common_subexpressions")
         connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
         self._recipes: dict[tuple[object, ...], str] = {}
         self._has_table = False
