@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tailpipe.collect.engine import PrintTask
 from tailpipe.kernel.carry import Carry, carry_rows
+from tailpipe.kernel.dedupe import Dedupe, Deduped, drop_duplicates
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.sample import sample
@@ -31,6 +32,9 @@ class InProcess:
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         return [carry_rows(task) for task in tasks]
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        return [drop_duplicates(task) for task in tasks]
 
     def close(self) -> None:
         pass

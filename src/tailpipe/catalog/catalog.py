@@ -83,9 +83,9 @@ class Catalog:
         """The newest rejected rows of a partition."""
         return read.samples(self.store, partition, limit)
 
-    def rejected_files(self, partition: str) -> list[Path]:
-        """The files that hold the rejected rows of a partition, those of the newest Day first."""
-        return read.rejected_files(self.store, partition)
+    def rejected_files(self, partition: str, unit: Unit | None = None) -> list[Path]:
+        """The files that hold the rejected rows of a partition or of one unit, those of the newest Day first."""
+        return read.rejected_files(self.store, partition, unit)
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""

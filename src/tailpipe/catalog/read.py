@@ -199,13 +199,13 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     return [Sample(*row) for row in rows]
 
 
-def rejected_files(store: Store, partition: str) -> list[Path]:
-    """The live files that hold the rejected rows of a partition, those of the newest Day first."""
+def rejected_files(store: Store, partition: str, unit: Unit | None = None) -> list[Path]:
+    """The live files that hold the rejected rows of a partition or of one unit, those of the newest Day first."""
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT path FROM files WHERE role = 'rejected' AND state = 'live' AND partition_id ="
-            " (SELECT id FROM partitions WHERE name = ?) ORDER BY unit DESC, path",
-            (partition,),
+            " (SELECT id FROM partitions WHERE name = ?) AND unit = coalesce(?, unit) ORDER BY unit DESC, path",
+            (partition, str(unit) if unit else None),
         ).fetchall()
     return [store.layout.stored(path) for (path,) in rows]
 

@@ -10,12 +10,14 @@ from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.plan import Ask, Plan, UnitPlan
 from tailpipe.catalog.planning import gaps
 from tailpipe.collect import events
+from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
+from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -143,11 +145,24 @@ class PartitionRun:
         else:
             raise TailpipeError(f"the fields of {self.address} have no stable types", hint="declare their columns")
         rewrites = [work for work in works if work.plan.kind == "rewrite"]
+        keyed = [work for work in works if work.keyed_files]
+        if not rewrites and not keyed:
+            return
+        snapshot = self.catalog.snapshot(partition=self.address)
+        if keyed:
+            rejected = [self.catalog.rejected_files(self.address, work.plan.unit) for work in keyed]
+            found = [list(asked_again(work, snapshot, files)) for work, files in zip(keyed, rejected, strict=True)]
+            self._leave_out(keyed, found)
         if rewrites:
-            snapshot = self.catalog.snapshot(partition=self.address)
             carried = self.engine.carry([work.carry(snapshot, self.address) for work in rewrites])
             for work, files in zip(rewrites, carried, strict=True):
                 work.carried = files
+
+    def _leave_out(self, works: Sequence[UnitWork], tasks: Sequence[Sequence[Dedupe]]) -> None:
+        """Have duplicates looked for, in one job for all units, and leave them out."""
+        answers = iter(self.engine.dedupe([task for some in tasks for task in some]))
+        for work, some in zip(works, tasks, strict=True):
+            leave_out(work, self.address, some, [next(answers) for _ in some])
 
     def _run(self, works: Sequence[UnitWork]) -> None:
         tasks = [task for work in works for task in work.tasks]
@@ -172,10 +187,16 @@ class PartitionRun:
             work.transaction.abort()
             self._fail(unit, work.errors)
             return
+        if self.partition.dedupe_key:
+            snapshot = self.catalog.snapshot(partition=self.address)
+            self._leave_out([work], [list(same_events(work, snapshot, self.partition.dedupe_key))])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
-            live = self.catalog.snapshot(partition=self.address).files
-            retires = tuple(file.path for file in live if file.unit == str(unit))
+            live = self.catalog.snapshot(partition=self.address)
+            retires = tuple(file.path for file in live.files if file.unit == str(unit))
+            if not work.plan.keeps:  # the rejected rows were read again, too
+                rejected = self.catalog.rejected_files(self.address, unit)
+                retires += tuple(str(path.relative_to(live.root)) for path in rejected)
         try:
             work.transaction.commit(work.staged(self.options.ask.now, retires))
         except CommitError as error:

@@ -27,22 +27,32 @@ class CarriedFile:
 
 @dataclass(frozen=True)
 class Carry:
-    """Live files of one unit, and the beginnings of the `tp_id` of the rows that go."""
+    """Live files of one unit, and the beginnings of the `tp_id` of the rows that go.
+
+    `fresh` are staged files with events that were asked for anew: rows of the same events go too, and
+    those that nobody could give again stay.
+    """
 
     files: tuple[CarriedFile, ...]
     prefixes: tuple[str, ...]
     staging: Staging
+    fresh: tuple[str, ...] = ()
 
 
 def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
     """Stage what stays, in its order. A file that keeps no row is not written."""
     stage = Stage(task.staging)
+    conditions = []
+    if task.prefixes:
+        conditions.append(f"split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})")
+    if task.fresh:
+        event = "split_part(tp_id, '-', 2)"
+        fresh = f"read_parquet([{_texts(task.fresh)}], hive_partitioning = false)"
+        conditions.append(f"{event} NOT IN (SELECT {event} FROM {fresh})")
+    condition = " AND ".join(conditions) or "true"
     with connect(Limits(), task.staging.spill) as connection:
         for file in task.files:
-            query = (
-                f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false)"
-                f" WHERE split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})"
-            )
+            query = f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false) WHERE {condition}"
             stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)
     return tuple(stage.files)
 

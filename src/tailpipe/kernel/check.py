@@ -24,7 +24,7 @@ __all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 class SqlProblem:
     """One problem in an SQL text of the config.
 
-    `address` names the argument below its block: `filter`, `tp_index`, `column.NAME.transform`,
+    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
     `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
     the word there; None if DuckDB does not tell.
     """
@@ -52,7 +52,7 @@ def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlP
 def check_partition(
     partition: Partition, table: Table, types: Mapping[str, str] | None = None
 ) -> tuple[SqlProblem, ...]:
-    """What is wrong with the partition's `filter` and `tp_index`.
+    """What is wrong with the partition's `filter`, `tp_index` and `dedupe_key`.
 
     `types` are those of undeclared fields. If they are not known yet and the table takes such fields, a name
     that it does not declare may be one of them.
@@ -66,6 +66,8 @@ def check_partition(
         problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
+    for name in partition.dedupe_key:
+        problems += _key_problems(name, columns, is_closed)
     return tuple(problems)
 
 
@@ -128,6 +130,15 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" cannot be the index', "name a column with few values", 0, len(name))
     elif kind.endswith("]") or kind.startswith("STRUCT("):
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
+
+
+def _key_problems(name: str, columns: Mapping[str, str], is_closed: bool) -> Iterator[SqlProblem]:
+    kind = {column.lower(): kind for column, kind in columns.items()}.get(name.lower())
+    if kind is None and is_closed:
+        yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
+    elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
+        hint = "name columns that tell an event, such as its own id"
+        yield SqlProblem("dedupe_key", f'"{name}" is never the same in two rows', hint)
 
 
 def _misread(

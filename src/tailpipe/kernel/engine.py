@@ -140,25 +140,29 @@ class Engine:
                 yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
 
     def rejected(self, artifacts: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none."""
+        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none.
+
+        Those that came in envelopes have an id too, by which they are known when they come again.
+        """
         import pyarrow as pa
 
         if not self._has_table:
             return None
+        has_id = any(output.name == "tp_id" for output in self.shape.outputs)
         rows = self.connection.execute(
-            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw FROM tp__rows WHERE tp__disposition = {REJECTED}"
+            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw, {'tp_id' if has_id else 'NULL'} FROM tp__rows"
+            f" WHERE tp__disposition = {REJECTED}"
         ).fetchall()
         if not rows:
             return None
-        places, ordinals, reasons, texts = zip(*rows, strict=True)
-        return pa.table(
-            {
-                "artifact": pa.array([artifacts[place] for place in places], pa.string()),
-                "ordinal": pa.array(ordinals, pa.int64()),
-                "reason": pa.array(reasons, pa.string()),
-                "raw": pa.array(texts, pa.string()),
-            }
-        )
+        places, ordinals, reasons, texts, ids = zip(*rows, strict=True)
+        columns = {
+            "artifact": pa.array([artifacts[place] for place in places], pa.string()),
+            "ordinal": pa.array(ordinals, pa.int64()),
+            "reason": pa.array(reasons, pa.string()),
+            "raw": pa.array(texts, pa.string()),
+        }
+        return pa.table({**columns, "tp_id": pa.array(ids, pa.string())} if has_id else columns)
 
     def kept(self, condition: str = "true") -> str:
         """The query for the columns of a file over the rows in hand."""

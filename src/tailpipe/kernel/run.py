@@ -39,7 +39,7 @@ def run_task(task: Task) -> Outcome:
                 stage.write(run.engine, groups)
                 rejected = run.engine.rejected(run.uris)
                 if rejected is not None:
-                    stage.write_rejected(run.engine, rejected)
+                    stage.write_rejected(run.connection, rejected)
             return run.outcome(stage)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.

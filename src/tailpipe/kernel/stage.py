@@ -64,12 +64,14 @@ class Stage:
             path.unlink()  # one empty file breaks every view over it
         return str(path), row[1]
 
-    def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
-        """Write rejected rows."""
+    def write_rejected(self, connection: duckdb.DuckDBPyConnection, rejected: pa.Table) -> None:
+        """Write rejected rows, if there are any."""
+        if not rejected.num_rows:
+            return
         path = self._path()
-        engine.connection.register("tp__rejected", rejected)
-        (row,) = engine.connection.execute(f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})").fetchall()
-        engine.connection.unregister("tp__rejected")
+        connection.register("tp__rejected", rejected)
+        (row,) = connection.execute(f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        connection.unregister("tp__rejected")
         self.files.append(
             StagedFile(path.name, row[1], row[2], _secured(path), tp_date=None, columns={}, role="rejected")
         )
