@@ -311,9 +311,8 @@ class _Builder:
 
 def _kind(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Literal["append", "replace", "rewrite"]:
     """An API forgets: what it no longer gives of a range stays, and so the rest is carried over."""
-    if not drops:
-        return "append"
-    return "rewrite" if keeps or any(entry.kind == "range" for entry in drops) else "replace"
+    is_carried = bool(keeps) or any(entry.kind == "range" for entry in drops)
+    return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
 def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:

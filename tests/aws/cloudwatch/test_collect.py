@@ -130,4 +130,4 @@ def test_a_group_is_read_by_one_source_of_a_partition(group: Group) -> None:
     source = group.config[group.config.index("  source ") : group.config.rindex("}\n")]
     group.config = group.config.replace(source, source + source.replace('_group" {', '_group" "other" {'))
     error = group.collect().error
-    assert 'the sources "aws_cloudwatch_log_group" and "other" both read arn:aws:logs:eu-west-1:' in error
+    assert 'the sources "aws_cloudwatch_log_group" and "other" both read arn:aws:logs:eu-central-1:' in error
