@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
-from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
+from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.partition import Partition
@@ -67,7 +67,8 @@ def check_partition(
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
     for name in partition.dedupe_key:
-        problems += _key_problems(name, columns, is_closed)
+        may_come = not is_closed and is_wanted(table, name) and not name.lower().startswith("tp_")
+        problems += _key_problems(name, columns, may_come)
     return tuple(problems)
 
 
@@ -132,13 +133,13 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
 
 
-def _key_problems(name: str, columns: Mapping[str, str], is_closed: bool) -> Iterator[SqlProblem]:
-    kind = {column.lower(): kind for column, kind in columns.items()}.get(name.lower())
-    if kind is None and is_closed:
+def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iterator[SqlProblem]:
+    """What is wrong with a column of the key; it `may_come` if it can be an undeclared field."""
+    if name.lower() not in (column.lower() for column in columns) and not may_come:
         yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
     elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
         hint = "name columns that tell an event, such as its own id"
-        yield SqlProblem("dedupe_key", f'"{name}" is never the same in two rows', hint)
+        yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
 
 
 def _misread(

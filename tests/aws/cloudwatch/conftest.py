@@ -90,7 +90,7 @@ class Group:
 
     def collect(self, start: str | None = None, end: str | None = None, **options: Any) -> Any:
         """Collect the partition; the first time the last days only, because each day is a question."""
-        start = start or (None if self.is_collected else "T-5d")
+        start = start or (None if self.is_collected else "T-2d")
         self.is_collected = True
         text = self.config.replace("URL", self.url).replace("GROUP", self.name)
         self.world.text = text.replace("MORE", self.more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from tailpipe.query.rejected import rejected_rows
 from tests.aws.cloudwatch.conftest import TODAY, Group, at
 
 
@@ -35,10 +36,10 @@ def test_a_second_run_adds_nothing_and_a_later_one_only_what_is_late(group: Grou
 
 
 def test_a_day_that_is_settled_is_not_asked_for_again(group: Group) -> None:
-    group.say("a", 5, "old")
-    group.collect()
-    group.say("a", 5, "too late", clock="11:00:00.000")
-    assert group.collect().is_done
+    group.say("a", 4, "old")
+    group.collect(day(4), day(4))
+    group.say("a", 4, "too late", clock="11:00:00.000")
+    assert group.collect(day(4), day(4)).skipped == {"complete when it was last asked for": 1}
     assert group.world.rows() == ["old"]
 
 
@@ -112,6 +113,20 @@ def test_rejected_events_are_told_once(group: Group) -> None:
         assert file.is_file()
     again = group.collect()
     assert (again.accounts.rejected, again.accounts.duplicate, again.samples) == (0, 2, ())
+
+
+def test_rejected_events_and_rejected_lines_are_shown_together(group: Group) -> None:
+    group.put("a", (at(1), "no JSON"))
+    (group.world.logs / f"{day(1)}.jsonl").write_text("no JSON either\n")
+    layout = "file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}.jsonl`"
+    group.config = (
+        group.config[: group.config.rindex("}")] + f'source "file" {{\n paths = ["LOGS"]\n {layout}\n }}\n}}\n'
+    )
+    assert group.collect().accounts.rejected == 2
+    with group.world.catalog() as catalog:
+        files = catalog.rejected_files("app.x")
+    for paths in (files, files[::-1]):
+        assert {row.text for row in rejected_rows("app.x", paths, 10)} == {"no JSON", "no JSON either"}
 
 
 def test_many_pages_are_read_one_after_the_other(group: Group) -> None:
