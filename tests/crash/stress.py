@@ -1,4 +1,4 @@
-"""The processes of the reader test: one writes days over and over, others read them meanwhile.
+"""The processes of the reader test: one writes, compacts and deletes days over and over, others read them meanwhile.
 
 Every row says which day it belongs to, its number in that day, and the version of the day it was
 written with: `2024-01-10 7 v3`. So a reader can tell half a day, two versions of one, and a row twice.
@@ -15,28 +15,36 @@ from pathlib import Path
 import duckdb
 
 from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tests.crash.collector import stage
+from tests.spark.inprocess import InProcess
 
 PARTITION = "app_log.prod"
 FIRST = date(2024, 1, 10)
 DAYS = 5
 ROWS = 12
+LAST = FIRST + timedelta(days=DAYS - 1)
 GRACE = timedelta(seconds=4)
 
 
 def write(home: Path, seconds: float) -> str:
-    """Collect days, replace them, and clean up, without a pause."""
+    """Collect days, replace them, compact them, delete one, and clean up, without a pause."""
     rounds = 0
     end = time.monotonic() + seconds
-    with Catalog.open(home) as catalog, catalog.writer(PARTITION) as writer:
+    with Catalog.open(home) as catalog:
         while time.monotonic() < end:
-            for number in range(DAYS):
-                _write_day(writer, FIRST + timedelta(days=number), rounds)
-            writer.clean(GRACE)
+            with catalog.writer(PARTITION) as writer:
+                for number in range(DAYS):
+                    _write_day(writer, FIRST + timedelta(days=number), rounds)
+                writer.clean(GRACE)
+            if compact(catalog, InProcess(), Subject(PARTITION)).new_files is None:
+                raise AssertionError("nothing was compacted")
+            with catalog.writer(PARTITION) as writer:
+                writer.delete(DaySet.span(LAST - timedelta(days=1), LAST))  # two whole units
             rounds += 1
     return f"{rounds} rounds"
 
@@ -50,7 +58,10 @@ def _write_day(writer: Writer, day: date, version: int) -> None:
         for part in range(width):
             ids = [f"{day} {n} v{version}" for n in range(ROWS) if (n + version) % width == part]
             when = day - timedelta(days=part % 2)
-            files.append(stage(transaction.staging, f"part-{part}", f"index {part}", when, ids))
+            # Two files for each place, so that there is something to put together.
+            for half in range(2):
+                name = f"part-{part}-{half}"
+                files.append(stage(transaction.staging, name, f"index {part}", when, ids[half::2]))
         entry = LedgerEntry(
             f"{day}.log", "file", unit, datetime.now(UTC), committed_bytes=ROWS, committed_ordinals=ROWS
         )

@@ -23,6 +23,8 @@ __all__ = [
     "PartitionState",
     "PartitionTotals",
     "Snapshot",
+    "coverage",
+    "first_date",
     "partition_state",
     "partitions",
     "rejected_files",
@@ -175,6 +177,24 @@ def partition_state(store: Store, partition: str) -> PartitionState:
         )
 
 
+def coverage(store: Store, partition: str) -> dict[str, Coverage]:
+    """What is known of the days of each source of a partition."""
+    with store.reading() as connection:
+        row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
+        return load_coverage(connection, row[0]) if row else {}
+
+
+def first_date(store: Store, partition: str) -> date | None:
+    """The oldest date of which a partition holds rows."""
+    with store.reading() as connection:
+        (day,) = connection.execute(
+            "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
+            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
+            (partition,),
+        ).fetchone()
+    return _day(day)
+
+
 def totals(store: Store, partition: str) -> Accounts:
     """The accounts of all rows that count today; what was replaced since is left out."""
     with store.reading() as connection:
@@ -199,15 +219,15 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     return [Sample(*row) for row in rows]
 
 
-def rejected_files(store: Store, partition: str, unit: Unit | None = None) -> list[Path]:
-    """The live files that hold the rejected rows of a partition or of one unit, those of the newest Day first."""
+def rejected_files(store: Store, partition: str, unit: str | None = None) -> list[str]:
+    """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT path FROM files WHERE role = 'rejected' AND state = 'live' AND partition_id ="
             " (SELECT id FROM partitions WHERE name = ?) AND unit = coalesce(?, unit) ORDER BY unit DESC, path",
-            (partition, str(unit) if unit else None),
+            (partition, unit),
         ).fetchall()
-    return [store.layout.stored(path) for (path,) in rows]
+    return [path for (path,) in rows]
 
 
 def _sequence(connection: sqlite3.Connection) -> int:

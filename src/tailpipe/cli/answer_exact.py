@@ -161,11 +161,11 @@ def _load_arrow() -> Any:
     import pyarrow
 
     if "pyarrow.dataset" not in sys.modules and "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type] # one method of a finder is enough
+        sys.meta_path.insert(0, _NoPandas)
         try:
             import_module("pyarrow.dataset")
         finally:
-            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+            sys.meta_path.remove(_NoPandas)
     return pyarrow
 
 

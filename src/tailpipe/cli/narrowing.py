@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import completes
+from tailpipe.cli.options import completes, log_from
+from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from tailpipe.query.narrowing import Narrowing
+    from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
 
 __all__ = ["Narrowed", "narrowing"]
@@ -32,6 +36,14 @@ class Narrowed:
             render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
         session: Session = workspace.session(self.narrowing, unsafe=self.is_unsafe)
         return session
+
+    def on_spark(self, workspace: Any) -> AbstractContextManager[SparkQueries]:
+        """The same on Spark."""
+        if self.is_unsafe:
+            raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
+        log_from(workspace.settings.log_level)
+        queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(self.narrowing)
+        return queries
 
 
 def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -51,6 +51,13 @@ _TAKES = {
 @click.option("--null", metavar="TEXT", help="What stands for a missing value in csv and text.")
 @click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="How many rows of each answer at most.")
 @click.option("--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write into this file.")
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="What runs the statements; Spark is for tables that have outgrown one machine.",
+)
 @click.option("--timing/--no-timing", default=None, help="Whether to tell how long it took.")
 @narrowing
 @common
@@ -64,6 +71,7 @@ def command(
     null: str | None,
     limit: int | None,
     path: Path | None,
+    engine: str,
     timing: bool | None,
     narrowed: Narrowed,
 ) -> None:
@@ -84,6 +92,8 @@ def command(
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
+        if engine == "spark":
+            raise UsageError("the shell works with DuckDB alone", hint="give a statement for --engine spark")
         from tailpipe.cli.shell import Shell  # late, because it takes long to load
 
         Shell(workspace_of(context), narrowed, shape, timing).run()
@@ -95,7 +105,8 @@ def command(
         if path is None and sys.stdout.isatty():
             raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
     begun = time.monotonic()
-    with narrowed(workspace_of(context)) as session, nullcontext() if path is None else to_file(path) as write:
+    opened = narrowed.on_spark if engine == "spark" else narrowed
+    with opened(workspace_of(context)) as session, nullcontext() if path is None else to_file(path) as write:
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)

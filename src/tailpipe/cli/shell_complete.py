@@ -16,6 +16,7 @@ _PATH = re.compile(r'((?:"(?:[^"]|"")*"|\w+)?(?:\[\d*\])?\.)*("[^"]*|\w*)$')
 _PART = re.compile(r'("(?:[^"]|"")*"|\w+)(?:\[\d*\])?\.')
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _SILENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$", re.DOTALL)
+_CLOSED = re.compile(_SILENT.pattern.replace(r"--[^\n]*", r"--[^\n]*\n"), re.DOTALL)
 _OPEN = re.compile(r"'[^']*$|--[^\n]*$|/\*(?:(?!\*/).)*$|\$(\w*)\$(?:(?!\$\1\$).)*$", re.DOTALL)
 _NAME = r'(?:"(?:[^"]|"")*"|\w+)'
 _USES = re.compile(
@@ -52,7 +53,7 @@ class Vocabulary:
 def suggestions(text: str, cursor: int, words: Vocabulary) -> list[Suggestion]:
     """What may stand at the cursor of a text of one or several statements."""
     statement, before = _statement(text, cursor)
-    if _OPEN.search(_SILENT.sub("", before)):
+    if _OPEN.search(_CLOSED.sub("", before)):
         return []
     path = _PATH.search(before)
     parents = [_bare(part) for part in _PART.findall(path[0])] if path else []
@@ -106,7 +107,7 @@ def _below(parents: Sequence[str], statement: str, words: Vocabulary) -> Iterato
     for alias, table in used.items():
         if alias.lower() == first:
             yield from _fields(table.columns, rest)
-    for table in used.values():
+    for table in used.values() or [table for table in words.tables if table.schema == words.schema]:
         yield from _fields(table.columns, parents)
     for table in words.tables:
         if table.schema.lower() == first and rest and table.name.lower() == rest[0]:

@@ -6,7 +6,7 @@ the live files that stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -21,14 +21,14 @@ from tailpipe.model.staged import StagedFile
 __all__ = ["asked_again", "leave_out", "same_events"]
 
 
-def asked_again(work: UnitWork, snapshot: Snapshot, rejected: Sequence[Path]) -> Iterator[Dedupe]:
+def asked_again(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
     """What to look at for events that the unit has already; `rejected` are the files of its rejected rows.
 
     A unit that is collected anew lets go of them instead: see `UnitWork.carry`.
     """
     files = [file for file in work.files if file.path in work.keyed_files]
     live = () if work.is_anew else tuple(path for path, unit in _live(snapshot) if unit == str(work.plan.unit))
-    of_rejected = () if work.is_anew and not work.plan.keeps else tuple(str(path) for path in rejected)
+    of_rejected = () if work.is_anew else tuple(str(path) for path in rejected)
     for role, rivals in (("data", live), ("rejected", (*live, *of_rejected))):
         chosen = tuple(file for file in files if file.role == role)
         if chosen:

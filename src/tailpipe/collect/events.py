@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Sample
+from tailpipe.model.tidied import Tidied
 
-__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary"]
+__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,15 @@ class Failed:
     reasons: tuple[str, ...]
 
 
-Event = Started | Planned | Progress | Committed | Failed
+@dataclass(frozen=True)
+class Warned:
+    """Something that a person should know now, not at the end."""
+
+    partition: str
+    what: str
+
+
+Event = Started | Planned | Progress | Committed | Failed | Warned
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,7 @@ class Summary:
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     gaps: DaySet = NO_DAYS
+    tidied: Tidied = field(default_factory=Tidied)
     error: str = ""
 
     @property

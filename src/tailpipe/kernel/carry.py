@@ -29,13 +29,16 @@ class CarriedFile:
 class Carry:
     """Live files of one unit, and the beginnings of the `tp_id` of the rows that go.
 
-    `fresh` are staged files with events that were asked for anew: rows of the same events go too, and
-    those that nobody could give again stay.
+    Of `ranges`, which were asked for anew, all rejected rows go, but of the others only those whose
+    events are in the staged files `fresh`: what nobody could give again stays.
     """
 
     files: tuple[CarriedFile, ...]
     prefixes: tuple[str, ...]
     staging: Staging
+    rejected: tuple[str, ...] = ()
+    """The files of its rejected rows."""
+    ranges: tuple[str, ...] = ()
     fresh: tuple[str, ...] = ()
 
 
@@ -54,6 +57,13 @@ def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
         for file in task.files:
             query = f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false) WHERE {condition}"
             stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)
+        for path in task.rejected:
+            source = f"read_parquet({literal(path)}, hive_partitioning = false)"
+            names = [row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()]
+            # Files of older versions do not tell whose rows they are: they stay.
+            going = (*task.prefixes, *task.ranges) if "tp_id" in names else ()
+            stays = f"split_part(tp_id, '-', 1) NOT IN ({_texts(going)})" if going else "true"
+            stage.copy_rejected(connection, f"FROM {source} WHERE {stays}")
     return tuple(stage.files)
 
 

@@ -82,7 +82,7 @@ def _rest(connection: duckdb.DuckDBPyConnection, stage: Stage, path: str, file: 
     )
     before = len(stage.files)
     if file.role == "rejected":
-        stage.write_rejected(connection, connection.execute(query).to_arrow_table())
+        stage.copy_rejected(connection, query)
     else:
         assert file.tp_date is not None  # noqa: S101 - verified for every file of rows
         stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)

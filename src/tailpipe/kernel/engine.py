@@ -139,10 +139,10 @@ class Engine:
             for artifact, *values in rows:
                 yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
 
-    def rejected(self, artifacts: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none.
+    def rejected(self, artifacts: Sequence[str], prefixes: Sequence[str]) -> pa.Table | None:
+        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had; None if none.
 
-        Those that came in envelopes have an id too, by which they are known when they come again.
+        `prefixes` are what the ids of each artifact's rows begin with; events in envelopes have ids of their own.
         """
         import pyarrow as pa
 
@@ -156,13 +156,17 @@ class Engine:
         if not rows:
             return None
         places, ordinals, reasons, texts, ids = zip(*rows, strict=True)
-        columns = {
-            "artifact": pa.array([artifacts[place] for place in places], pa.string()),
-            "ordinal": pa.array(ordinals, pa.int64()),
-            "reason": pa.array(reasons, pa.string()),
-            "raw": pa.array(texts, pa.string()),
-        }
-        return pa.table({**columns, "tp_id": pa.array(ids, pa.string())} if has_id else columns)
+        if not has_id:
+            ids = tuple(f"{prefixes[place]}-{n}" for place, n in zip(places, ordinals, strict=True))
+        return pa.table(
+            {
+                "artifact": pa.array([artifacts[place] for place in places], pa.string()),
+                "ordinal": pa.array(ordinals, pa.int64()),
+                "reason": pa.array(reasons, pa.string()),
+                "raw": pa.array(texts, pa.string()),
+                "tp_id": pa.array(ids, pa.string()),
+            }
+        )
 
     def kept(self, condition: str = "true") -> str:
         """The query for the columns of a file over the rows in hand."""

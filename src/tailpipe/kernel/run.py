@@ -37,9 +37,9 @@ def run_task(task: Task) -> Outcome:
         try:
             for groups in run.portions():
                 stage.write(run.engine, groups)
-                rejected = run.engine.rejected(run.uris)
+                rejected = run.engine.rejected(run.uris, run.prefixes)
                 if rejected is not None:
-                    stage.write_rejected(run.connection, rejected)
+                    stage.write_rejected(run.engine, rejected)
             return run.outcome(stage)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
@@ -98,8 +98,8 @@ class TaskRun:
         self.samples: list[Sample] = []
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
-        prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
-        self.through = WriteThrough(self.engine, stage, prefixes) if stage is not None else None
+        self.prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
+        self.through = WriteThrough(self.engine, stage, self.prefixes) if stage is not None else None
 
     def close(self) -> None:
         """Let go of the engine and all it holds."""
@@ -163,7 +163,7 @@ class TaskRun:
 
     def _sample(self) -> None:
         room = self.task.limits.samples - len(self.samples)
-        if room > 0 and (rejected := self.engine.rejected(self.uris)) is not None:
+        if room > 0 and (rejected := self.engine.rejected(self.uris, self.prefixes)) is not None:
             for row in rejected.slice(0, room).to_pylist():
                 position = f"{self.plan.noun} {row['ordinal']}"
                 self.samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Cast, Clock, cast
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
-from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.sql import index_value, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 
 __all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "REJECTED", "Shape"]
@@ -115,8 +115,7 @@ class Shape:
                 continue
             items.append(f"{value} AS {name}")
         inside = f"SELECT {', '.join([*carried, *items])} FROM ({inner})"
-        index = f"{quoted(self.tp_index)}::VARCHAR" if self.tp_index else "'default'"
-        return f"SELECT *, {index} AS tp_index FROM ({inside})"
+        return f"SELECT *, {index_value(self.tp_index)} AS tp_index FROM ({inside})"
 
     def disposed(self, typed: str) -> str:
         """What is kept in memory: the outputs under their names, and the row's disposition."""

@@ -20,7 +20,7 @@ _ROWS_AT_ONCE = 1000
 class Answer:
     """What a statement gives: names and DuckDB types of its columns, and its rows, from DuckDB as they are asked for.
 
-    Take either `rows` or `batches()`, once, and before the session runs the next statement.
+    Take one of `rows`, `batches()` and `table()`, once, and before the session runs the next statement.
     """
 
     columns: tuple[str, ...]
@@ -41,5 +41,12 @@ class Answer:
         """The rows as Arrow batches of about that many; never more than a few of them are in memory."""
         try:
             yield from self._connection.to_arrow_reader(rows)
+        except Exception as error:
+            raise self._told(error) from error
+
+    def table(self) -> pyarrow.Table:
+        """All rows at once."""
+        try:
+            return self._connection.to_arrow_table()
         except Exception as error:
             raise self._told(error) from error

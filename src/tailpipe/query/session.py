@@ -99,6 +99,12 @@ class Session:
         except (duckdb.Error, RuntimeError) as error:
             raise self._told(error, sql) from error
 
+    def describe(self, sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names and types of the columns that a query would give; it is not run."""
+        described = list(self.run(f"DESCRIBE {sql}").rows)
+        names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
+        return names, types
+
     def interrupt(self) -> None:
         """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""
         self._connection.interrupt()
@@ -142,6 +148,7 @@ class Session:
         self.views: Sequence[View] = [*whole, *schema_views(whole, self._schemas, now=datetime.now(UTC))]
         self.column_sets = snapshot.columns
         self.sequence = snapshot.sequence
+        self.column_sets = snapshot.columns
         self._files = snapshot.root / "files"
         self._made: dict[Address, tuple[LiveFile, ...] | None] = {}
         self._is_outlined = False

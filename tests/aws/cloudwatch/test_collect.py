@@ -109,7 +109,7 @@ def test_rejected_events_are_told_once(group: Group) -> None:
     for overwrite in (False, True):
         group.collect(*((day(1), day(1)) if overwrite else ()), overwrite=overwrite)
         with group.world.catalog() as catalog:
-            (file,) = catalog.rejected_files("app.x")
+            (file,) = catalog.rejected_files("app.x").values()
         assert file.is_file()
     again = group.collect()
     assert (again.accounts.rejected, again.accounts.duplicate, again.samples) == (0, 2, ())
@@ -124,7 +124,7 @@ def test_rejected_events_and_rejected_lines_are_shown_together(group: Group) -> 
     )
     assert group.collect().accounts.rejected == 2
     with group.world.catalog() as catalog:
-        files = catalog.rejected_files("app.x")
+        files = list(catalog.rejected_files("app.x").values())
     for paths in (files, files[::-1]):
         assert {row.text for row in rejected_rows("app.x", paths, 10)} == {"no JSON", "no JSON either"}
 
