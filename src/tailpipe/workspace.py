@@ -132,9 +132,11 @@ class Workspace:
                         done = tidy(catalog, engine, partition, table, options.ask, units)
                         summary = replace(summary, tidied=done)
                     summaries.append(summary)
-                return replace(report, partitions=tuple(summaries))
+                report = replace(report, partitions=tuple(summaries))
         finally:
             engine.close()
+        self.refresh_schemas()
+        return report
 
     def preview(
         self,
@@ -183,7 +185,10 @@ class Workspace:
             closing(self._engine(layout, emit)) as engine,
             self._catalog(layout, is_read_only=dry_run) as catalog,
         ):
-            return compact_all(catalog, engine, subjects, dry_run=dry_run)
+            done = compact_all(catalog, engine, subjects, dry_run=dry_run)
+        if not dry_run:
+            self.refresh_schemas()
+        return done
 
     def expire(self, partitions: Iterable[str], *, dry_run: bool = False) -> list[Expired]:
         """Drop the days that are older than the retention of their partition; one without retention is left out."""
@@ -196,7 +201,10 @@ class Workspace:
             return [retain.Expired(name, day) for name, day in oldest.items()]
         act = retain.preview if dry_run else retain.expire
         with self._catalog(layout, is_read_only=dry_run) as catalog:
-            return [act(catalog, name, day) for name, day in oldest.items()]
+            expired = [act(catalog, name, day) for name, day in oldest.items()]
+        if not dry_run:
+            self.refresh_schemas()
+        return expired
 
     def overview(self) -> list[Overview]:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
@@ -278,8 +286,11 @@ class Workspace:
         with self._catalog(layout, is_read_only=True) as catalog:
             return catalog.state(partition)
 
-    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False) -> Session:
-        """A session for queries over what is there now, or over a part of it; close it."""
+    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False, has_copies: bool = True) -> Session:
+        """A session for queries over what is there now, or over a part of it; close it.
+
+        Without copies, materialized schemas are read from the files that they are copies of.
+        """
         from tailpipe.query.session import Session
 
         snapshot, config = self._snapshot(), self.config
@@ -292,6 +303,7 @@ class Workspace:
             narrowing=narrowing,
             newer=self._newer,
             is_unsafe=unsafe,
+            has_copies=has_copies,
         )
 
     def query(self, sql: str) -> pa.Table:
@@ -312,7 +324,7 @@ class Workspace:
         from tailpipe.query.on_spark import frame_of
 
         engine = self._engine(self.prepare())
-        with self.session() as session:
+        with self.session(has_copies=False) as session:
             return frame_of(session, table, lambda: engine.session)
 
     @contextmanager
@@ -322,7 +334,7 @@ class Workspace:
 
         engine = self._engine(self.prepare())
         try:
-            with self.session(narrowing) as session:
+            with self.session(narrowing, has_copies=False) as session:
                 yield SparkQueries(session, lambda: engine.session)
         finally:
             engine.close()
@@ -357,6 +369,19 @@ class Workspace:
         databases = self._databases()
         if databases.layout.clients.is_dir():
             databases.refresh()
+
+    def refresh_schemas(self) -> int:
+        """Make anew the copies of materialized schemas that a commit touched, and drop old ones; how many were made."""
+        from tailpipe.query.materialized import COPIES, refresh
+
+        schemas, snapshot = self.config.schemas.values(), self._snapshot()
+        if not any(schema.materialized for schema in schemas) and not (snapshot.root / COPIES).is_dir():
+            return 0
+        try:
+            return refresh(snapshot, {**self.registry.tables, **self.config.tables}, schemas, now=datetime.now(UTC))
+        except Exception as error:  # noqa: BLE001 - the views themselves still answer
+            self._say(f"warning: a materialized schema could not be copied, its views are used instead: {error}")
+            return 0
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
@@ -428,7 +453,9 @@ class Workspace:
         """Delete days of a partition, in one transaction."""
         layout = self.prepare()
         with self._catalog(layout) as catalog:
-            return catalog.delete(partition, days)
+            deleted = catalog.delete(partition, days)
+        self.refresh_schemas()
+        return deleted
 
     def examine(self, *, with_checksums: bool) -> list[Finding]:
         """What differs between the disk and the catalog; nothing if nothing was ever collected."""

@@ -23,7 +23,7 @@ def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cl
             stderr=subprocess.PIPE,
             text=True,
         )
-        for role in ("write", "snapshots", "hive")
+        for role in ("write", "snapshots", "sessions", "hive")
     }
     for role, process in processes.items():
         out, err = process.communicate(timeout=SECONDS * 6)

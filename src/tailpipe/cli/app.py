@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -134,10 +133,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except Exception as failure:  # noqa: BLE001 - the last place where a bug can still become a message
-        render.say(f"error: {type(failure).__name__}: {failure}")
-        render.say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
-        if level == "debug":
-            render.say(traceback.format_exc())
+        render.bug(failure)
         return EXIT_FAILED
     return EXIT_DONE
 

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "counted", "data", "error", "problem", "record", "records", "say", "shown"]
+__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
@@ -63,6 +64,14 @@ def problem(message: str, hint: str = "") -> None:
     click.echo(f"{mark} {visible(message)}", err=True)
     if hint:
         click.echo(f"  = {visible(hint)}", err=True)
+
+
+def bug(failure: Exception) -> None:
+    """A failure that nobody expected; who looks for the cause sees where it was."""
+    say(f"error: {type(failure).__name__}: {failure}")
+    say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
+    if os.environ.get("TAILPIPE_LOG_LEVEL", "").lower() == "debug":
+        say("".join(traceback.format_exception(failure)))
 
 
 def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None) -> None:

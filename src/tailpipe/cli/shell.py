@@ -89,6 +89,10 @@ class Shell:
         except KeyboardInterrupt:
             self.session.interrupt()
             render.say("cancelled")
+        except (LeaveShell, BrokenPipeError):
+            raise
+        except Exception as failure:  # noqa: BLE001 - what was typed so far must not be lost by a bug
+            render.bug(failure)
 
     def answer(self, statements: list[Statement]) -> None:
         """Answer one statement after the other, each over what is committed at that moment."""

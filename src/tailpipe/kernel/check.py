@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
-from tailpipe.kernel.sql import quoted, text_type
+from tailpipe.kernel.sql import literal, quoted, text_type
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 
@@ -169,7 +169,7 @@ def _misread(
 
 def _is_aggregate(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     kinds = connection.execute(
-        "SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = $1", [name.lower()]
+        f"SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = {literal(name.lower())}"
     ).fetchall()
     return kinds == [("aggregate",)]
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.kernel.sql import literal
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -46,7 +48,9 @@ def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]
 def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Expression:
     """Take an expression apart, without looking at what its names mean."""
     # The line feed keeps a comment at the end from swallowing the bracket.
-    ((told,),) = connection.execute("SELECT json_serialize_sql($1)", [f"{_BEFORE}{text}\n)"]).fetchall()
+    # In the statement, not as a parameter: for one, DuckDB's Python imports pandas.
+    statement = literal(f"{_BEFORE}{text}\n)")
+    ((told,),) = connection.execute(f"SELECT json_serialize_sql({statement})").fetchall()
     tree = json.loads(told)
     if tree["error"]:
         # Here DuckDB counts characters, in the tree bytes.

@@ -93,3 +93,6 @@ class Schema(Declared):
         "Only rows before this time; a bare date includes that day.", default=None, check=_check_time
     )
     where: str | None = option("DuckDB SQL condition on the rows.", default=None)
+    materialized: bool = option(
+        "Whether a copy of the rows is kept, and made anew after each collect that touched it.", default=False
+    )

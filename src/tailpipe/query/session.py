@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from types import TracebackType
@@ -13,15 +14,16 @@ import duckdb
 
 from tailpipe.catalog.read import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query import inet, prune
 from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
+from tailpipe.query.materialized import COPIES, from_copies
 from tailpipe.query.mistakes import told
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.shapes import TableShape, shape_of
+from tailpipe.query.shapes import Content, TableShape, shape_of
 from tailpipe.query.statements import is_refused, readable, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
 
@@ -58,12 +60,14 @@ class Session:
         narrowing: Narrowing | None = None,
         newer: Callable[[int], Snapshot | None] = lambda _: None,
         is_unsafe: bool = False,
+        has_copies: bool = True,
     ) -> None:
         self._tables = tables
         self._schemas = tuple(schemas)
         self._narrowing = narrowing or Narrowing()
         self._newer = newer
         self._is_unsafe = is_unsafe
+        self._has_copies = has_copies
         self._has_inet = False
         self._checked: set[str] = set()
         self._pruner: prune.Pruner | None = None
@@ -117,6 +121,22 @@ class Session:
         self._take(snapshot)
         return True
 
+    def contents(self, schema: str) -> tuple[Content, ...]:
+        """How much each table of a schema shows, and of which time."""
+        return tuple(self._content(view) for view in self.views if view.schema == schema)
+
+    def _content(self, view: View) -> Content:
+        is_copy = view.files[:1] != () and view.files[0].path.startswith(f"{COPIES}/")
+        bounds = [moment for file in view.files for moment in (file.min_timestamp, file.max_timestamp) if moment]
+        rows, first, last = view.rows, min(bounds, default=None), max(bounds, default=None)
+        if view.files and (view.conditions or is_copy):  # the catalog knows files, not conditions
+            asked = (
+                f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {quoted(view.schema)}.{quoted(view.name)}"
+            )
+            ((rows, first, last),) = self.run(asked).rows
+            first, last = (None if moment is None else moment.replace(tzinfo=UTC) for moment in (first, last))
+        return Content(view.name, rows, view.size, first, last, is_copy)
+
     def tables(self) -> tuple[TableShape, ...]:
         """All tables of all schemas with their columns."""
         return tuple(shape_of(view) for view in self.views)
@@ -145,11 +165,13 @@ class Session:
 
     def _take(self, snapshot: Snapshot) -> None:
         whole = table_views(snapshot, self._tables, self._narrowing)
-        self.views: Sequence[View] = [*whole, *schema_views(whole, self._schemas, now=datetime.now(UTC))]
+        # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
+        is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
+        shown = schema_views if is_narrowed or not self._has_copies else from_copies
+        self.views: Sequence[View] = [*whole, *shown(whole, self._schemas, now=datetime.now(UTC))]
         self.column_sets = snapshot.columns
         self.sequence = snapshot.sequence
-        self.column_sets = snapshot.columns
-        self._files = snapshot.root / "files"
+        self._readable = [f"{snapshot.root / name}/" for name in ("files", COPIES)]
         self._made: dict[Address, tuple[LiveFile, ...] | None] = {}
         self._is_outlined = False
 
@@ -165,7 +187,7 @@ class Session:
                 run(f"CREATE SCHEMA {quoted(name)}")
             run(f"SET search_path = {literal(self.schema)}")
             if not self._is_unsafe:
-                run(f"SET allowed_directories = [{literal(f'{self._files}/')}]")
+                run(f"SET allowed_directories = {text_list(self._readable)}")
                 run("SET enable_external_access = false")
                 run("SET lock_configuration = true")
         except BaseException:
@@ -185,7 +207,8 @@ class Session:
         said = words(sql)
         if not self._has_inet and said & inet.INET_WORDS:
             self._load_inet()
-        named = [view for view in self.views if view.name.lower() in said]
+        schemas = said | {self.schema.lower()}
+        named = [view for view in self.views if view.name.lower() in said and view.schema.lower() in schemas]
         needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
         for view in named:
             self._check(view.schema)

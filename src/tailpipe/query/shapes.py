@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.query.views import View
 
-__all__ = ["ColumnShape", "TableShape", "shape_of"]
+__all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,18 @@ class TableShape:
     schema: str
     name: str
     columns: tuple[ColumnShape, ...]
+
+
+@dataclass(frozen=True)
+class Content:
+    """How much a table of a schema shows: rows, bytes of the files behind them, first and last `tp_timestamp`."""
+
+    table: str
+    rows: int
+    size: int
+    first: datetime | None
+    last: datetime | None
+    is_copy: bool
 
 
 def shape_of(view: View) -> TableShape:

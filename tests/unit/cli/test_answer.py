@@ -200,7 +200,7 @@ def test_parquet_and_arrow_hold_every_type_in_a_form_that_others_read() -> None:
     arrow = pyarrow.ipc.open_file(written(kept, "arrow")).read_all()
     for table in (parquet, arrow):
         assert (table.num_rows, table.column_names) == (3, list(ask(kept).columns))
-        first = table.drop(["ides", "ever"]).slice(0, 1).to_pylist()[0]  # Python's calendar begins later
+        first = table.drop(["ides", "ever", "ns"]).slice(0, 1).to_pylist()[0]  # what Python has no room for
         assert (first["huge"], first["span"]) == (17, "1 year 2 days 00:00:03.5")
         assert (first["id"], first["j"]) == ("7b0a1b1e-0000-4000-8000-00000000000a", '{"x": [1, null, "NaN"]}')
         assert table.schema.field("ts").type == pyarrow.timestamp("us")
