@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import get_args
+from typing import Literal, get_args
 
 from tailpipe.catalog.identity import Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan
@@ -285,7 +285,7 @@ class _Builder:
         )
         return UnitPlan(
             unit,
-            ("rewrite" if keeps else "replace") if drops else "append",
+            _kind(drops, keeps),
             self._reason(unit, artifacts),
             tuple(artifacts),
             drops,
@@ -312,6 +312,12 @@ class _Builder:
         for one in artifacts:
             dates = dates if one.dates is None else dates & one.dates
         return dates
+
+
+def _kind(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Literal["append", "replace", "rewrite"]:
+    """An API forgets: what it no longer gives of a range stays, and so the rest is carried over."""
+    is_carried = bool(keeps) or any(entry.kind == "range" for entry in drops)
+    return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
 def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.plan import Ask, Plan, UnitPlan
 from tailpipe.catalog.planning import gaps
 from tailpipe.collect import events
+from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
+from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -168,18 +171,28 @@ class PartitionRun:
         else:
             raise TailpipeError(f"the fields of {self.address} have no stable types", hint="declare their columns")
         rewrites = [work for work in works if work.plan.kind == "rewrite"]
+        keyed = [work for work in works if work.keyed_files]
+        if not rewrites and not keyed:
+            return
+        snapshot = self.catalog.snapshot(partition=self.address)
+
+        def rejected(work: UnitWork) -> Mapping[str, Path]:
+            return self.catalog.rejected_files(self.address, work.plan.unit)
+
+        if keyed:
+            found = [list(asked_again(work, snapshot, rejected(work).values())) for work in keyed]
+            self._leave_out(keyed, found)
         if rewrites:
-            snapshot = self.catalog.snapshot(partition=self.address)
-            carried = self.engine.carry(
-                [
-                    work.carry(
-                        snapshot, self.address, self.catalog.rejected_files(self.address, work.plan.unit).values()
-                    )
-                    for work in rewrites
-                ]
-            )
+            tasks = [work.carry(snapshot, self.address, rejected(work).values()) for work in rewrites]
+            carried = self.engine.carry(tasks)
             for work, files in zip(rewrites, carried, strict=True):
                 work.carried = files
+
+    def _leave_out(self, works: Sequence[UnitWork], tasks: Sequence[Sequence[Dedupe]]) -> None:
+        """Have duplicates looked for, in one job for all units, and leave them out."""
+        answers = iter(self.engine.dedupe([task for some in tasks for task in some]))
+        for work, some in zip(works, tasks, strict=True):
+            leave_out(work, self.address, some, [next(answers) for _ in some])
 
     def _run(self, works: Sequence[UnitWork]) -> None:
         tasks = [task for work in works for task in work.tasks]
@@ -204,6 +217,9 @@ class PartitionRun:
             work.transaction.abort()
             self._fail(unit, work.errors)
             return
+        if self.partition.dedupe_key:
+            snapshot = self.catalog.snapshot(partition=self.address)
+            self._leave_out([work], [list(same_events(work, snapshot, self.partition.dedupe_key))])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
             live = self.catalog.snapshot(partition=self.address).files

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
-from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
+from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import literal, quoted, text_type
 from tailpipe.model.partition import Partition
@@ -24,7 +24,7 @@ __all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 class SqlProblem:
     """One problem in an SQL text of the config.
 
-    `address` names the argument below its block: `filter`, `tp_index`, `column.NAME.transform`,
+    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
     `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
     the word there; None if DuckDB does not tell.
     """
@@ -52,7 +52,7 @@ def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlP
 def check_partition(
     partition: Partition, table: Table, types: Mapping[str, str] | None = None
 ) -> tuple[SqlProblem, ...]:
-    """What is wrong with the partition's `filter` and `tp_index`.
+    """What is wrong with the partition's `filter`, `tp_index` and `dedupe_key`.
 
     `types` are those of undeclared fields. If they are not known yet and the table takes such fields, a name
     that it does not declare may be one of them.
@@ -66,6 +66,9 @@ def check_partition(
         problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
+    for name in partition.dedupe_key:
+        may_come = not is_closed and is_wanted(table, name) and not name.lower().startswith("tp_")
+        problems += _key_problems(name, columns, may_come)
     return tuple(problems)
 
 
@@ -128,6 +131,15 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" cannot be the index', "name a column with few values", 0, len(name))
     elif kind.endswith("]") or kind.startswith("STRUCT("):
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
+
+
+def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iterator[SqlProblem]:
+    """What is wrong with a column of the key; it `may_come` if it can be an undeclared field."""
+    if name.lower() not in (column.lower() for column in columns) and not may_come:
+        yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
+    elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
+        hint = "name columns that tell an event, such as its own id"
+        yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
 
 
 def _misread(

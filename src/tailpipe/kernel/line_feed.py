@@ -20,9 +20,12 @@ class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
     def __init__(self, task: Task, parser: LineParser, failed: Mapping[int, str]) -> None:
-        multiline = getattr(task.format, "multiline", None)
+        # Envelopes are whole as they are, and our own text.
+        shown = None if task.source.envelope else task.format
+        multiline = getattr(shown, "multiline", None)
+        self._is_keyed = task.source.envelope
         self._options = TextOptions(
-            encoding=getattr(task.format, "encoding", "utf-8"),
+            encoding=getattr(shown, "encoding", "utf-8"),
             start=multiline.start if multiline is not None else None,
             max_line_bytes=task.limits.line_bytes,
         )
@@ -59,7 +62,7 @@ class LineFeed:
 
     def _hold(self, progress: Progress, splits: Sequence[Split]) -> Iterator[Batch]:
         for split in splits:
-            place, since = split.lines.artifact, progress.reading.since_ordinals
+            place, since = split.lines.artifact, 0 if self._is_keyed else progress.reading.since_ordinals
             lines = split.lines
             if since and len(lines.ordinals) and lines.ordinals[0] <= since:
                 fresh = lines.ordinals > since

@@ -18,16 +18,19 @@ from tailpipe.plugin.pattern_reader import parse_pattern
 __all__ = ["line_parser", "pattern_parser"]
 
 
-def line_parser(format: Format) -> LineParser:
-    """A new parser for the format; each task has its own, because it remembers headers."""
+def line_parser(format: Format, is_dotall: bool = False) -> LineParser:
+    """A new parser for the format; each task has its own, because it remembers headers.
+
+    With `is_dotall`, or where a format joins lines to events, what it parses may hold line ends.
+    """
+    is_dotall = is_dotall or getattr(format, "multiline", None) is not None
     match format:
         case Delimited():
             return DelimitedParser(format)
         case Regex():
-            return pattern_parser(parse_pattern(format.layout), is_dotall=format.multiline is not None)
+            return pattern_parser(parse_pattern(format.layout), is_dotall)
         case Grok():
-            pattern = compile_grok(format.layout, format.patterns)
-            return pattern_parser(pattern, is_dotall=format.multiline is not None)
+            return pattern_parser(compile_grok(format.layout, format.patterns), is_dotall)
         case Logfmt():
             return LogfmtParser()
         case Syslog():

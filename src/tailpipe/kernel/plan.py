@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
+from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Clock, kind_of
 from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
 from tailpipe.kernel.feed import Feed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
@@ -41,6 +43,8 @@ class Plan:
     def feed(self, failed: Mapping[int, str]) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
         task = self.task
+        if task.source.envelope:
+            return self._messages(failed)
         if isinstance(task.format, Parquet):
             from tailpipe.kernel.parquet_feed import ParquetFeed
 
@@ -57,6 +61,19 @@ class Plan:
 
             return LineFeed(task, JsonLines(self.json), failed)
         return LineFeed(task, line_parser(task.format), failed)
+
+    def _messages(self, failed: Mapping[int, str]) -> Feed:
+        """A reader of envelopes: each message is what a line, or a record, is elsewhere."""
+        from tailpipe.kernel.envelope import EnvelopeParser
+        from tailpipe.kernel.json_lines import JsonLines
+        from tailpipe.kernel.line_feed import LineFeed
+        from tailpipe.kernel.lines import line_parser
+
+        if isinstance(self.task.format, Parquet):
+            raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be parquet')
+        is_json = self.json is not None
+        parser = JsonLines(self.json, "message") if self.json else line_parser(self.task.format, is_dotall=True)
+        return LineFeed(self.task, EnvelopeParser(parser, is_json), failed)
 
     def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
         """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
@@ -77,6 +94,7 @@ class Plan:
         if not self.task.table.map_fields:
             return {}
         known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
+        known |= set(ENVELOPE_FIELDS) if self.task.source.envelope else set()
         if self.json is not None:
             return self._new_keys(connection, self.json, parsed, known)
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
@@ -115,6 +133,10 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     """Plan a task; the connection only reads expressions."""
     outputs = output_columns(task.table, task.types)
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
+    wanted = wanted_fields(outputs, names)
+    if task.source.envelope:
+        outputs = envelope_outputs(outputs, _by_artifact([one.row_prefix(task.partition) for one in task.readings]))
+        wanted = {name: kind for name, kind in wanted.items() if name.lower() not in ENVELOPE_FIELDS}
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task),
@@ -127,8 +149,8 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     fields = None
     if isinstance(task.format, Json | Jsonl):
         renamed = task.format.field_map if isinstance(task.format, Jsonl) else {}
-        fields = JsonFields(wanted_fields(outputs, names), renamed)
-    noun = {"json": "record", "parquet": "row"}.get(task.format.type, "line")
+        fields = JsonFields(wanted, renamed)
+    noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
     return Plan(task, shape, names, fields, noun)
 
 

@@ -170,6 +170,7 @@ class TaskRun:
 
     def outcome(self, stage: Stage) -> Outcome:
         """All that came of it, with the kept rows as the files' footers say them."""
+        is_keyed = self.task.source.envelope  # always read from its beginning; what is known of it is left out later
         results = []
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
             result = Result(reading, notes=progress.notes, error=progress.error)
@@ -177,8 +178,8 @@ class TaskRun:
                 result = replace(
                     result,
                     accounts=tally.accounts,
-                    committed_bytes=progress.committed_bytes,
-                    committed_ordinals=progress.committed_ordinals,
+                    committed_bytes=0 if is_keyed else progress.committed_bytes,
+                    committed_ordinals=(reading.since_ordinals if is_keyed else 0) + progress.committed_ordinals,
                     unread_bytes=progress.unread_bytes,
                     fingerprint=progress.fingerprint,
                     head=progress.head,

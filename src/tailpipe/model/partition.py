@@ -36,6 +36,14 @@ def _check_wildcards(patterns: Sequence[str]) -> None:
         Selector.parse(pattern)
 
 
+def _check_key(columns: Sequence[str]) -> None:
+    for number, column in enumerate(columns):
+        if not column:
+            raise UsageError("a column needs a name")
+        if column.lower() in (other.lower() for other in columns[:number]):
+            raise UsageError(f'the column "{column}" is there twice')
+
+
 class Retention(Declared):
     """How long the rows of a partition are kept."""
 
@@ -54,6 +62,9 @@ class Partition(Declared):
     description: str | None = option("What the partition holds, in a sentence.", default=None)
     filter: str | None = option("DuckDB SQL condition; only rows that meet it are kept.", default=None)
     tp_index: str | None = option("Column by whose value the files are divided.", default=None)
+    dedupe_key: Sequence[str] = option(
+        "Columns that tell an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
+    )
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
     retention: Retention | None = nested(
         "How long rows are kept; for ever without it.", block="retention", default=None

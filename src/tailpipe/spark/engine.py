@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tailpipe.kernel.carry import CarriedFile, Carry
     from tailpipe.kernel.compact import Compaction
+    from tailpipe.kernel.dedupe import Dedupe, Deduped
 
 __all__ = ["SparkEngine"]
 
@@ -77,6 +78,15 @@ class _Carry:
 
         task = pickle.loads(payload)  # noqa: S301
         return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
+
+
+@dataclass(frozen=True)
+class _Dedupe:
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        from tailpipe.kernel.dedupe import drop_duplicates
+
+        task = pickle.loads(payload)  # noqa: S301
+        return pickle.dumps(drop_duplicates(replace(task, staging=_of_attempt(task.staging, attempt))))
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,11 @@ class SparkEngine:
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
         answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Carry())
+        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage again what stays of staged files that hold duplicates."""
+        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Dedupe())
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
