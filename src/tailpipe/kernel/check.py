@@ -99,7 +99,7 @@ def _transform_problems(
     if fields is not None:
         yield from _unknown(address, expression, fields, "field")
     names = [*(fields or ()), *(word.name for word in expression.columns)]
-    kinds = {o.source.lower(): text_type(o.kind) for o in output_columns(table, {}) if o.source is not None}
+    kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
     relation = {name.lower(): kinds.get(name.lower(), "VARCHAR") for name in names}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 

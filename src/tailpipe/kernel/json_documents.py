@@ -32,7 +32,7 @@ class DocumentFeed:
         self._limits = task.limits
         self._format = format
         self._path = tuple(format.records.split(".")) if format.records else ()
-        self._held = Held(JsonLines(fields, "record"))
+        self._held = Held(JsonLines(fields, "record"), fields.types)
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 

@@ -55,7 +55,7 @@ class Plan:
         if self.json is not None:
             from tailpipe.kernel.json_lines import JsonLines
 
-            return LineFeed(task, JsonLines(self.json), failed)
+            return LineFeed(task, JsonLines(self.json), failed, self.json.types)
         return LineFeed(task, line_parser(task.format), failed)
 
     def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:

@@ -2,5 +2,13 @@
 
 from tailpipe.plugin import Plugin
 from tailpipe.plugins.aws.connection import Aws
+from tailpipe.plugins.aws.tables.cloudtrail_log import CloudtrailLog
 
-plugin = Plugin(name="aws", description="Logs of Amazon Web Services.", connections=[Aws])
+plugin = Plugin(
+    name="aws",
+    description="Logs of Amazon Web Services.",
+    tables=[
+        CloudtrailLog,
+    ],
+    connections=[Aws],
+)
