@@ -13,13 +13,14 @@ begin with `tp__` are ours; no column can have them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Cast, Clock, cast
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
-from tailpipe.kernel.sql import index_value, literal, quoted
+from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 
 __all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "REJECTED", "Shape"]
@@ -168,7 +169,10 @@ class Shape:
 
     def _value(self, number: int, output: Output) -> str:
         if output.transform is not None:
-            return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            value = f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            if output.keys is None:
+                return value
+            return f"from_json({value}::VARCHAR, {literal(json.dumps(json_shape(output.read)))})"
         return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
     def _input(self, number: int, given: str) -> str:

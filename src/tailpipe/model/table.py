@@ -32,7 +32,8 @@ class Column(Declared, kw_only=False):
     null_if: str | None = option("Text that means null; wins over the table's.", default=None)
     required: bool = option("Whether a row without a value is rejected.", default=False)
     keys: Literal["camel", "pascal"] | None = option(
-        "How JSON spells the fields of a struct, if not as the type does: `camel` for userName, `pascal` for UserName.",
+        "How JSON spells the fields of a struct, if not as the type does: `camel` for userName, `pascal` for UserName."
+        " A transform then gives JSON.",
         default=None,
     )
 
