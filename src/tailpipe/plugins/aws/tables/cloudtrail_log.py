@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Json
-from tailpipe.plugins.aws.tables.pieces import camel, domains, emails, is_address, one_address, texts
+from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_address, is_domain, is_email, one_address, texts
 
 __all__ = ["CloudtrailLog"]
 
@@ -66,11 +66,12 @@ class CloudtrailLog(Table):
     common = {
         "tp_timestamp": "eventTime",
         "tp_source_ip": one_address("sourceIPAddress"),
-        "tp_ips": f"CASE WHEN {is_address('sourceIPAddress')} THEN [sourceIPAddress] END",
-        "tp_domains": domains(
+        "tp_ips": texts("sourceIPAddress", only=is_address),
+        "tp_domains": texts(
             "sourceIPAddress",
             "nullif(userIdentity.invokedBy, sourceIPAddress)",
             "tlsDetails.clientProvidedHostHeader",
+            only=is_domain,
         ),
         "tp_usernames": texts(
             _SESSION,
@@ -78,9 +79,8 @@ class CloudtrailLog(Table):
             "userIdentity.accessKeyId",
             "userIdentity.principalId",
         ),
-        "tp_emails": emails(_SESSION),
-        "tp_akas": f"CASE WHEN resources IS NULL THEN {_ARNS}"
-        f" ELSE nullif(list_sort(list_distinct(list_concat({_ARNS}, {_RESOURCES}))), []) END",
+        "tp_emails": texts(_SESSION, only=is_email),
+        "tp_akas": f"CASE WHEN resources IS NULL THEN {_ARNS} ELSE {gathered(_ARNS, _RESOURCES)} END",
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/CloudTrail/%{DATA:region}/"

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
 from tailpipe.plugin import Column
 
-__all__ = ["addresses", "camel", "domains", "emails", "is_address", "one_address", "pascal", "texts"]
+__all__ = [
+    "anywhere",
+    "camel",
+    "gathered",
+    "is_address",
+    "is_arn",
+    "is_domain",
+    "is_email",
+    "is_there",
+    "one_address",
+    "pascal",
+    "texts",
+]
 
+Condition = Callable[[str], str]
 _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
 _IPV6 = "[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*"
@@ -40,32 +53,46 @@ def is_address(value: str) -> str:
     return f"regexp_full_match({value}, '{_IPV4}|{_IPV6}')"
 
 
+def is_domain(value: str) -> str:
+    """Whether a text is the name of a host."""
+    return f"regexp_full_match({value}, '{_DOMAIN}')"
+
+
+def is_email(value: str) -> str:
+    """Whether a text is an address of e-mail."""
+    return f"regexp_full_match({value}, '{_EMAIL}')"
+
+
+def is_arn(value: str) -> str:
+    """Whether a text is an ARN."""
+    return f"starts_with({value}, 'arn:')"
+
+
+def is_there(value: str) -> str:
+    """Whether a text is neither null nor empty."""
+    return f"{value} <> ''"
+
+
 def one_address(value: str) -> str:
     """The value if it is an address, else null."""
     return f"CASE WHEN {is_address(value)} THEN {value} END"
 
 
-def texts(*values: str) -> str:
-    """The values that are there, as a list; null if there are none."""
-    return _kept(values, lambda value: f"{value} <> ''")
-
-
-def addresses(*values: str) -> str:
-    """The values that are addresses."""
-    return _kept(values, is_address)
-
-
-def domains(*values: str) -> str:
-    """The values that are names of hosts."""
-    return _kept(values, lambda value: f"regexp_full_match({value}, '{_DOMAIN}')")
-
-
-def emails(*values: str) -> str:
-    """The values that are addresses of e-mail."""
-    return _kept(values, lambda value: f"regexp_full_match({value}, '{_EMAIL}')")
-
-
-def _kept(values: Sequence[str], condition: Callable[[str], str]) -> str:
+def texts(*values: str, only: Condition = is_there) -> str:
+    """The values that are there, or fit a condition, as a list; null if there are none."""
     if len(values) == 1:
-        return f"CASE WHEN {condition(values[0])} THEN [{values[0]}] END"
-    return f"nullif(list_filter([{', '.join(values)}], lambda _value: {condition('_value')}), [])"
+        return f"CASE WHEN {only(values[0])} THEN [{values[0]}] END"
+    return f"nullif(list_filter([{', '.join(values)}], lambda _value: {only('_value')}), [])"
+
+
+def gathered(*lists: str, only: Condition = is_there) -> str:
+    """What is in any of the lists and fits a condition, each once and in order; null if there is nothing."""
+    one = lists[0]
+    for other in lists[1:]:
+        one = f"list_concat({one}, {other})"
+    return f"nullif(list_sort(list_distinct(list_filter({one}, lambda _value: {only('_value')}))), [])"
+
+
+def anywhere(field: str, key: str) -> str:
+    """The values of a key at any depth of a JSON field, as a list."""
+    return f"json_extract_string({field}, '$..{key}')"
