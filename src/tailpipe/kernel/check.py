@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
@@ -93,7 +94,7 @@ def _transform_problems(
     is_column = table.column(output.name) is not None
     address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, address, sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
     if fields is not None:
@@ -108,7 +109,7 @@ def _condition_problems(
     connection: duckdb.DuckDBPyConnection, address: str, sql: str, columns: Mapping[str, str], is_closed: bool
 ) -> Iterator[SqlProblem]:
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, address, sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
     unknown = list(_unknown(address, expression, columns, "column"))
@@ -130,9 +131,7 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
 
 
-def _misread(
-    connection: duckdb.DuckDBPyConnection, address: str, sql: str, expression: Expression
-) -> SqlProblem | None:
+def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | None:
     """What is wrong with a text whatever its names mean: it is no expression, or none over a single row."""
     position = expression.error_position
     if not sql.strip():
@@ -147,7 +146,7 @@ def _misread(
         return SqlProblem(address, f'the SQL cannot be read at "{match[1]}"', "", position, len(match[1]))
     words = [("a subquery", word) for word in expression.subqueries]
     words += [("a window function", word) for word in expression.windows]
-    words += [("an aggregate", word) for word in expression.functions if _is_aggregate(connection, word.name)]
+    words += [("an aggregate", word) for word in expression.functions if word.name.lower() in _aggregates()]
     for what, word in words:
         written = re.match(r"\w*", sql[word.position or 0 :])
         length = max(1, len(written[0])) if written and word.position is not None else 1
@@ -155,11 +154,12 @@ def _misread(
     return None
 
 
-def _is_aggregate(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    kinds = connection.execute(
-        "SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = $1", [name.lower()]
-    ).fetchall()
-    return kinds == [("aggregate",)]
+@cache
+def _aggregates() -> frozenset[str]:
+    """The functions of DuckDB that are aggregates and nothing else; asking costs more than all the rest."""
+    kinds = "SELECT function_name FROM duckdb_functions() GROUP BY 1 HAVING bool_and(function_type = 'aggregate')"
+    with connect() as connection:
+        return frozenset(name for (name,) in connection.execute(kinds).fetchall())
 
 
 def _unknown(address: str, expression: Expression, known: Iterable[str], noun: str) -> Iterator[SqlProblem]:

@@ -34,8 +34,20 @@ _RESOURCE = (
 )
 
 
-_KINDS_OF_RESOURCE = """json_merge_patch(resource, '{"resourceType":null,"accessKeyDetails":null}')"""
-_KINDS_OF_ACTION = """json_merge_patch(json_extract(service, '$.action'), '{"actionType":null}')"""
+def _object(field: str, made: str) -> str:
+    """What is made of a field that is an object; anything else fails as no JSON, so that it is counted."""
+    return f"CASE WHEN json_type({field}) = 'OBJECT' THEN {made} WHEN {field} <> '' THEN ({field} || '!')::JSON END"
+
+
+def _without(field: str, *keys: str) -> str:
+    """A JSON object without some of its keys; null if nothing is left."""
+    nulls = ", ".join(f"'{key}', NULL" for key in keys)
+    rest = f"json_merge_patch({field}, json_object({nulls}))"
+    return f"CASE WHEN {rest}::VARCHAR <> '{{}}' THEN {rest} END"
+
+
+_KINDS_OF_RESOURCE = _without("resource", "resourceType", "accessKeyDetails")
+_KINDS_OF_ACTION = _without("json_extract(service, '$.action')", "actionType")
 _REMOTE = (
     "coalesce(json_extract_string(service, '$..remoteIpDetails.ipAddressV4'),"
     " json_extract_string(service, '$..remoteIpDetails.ipAddressV6'))[1]"
@@ -67,15 +79,19 @@ class GuarddutyFinding(Table):
             _RESOURCE,
             "What is concerned; `resource_details` has an object for each kind of resource.",
             keys="camel",
-            transform=f"json_merge_patch(resource, json_object('resourceDetails', {_KINDS_OF_RESOURCE}))",
+            transform=_object(
+                "resource", f"json_merge_patch(resource, json_object('resourceDetails', {_KINDS_OF_RESOURCE}))"
+            ),
         ),
         Column(
             "service",
             _SERVICE,
             "What happened, how often and when; `action_details` has an object for the kind of action.",
             keys="camel",
-            transform="json_merge_patch(service,"
-            f" json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION})))",
+            transform=_object(
+                "service",
+                f"json_merge_patch(service, json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION})))",
+            ),
         ),
         Column("schema_version", "varchar", "Version of the layout of the finding."),
         Column("additional", "json", "Everything in the finding that has no column of its own.", source="*"),

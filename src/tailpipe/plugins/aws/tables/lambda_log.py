@@ -11,7 +11,7 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.]?\d*Z"
 _ID = "[0-9a-f]{8}-[0-9a-f-]{27}"
 _LAYOUT = (
     rf"(?s)^(?:(?P<exported_at>{_TIME}) )?(?:\[(?P<first_level>[A-Z]+)\]\t)?"
-    rf"(?:(?P<time>{_TIME})\t(?P<call>{_ID})\t(?:(?P<level>[A-Z]+)\t)?)?(?P<text>.*)$"
+    rf"(?:(?P<time>{_TIME})[\t ](?P<call>{_ID})[\t ](?:(?P<level>[A-Z]+)\t)?)?(?P<text>.*)$"
 )
 _IS_JSON = "starts_with(text, '{') AND json_valid(text)"
 _JSON = f"CASE WHEN {_IS_JSON} THEN text END"
@@ -31,6 +31,7 @@ def _said(name: str, unit: str, path: str) -> str:
 
 
 _NAMED = rf"^(?:START|END|REPORT) RequestId: (\S+)|^({_ID}) Task timed out"
+_TIMED_OUT = f"^(?:{_ID} )?Task timed out after"
 _CALL = (
     f"coalesce(call, nullif(regexp_extract(text, '{_NAMED}', 1), ''), nullif(regexp_extract(text, '{_NAMED}', 2), ''),"
     f" {_key('requestId', 'record.requestId', 'AWSRequestId')})"
@@ -98,7 +99,7 @@ class LambdaLog(Table):
             "varchar",
             "How the call ended, if the platform says so: `success`, `error`, `timeout`.",
             transform=f"coalesce(nullif(regexp_extract(text, '\\tStatus: (\\w+)', 1), ''),"
-            f" CASE WHEN regexp_matches(text, '^{_ID} Task timed out') THEN 'timeout' END, {_key('record.status')})",
+            f" CASE WHEN regexp_matches(text, '{_TIMED_OUT}') THEN 'timeout' END, {_key('record.status')})",
         ),
         Column(
             "error_type",

@@ -45,7 +45,7 @@ def _spelt(column: Column, keys: Literal["camel", "pascal"]) -> Column:
     words = [first if keys == "camel" else first.capitalize(), *(word.capitalize() for word in rest)]
     source = column.source if column.source or column.transform else "".join(words)
     is_nested = "struct(" in (column.type or "") and column.transform is None
-    return replace(column, source=source, keys=(column.keys or keys) if is_nested else None)
+    return replace(column, source=source, keys=column.keys or (keys if is_nested else None))
 
 
 def is_address(value: str) -> str:
