@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
-from tailpipe.kernel.sql import literal, quoted, text_type
+from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 
@@ -96,13 +97,13 @@ def _transform_problems(
     is_column = table.column(output.name) is not None
     address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, address, sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
     if fields is not None:
         yield from _unknown(address, expression, fields, "field")
     names = [*(fields or ()), *(word.name for word in expression.columns)]
-    kinds = {o.source.lower(): text_type(o.kind) for o in output_columns(table, {}) if o.source is not None}
+    kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
     relation = {name.lower(): kinds.get(name.lower(), "VARCHAR") for name in names}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 
@@ -111,7 +112,7 @@ def _condition_problems(
     connection: duckdb.DuckDBPyConnection, address: str, sql: str, columns: Mapping[str, str], is_closed: bool
 ) -> Iterator[SqlProblem]:
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, address, sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
     unknown = list(_unknown(address, expression, columns, "column"))
@@ -142,9 +143,7 @@ def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iter
         yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
 
 
-def _misread(
-    connection: duckdb.DuckDBPyConnection, address: str, sql: str, expression: Expression
-) -> SqlProblem | None:
+def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | None:
     """What is wrong with a text whatever its names mean: it is no expression, or none over a single row."""
     position = expression.error_position
     if not sql.strip():
@@ -159,7 +158,7 @@ def _misread(
         return SqlProblem(address, f'the SQL cannot be read at "{match[1]}"', "", position, len(match[1]))
     words = [("a subquery", word) for word in expression.subqueries]
     words += [("a window function", word) for word in expression.windows]
-    words += [("an aggregate", word) for word in expression.functions if _is_aggregate(connection, word.name)]
+    words += [("an aggregate", word) for word in expression.functions if word.name.lower() in _aggregates()]
     for what, word in words:
         written = re.match(r"\w*", sql[word.position or 0 :])
         length = max(1, len(written[0])) if written and word.position is not None else 1
@@ -167,11 +166,12 @@ def _misread(
     return None
 
 
-def _is_aggregate(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    kinds = connection.execute(
-        f"SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = {literal(name.lower())}"
-    ).fetchall()
-    return kinds == [("aggregate",)]
+@cache
+def _aggregates() -> frozenset[str]:
+    """The functions of DuckDB that are aggregates and nothing else; asking costs more than all the rest."""
+    kinds = "SELECT function_name FROM duckdb_functions() GROUP BY 1 HAVING bool_and(function_type = 'aggregate')"
+    with connect() as connection:
+        return frozenset(name for (name,) in connection.execute(kinds).fetchall())
 
 
 def _unknown(address: str, expression: Expression, known: Iterable[str], noun: str) -> Iterator[SqlProblem]:

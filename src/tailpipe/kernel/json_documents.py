@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,9 @@ from tailpipe.plugin.formats import Json
 
 __all__ = ["DocumentFeed"]
 
+_FRAME_BYTES = 64 * 1024
+"""Each record gets a copy of what stands around it, so that must not be long."""
+
 
 class DocumentFeed:
     """Splits documents into the texts of their records as they come, and parses these in batches.
@@ -32,7 +36,7 @@ class DocumentFeed:
         self._limits = task.limits
         self._format = format
         self._path = tuple(format.records.split(".")) if format.records else ()
-        self._held = Held(JsonLines(fields, "record"))
+        self._held = Held(JsonLines(fields, "record"), fields.types)
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 
@@ -43,19 +47,24 @@ class DocumentFeed:
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
         progress = self.progress[place]
+        is_framed = self._format.document is not None
         for member in members:
-            splitter = Splitter(self._path, self._limits.record_bytes)
+            splitter = Splitter(self._path, self._limits.record_bytes, keeps_frames=is_framed)
+            waiting: list[Places] = []
             size = 0
             for text in self._texts(member, progress):
                 size += len(text)
                 if size > self._format.max_document_bytes:
                     splitter.problem = f"the document has more than {self._format.max_document_bytes:,} bytes"
                     break
-                for places in splitter.feed(text):
-                    self._hold(place, progress, places)
+                waiting += splitter.feed(text)
+                while waiting and (not is_framed or waiting[0].document < len(splitter.frames)):
+                    self._hold(place, progress, self._framed(waiting.pop(0), splitter.frames))
                 self._held.size += len(text)
                 if self._held.size >= self._limits.batch_bytes:
                     yield from self._held.parse()
+            for places in waiting:  # of a document that has no end
+                self._hold(place, progress, self._framed(places, splitter.frames))
             self._finish(place, progress, splitter)
 
     def _texts(self, member: Member, progress: Progress) -> Iterator[bytes]:
@@ -80,6 +89,21 @@ class DocumentFeed:
             progress.note("bytes that are no text", whole.count(wrong) - text.count(wrong))
         return whole
 
+    def _framed(self, places: Places, frames: Sequence[bytes]) -> Places:
+        """The records, each with the document around it as one more key; null if that is very long, or no JSON."""
+        if self._format.document is None:
+            return places
+        frame = frames[places.document] if places.document < len(frames) else b"null"
+        key = json.dumps(self._format.document, ensure_ascii=False).encode()
+        first = b"{" + key + b":" + (frame if len(frame) <= _FRAME_BYTES and _is_json(frame) else b"null")
+        texts = []
+        for text in places.texts():
+            is_object = text.startswith(b"{")
+            comma = b"" if text[1:].lstrip().startswith(b"}") else b","
+            texts.append(first + comma + text[1:] if is_object else text)
+        ends = np.cumsum([len(text) for text in texts])
+        return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
+
     def _hold(self, place: int, progress: Progress, places: Places) -> None:
         first = progress.committed_ordinals + 1
         progress.committed_ordinals += len(places)
@@ -101,6 +125,14 @@ class DocumentFeed:
         if progress.committed_ordinals > progress.reading.since_ordinals:
             raw = rest[:4096].decode("utf-8", "replace")
             self._held.bad.append(BadRow(place, progress.committed_ordinals, splitter.problem, raw))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _boundary(text: bytes) -> int:

@@ -19,7 +19,9 @@ __all__ = ["LineFeed"]
 class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
-    def __init__(self, task: Task, parser: LineParser, failed: Mapping[int, str]) -> None:
+    def __init__(
+        self, task: Task, parser: LineParser, failed: Mapping[int, str], fields: Mapping[str, str] | None = None
+    ) -> None:
         # Envelopes are whole as they are, and our own text.
         shown = None if task.source.envelope else task.format
         multiline = getattr(shown, "multiline", None)
@@ -30,7 +32,7 @@ class LineFeed:
             max_line_bytes=task.limits.line_bytes,
         )
         self._limits = task.limits
-        self._held = Held(parser)
+        self._held = Held(parser, fields or {})
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 

@@ -59,7 +59,7 @@ class Plan:
         if self.json is not None:
             from tailpipe.kernel.json_lines import JsonLines
 
-            return LineFeed(task, JsonLines(self.json), failed)
+            return LineFeed(task, JsonLines(self.json), failed, self.json.types)
         return LineFeed(task, line_parser(task.format), failed)
 
     def _messages(self, failed: Mapping[int, str]) -> Feed:
@@ -73,7 +73,7 @@ class Plan:
             raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be parquet')
         is_json = self.json is not None
         parser = JsonLines(self.json, "message") if self.json else line_parser(self.task.format, is_dotall=True)
-        return LineFeed(self.task, EnvelopeParser(parser, is_json), failed)
+        return LineFeed(self.task, EnvelopeParser(parser, is_json), failed, self.json.types if self.json else None)
 
     def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
         """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.

@@ -13,13 +13,14 @@ begin with `tp__` are ours; no column can have them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Cast, Clock, cast
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
-from tailpipe.kernel.sql import index_value, literal, quoted
+from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 
 __all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "REJECTED", "Shape"]
@@ -74,7 +75,7 @@ class Shape:
         items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad"]
         for number, output in enumerate(self.outputs):
             value = self._value(number, output)
-            wrapped = f"TRY(struct_pack(v := {value}))" if output.transform is not None else value
+            wrapped = _tried(value) if output.transform is not None else value
             items.append(f"{wrapped} AS tp__v{number}")
         return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
 
@@ -124,7 +125,7 @@ class Shape:
         finished = self.finished(
             typed, columns, ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words]
         )
-        test = f"TRY(struct_pack(v := ({self.filter}\n)))" if self.filter else "{'v': true}"
+        test = _tried(f"({self.filter}\n)") if self.filter else "{'v': true}"
         judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
         reason = "coalesce(tp__reason, CASE WHEN tp__test IS NULL THEN 'the filter cannot be computed' END)"
         return (
@@ -168,7 +169,10 @@ class Shape:
 
     def _value(self, number: int, output: Output) -> str:
         if output.transform is not None:
-            return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            value = f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            if output.keys is None:
+                return value
+            return f"from_json({value}::VARCHAR, {literal(json.dumps(json_shape(output.read)))})"
         return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
     def _input(self, number: int, given: str) -> str:
@@ -236,6 +240,13 @@ class Shape:
         if self.outside:
             branches.append(f"WHEN {self.outside} THEN {OUT_OF_WINDOW}")
         return "(CASE " + " ".join(branches) + f" ELSE {KEPT} END)::UTINYINT"
+
+
+def _tried(value: str) -> str:
+    """An expression of the user's, in a struct, so that its failure, a null, is told from its being null."""
+    # What stands in several expressions, DuckDB computes beforehand, and then TRY does not see it fail. It
+    # leaves alone what stands in a CASE, if it cannot tell what comes of that.
+    return f"CASE WHEN tp__ordinal >= 0 THEN TRY(struct_pack(v := {value})) END"
 
 
 def _alias(field: str) -> str:

@@ -126,11 +126,18 @@ class Json(Format):
         "Path to the array of records in the document, such as `Records`; the document itself if not given.",
         default=None,
     )
+    document: str | None = option(
+        "Name of a field that gives each record the document around it, without the records.", default=None
+    )
     max_document_bytes: int = option(
         "Size above which a document is refused, in bytes.", default=1024 * _MEGABYTE, check=_check_size
     )
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
+
+    def __post_init__(self) -> None:
+        if self.document is not None and self.records is None:
+            raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
 
 
 class Delimited(Format):
