@@ -184,7 +184,9 @@ class Delimited(Format):
         "Whether a quote inside quotes that no delimiter follows is text; then a value without quotes cannot hold one.",
         default=False,
     )
-    known_fields: Sequence[str] = fact("Names by which a header is known: a first line of mostly these is one.", default=())
+    known_fields: Sequence[str] = fact(
+        "Names by which a header is known: a first line of mostly these is one.", default=()
+    )
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 
