@@ -6,7 +6,6 @@ from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.tables.lines import (
     EXTRA,
     address,
-    arns,
     line_format,
     load_balancer_layouts,
     method,
@@ -14,7 +13,7 @@ from tailpipe.plugins.aws.tables.lines import (
     url,
     version,
 )
-from tailpipe.plugins.aws.tables.pieces import domains, texts
+from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
 
 __all__ = ["AlbAccessLog"]
 
@@ -106,7 +105,7 @@ class AlbAccessLog(Table):
         "tp_source_ip": address("client"),
         "tp_destination_ip": address("target"),
         "tp_ips": texts(address("client"), address("target")),
-        "tp_domains": domains("domain_name"),
-        "tp_akas": arns("target_group_arn", "chosen_cert_arn"),
+        "tp_domains": texts("domain_name", only=is_domain),
+        "tp_akas": texts("target_group_arn", "chosen_cert_arn", only=is_arn),
     }
     layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_app.%{DATA}.log.gz")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Delimited
-from tailpipe.plugins.aws.tables.pieces import domains, texts
+from tailpipe.plugins.aws.tables.pieces import is_domain, texts
 
 __all__ = ["CloudfrontAccessLog"]
 
@@ -84,15 +84,15 @@ class CloudfrontAccessLog(Table):
         "tp_timestamp": _TIME,
         "tp_source_ip": "c_ip",
         "tp_ips": texts("c_ip", f"nullif({_FORWARDED}, c_ip)"),
-        "tp_domains": domains("x_host_header", "nullif(cs_host, x_host_header)"),
+        "tp_domains": texts("x_host_header", "nullif(cs_host, x_host_header)", only=is_domain),
     }
     layouts = {
         "aws_s3_bucket": (
-            "(%{DATA:folder}/)?%{WORD:distribution_id}.%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}"
+            "(%{GREEDYDATA:folder}/)?%{WORD:distribution_id}[.]%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}"
             ".%{DATA}.(gz|parquet)"
         ),
         "file": (
-            "(%{DATA}/)?%{WORD:distribution_id}.%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}.%{DATA}"
+            "(%{DATA}/)?%{WORD:distribution_id}[.]%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}.%{DATA}"
             "|%{GREEDYDATA}"
         ),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.tables.exports import EXPORT, export_layouts, first_time
-from tailpipe.plugins.aws.tables.lines import arns
+from tailpipe.plugins.aws.tables.pieces import is_arn, texts
 
 __all__ = ["CostAndUsageFocus"]
 
@@ -69,6 +69,6 @@ class CostAndUsageFocus(Table):
         "tp_timestamp": first_time(
             "charge_period_start", "charge_period_end", "billing_period_start", "billing_period_end"
         ),
-        "tp_akas": arns("resource_id", "commitment_discount_id"),
+        "tp_akas": texts("resource_id", "commitment_discount_id", only=is_arn),
     }
     layouts = export_layouts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.tables.exports import EXPORT, export_layouts, first_time, labelled
-from tailpipe.plugins.aws.tables.lines import arns
+from tailpipe.plugins.aws.tables.pieces import is_arn, texts
 
 __all__ = ["CostAndUsageReport"]
 
@@ -213,11 +213,12 @@ class CostAndUsageReport(Table):
             "bill_billing_period_start_date",
             "bill_billing_period_end_date",
         ),
-        "tp_akas": arns(
+        "tp_akas": texts(
             "line_item_resource_id",
             "reservation_reservation_arn",
             "savings_plan_savings_plan_arn",
             "split_line_item_parent_resource_id",
+            only=is_arn,
         ),
     }
     layouts = export_layouts()

@@ -23,5 +23,5 @@ def first_time(*fields: str) -> str:
 
 def export_layouts() -> dict[str, str]:
     """Data files of an export, wherever they lie; the manifests beside them are left alone."""
-    layout = "(%{DATA:folder}/)?%{DATA:file}.(csv|csv.gz|csv.zip|parquet)"
+    layout = "(%{GREEDYDATA:folder}/)?%{DATA:file}[.](csv|csv.gz|csv.zip|parquet)"
     return {"aws_s3_bucket": layout, "file": layout}

@@ -8,7 +8,6 @@ from tailpipe.plugin.formats import Delimited
 __all__ = [
     "EXTRA",
     "address",
-    "arns",
     "layouts",
     "line_format",
     "load_balancer_layouts",
@@ -74,11 +73,6 @@ def url(request: str) -> str:
     return (
         f"nullif(CASE WHEN NOT contains({request}, ' ') THEN {request} WHEN {has_end} THEN {cut} ELSE {rest} END, '-')"
     )
-
-
-def arns(*values: str) -> str:
-    """The values that are ARNs, as a list; null if there are none."""
-    return f"nullif(list_filter([{', '.join(values)}], lambda _value: starts_with(_value, 'arn:')), [])"
 
 
 def load_balancer_layouts(file: str) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import EXTRA, address, arns, line_format, load_balancer_layouts, port
-from tailpipe.plugins.aws.tables.pieces import domains, texts
+from tailpipe.plugins.aws.tables.lines import EXTRA, address, line_format, load_balancer_layouts, port
+from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
 
 __all__ = ["NlbAccessLog"]
 
@@ -63,7 +63,7 @@ class NlbAccessLog(Table):
         "tp_source_ip": address("client"),
         "tp_destination_ip": address("destination"),
         "tp_ips": texts(address("client"), address("destination")),
-        "tp_domains": domains("domain_name"),
-        "tp_akas": arns("chosen_cert_arn"),
+        "tp_domains": texts("domain_name", only=is_domain),
+        "tp_akas": texts("chosen_cert_arn", only=is_arn),
     }
     layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_net.%{DATA}.log.gz")

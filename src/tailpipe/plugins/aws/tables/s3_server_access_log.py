@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import EXTRA, arns, line_format
-from tailpipe.plugins.aws.tables.pieces import domains, texts
+from tailpipe.plugins.aws.tables.lines import EXTRA, line_format
+from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
 
 __all__ = ["S3ServerAccessLog"]
 
@@ -65,8 +65,8 @@ class S3ServerAccessLog(Table):
         "tp_usernames": texts(
             "requester", f"nullif(split_part({_ARN}, '/', -1), requester)", "nullif(bucket_owner, requester)"
         ),
-        "tp_domains": domains("host_header"),
-        "tp_akas": arns("requester", "access_point_arn"),
+        "tp_domains": texts("host_header", only=is_domain),
+        "tp_akas": texts("requester", "access_point_arn", only=is_arn),
     }
     layouts = {
         "aws_s3_bucket": (
