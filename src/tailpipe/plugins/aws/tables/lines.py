@@ -39,8 +39,9 @@ def line_format(name: str, fields: str, min_values: int) -> Delimited:
 def address(endpoint: str) -> str:
     """The address of `10.0.0.1:80`, `[2001:db8::1]:443` or `2001:db8::1:443`."""
     return (
-        f"CASE WHEN NOT contains({endpoint}, ':') OR ends_with({endpoint}, ']') THEN trim({endpoint}, '[]')"
-        f" ELSE trim(left({endpoint}, length({endpoint}) - length(split_part({endpoint}, ':', -1)) - 1), '[]') END"
+        f"CASE WHEN starts_with({endpoint}, '[') THEN split_part({endpoint}[2:], ']', 1)"
+        f" WHEN contains({endpoint}, ':') THEN array_to_string(string_split({endpoint}, ':')[:-2], ':')"
+        f" ELSE {endpoint} END"
     )
 
 
@@ -64,14 +65,12 @@ def version(request: str) -> str:
 
 
 def url(request: str) -> str:
-    """What stands between method and version; all of a request line that is none."""
-    request = f"rtrim({request})"  # of a TCP listener there is nothing but `- - - `
-    first, last = f"split_part({request}, ' ', 1)", f"split_part({request}, ' ', -1)"
-    rest = f"substr({request}, length({first}) + 2)"
-    has_end = f"(starts_with({last}, 'HTTP/') OR {last} = '-')"
-    cut = f"rtrim(left({rest}, greatest(length({rest}) - length({last}), 0)))"
+    """What stands between method and version; all of a request line that is none. Of TCP there is only `- - - `."""
+    words, last = f"string_split({request}, ' ')", f"split_part({request}, ' ', -1)"
     return (
-        f"nullif(CASE WHEN NOT contains({request}, ' ') THEN {request} WHEN {has_end} THEN {cut} ELSE {rest} END, '-')"
+        f"CASE WHEN NOT contains({request}, ' ') THEN {request} WHEN starts_with({request}, '- - -') THEN NULL"
+        f" WHEN starts_with({last}, 'HTTP/') OR {last} = '-' THEN array_to_string({words}[2:-2], ' ')"
+        f" ELSE array_to_string({words}[2:], ' ') END"
     )
 
 
