@@ -8,6 +8,9 @@ from tailpipe.kernel.sql import quoted
 
 __all__ = ["gathered"]
 
+_AROUND = ("_event_id", "_event_time", "_ingestion_time", "_log_group", "_log_stream", "_message")
+"""What a source puts beside a message is no field of the log."""
+
 
 def gathered(name: str, fields: Iterable[str], wanted: Sequence[str]) -> str:
     """SQL for a field that was not read, but that somebody refers to: null, unless its name ends with `*`.
@@ -18,7 +21,7 @@ def gathered(name: str, fields: Iterable[str], wanted: Sequence[str]) -> str:
     if not name.endswith("*"):
         return "NULL::VARCHAR"
     stems = sorted({one[:-1].lower() for one in wanted if one.endswith("*")}, key=len, reverse=True)
-    taken = {one.lower() for one in wanted}
+    taken = {*(one.lower() for one in wanted), *_AROUND}
     inside = [
         field for field in fields if field.lower() not in taken and _stem(field.lower(), stems) == name[:-1].lower()
     ]

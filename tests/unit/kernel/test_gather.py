@@ -42,6 +42,11 @@ def test_fields_of_one_beginning_are_gathered_without_it_and_the_others_apart() 
     assert [row["rest"] and json.loads(row["rest"]) for row in done.rows] == [None, {"more": "m"}]
 
 
+def test_what_stands_around_a_message_is_not_gathered() -> None:
+    done = run(b"time,_log_group,_message,x\n2024-01-31T10:00:00Z,g,m,1\n", COLUMNS, Delimited(header=True))
+    assert done.rows[0]["rest"] == '{"x":"1"}'
+
+
 def test_files_of_one_task_may_have_other_fields() -> None:
     done = run(
         {
