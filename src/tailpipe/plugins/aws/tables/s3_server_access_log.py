@@ -72,7 +72,7 @@ class S3ServerAccessLog(Table):
         "aws_s3_bucket": (
             "(%{NUMBER:account_id}/%{DATA:region}/%{DATA:bucket_name}/"
             "%{YEAR:partition_year}/%{MONTHNUM:partition_month}/%{MONTHDAY:partition_day}/)?"
-            "%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}-%{MINUTE:minute}-%{SECOND:second}-%{DATA:suffix}"
+            "%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}-%{MINUTE:minute}-%{SECOND:second}-[^/]+"
         ),
         "file": ("(%{DATA}/)?%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}-%{HOUR:hour}-%{DATA}|%{GREEDYDATA}"),
     }
