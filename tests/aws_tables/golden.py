@@ -20,11 +20,14 @@ from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.plugin import Artifact, Format, Source, Table, Window
 from tailpipe.plugins.aws import plugin
+from tailpipe.plugins.aws.flow_format import DEFAULT_LAYOUT, FlowLogFormat
 from tailpipe.query.session import Session
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aws"
 TABLES: Mapping[str, Table] = {table.name: table for table in plugin.made_tables()}
-FORMATS: Mapping[str, Format] = {}
+FORMATS: Mapping[str, Format] = {
+    "aws_vpc_flow_log/cloudwatch_export": FlowLogFormat(layout=f"export-timestamp {DEFAULT_LAYOUT}"),
+}
 """The format of a case, `TABLE/CASE`, if it is not that of its table."""
 
 _LEFT_OUT = ("tp_ingest_timestamp", "tp_table", "tp_partition", "tp_index", "tp_source_type")

@@ -10,7 +10,7 @@ from tailpipe.kernel.batch import LineParser, Lines, Parsed
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import quoted
 
-__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "bad_rows"]
+__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,20 @@ class Feed(Protocol):
     def events(self) -> Iterator[Batch | Failed]:
         """Batches, and failures between them."""
         ...
+
+
+class JointFeed:
+    """Several feeds over the artifacts of one task, each with the places of those that it reads."""
+
+    def __init__(self, feeds: Sequence[tuple[Feed, Collection[int]]]) -> None:
+        self._feeds = [feed for feed, _ in feeds]
+        readers = {place: feed for feed, places in feeds for place in places}
+        self.progress: Sequence[Progress] = [readers[place].progress[place] for place in sorted(readers)]
+
+    def events(self) -> Iterator[Batch | Failed]:
+        """The events of one feed after the other."""
+        for feed in self._feeds:
+            yield from feed.events()
 
 
 class BadRow(NamedTuple):

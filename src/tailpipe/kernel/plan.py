@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Clock, kind_of
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
-from tailpipe.kernel.feed import Feed
+from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
@@ -22,7 +22,7 @@ from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import COMMON_COLUMNS
-from tailpipe.plugin.formats import Grok, Json, Jsonl, Parquet, Regex, Syslog
+from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,13 +42,27 @@ class Plan:
 
     def feed(self, failed: Mapping[int, str]) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
-        task = self.task
-        if task.source.envelope:
+        if self.task.source.envelope:
             return self._messages(failed)
-        if isinstance(task.format, Parquet):
-            from tailpipe.kernel.parquet_feed import ParquetFeed
+        places = [place for place, reading in enumerate(self.task.readings) if self._is_parquet(reading)]
+        if not places:
+            return self._text_feed(failed)
+        from tailpipe.kernel.parquet_feed import ParquetFeed
 
-            return ParquetFeed(task, failed)
+        others = [place for place in range(len(self.task.readings)) if place not in places]
+        if not others:
+            return ParquetFeed(self.task, failed)
+        texts = self._text_feed({**failed, **dict.fromkeys(places, "is a parquet file")})
+        parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, "is no parquet file")})
+        return JointFeed([(texts, others), (parquet, places)])
+
+    def _is_parquet(self, reading: Reading) -> bool:
+        """Whether it is parquet; what is delivered as CSV is delivered as parquet elsewhere, with the same fields."""
+        is_named = reading.artifact.uri.lower().endswith(".parquet")
+        return isinstance(self.task.format, Parquet) or (isinstance(self.task.format, Delimited) and is_named)
+
+    def _text_feed(self, failed: Mapping[int, str]) -> Feed:
+        task = self.task
         if isinstance(task.format, Json) and self.json is not None:
             from tailpipe.kernel.json_documents import DocumentFeed
 
@@ -131,6 +145,7 @@ class Plan:
 
 def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     """Plan a task; the connection only reads expressions."""
+    task = replace(task, format=task.format.read_as())
     outputs = output_columns(task.table, task.types)
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
     wanted = wanted_fields(outputs, names)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Cast, Clock, cast
+from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
 from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
@@ -57,7 +58,7 @@ class Shape:
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
             *(self._field(name, kind) for name, kind in parsed.fields.items()),
-            *(f"NULL::VARCHAR AS {_alias(name)}" for name in missing.values()),
+            *(f"{gathered(name, parsed.fields, wanted)} AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
             if output.null_if is not None and output.source is not None:

@@ -24,8 +24,8 @@ class Column(Declared, kw_only=False):
     )
     description: str | None = option("What the column holds, in a sentence.", default=None)
     source: str | None = option(
-        "Field of the format it is taken from, if not the one of its own name; `*` for all keys of a JSON record that"
-        " have no column, as one object.",
+        "Field of the format it is taken from, if not the one of its own name; `*` for all fields that have no column,"
+        " as one object, `x_*` for those whose names begin so.",
         default=None,
     )
     transform: str | None = option("DuckDB SQL expression over the fields that gives the value.", default=None)
