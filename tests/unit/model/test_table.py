@@ -237,6 +237,7 @@ def test_a_schema_shows_everything_unless_it_says_less() -> None:
         "from",
         "to",
         "where",
+        "materialized",
     ]
 
 
