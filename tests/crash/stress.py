@@ -36,7 +36,6 @@ GRACE = timedelta(seconds=4)
 
 def write(home: Path, seconds: float) -> str:
     """Collect days, replace them, compact them, delete one, and clean up, without a pause."""
-    """Collect days, replace them, clean up, and now and then delete them all, without a pause."""
     rounds = 0
     end = time.monotonic() + seconds
     with Catalog.open(home) as catalog:
@@ -50,8 +49,6 @@ def write(home: Path, seconds: float) -> str:
             with catalog.writer(PARTITION) as writer:
                 writer.delete(DaySet.span(LAST - timedelta(days=1), LAST))  # two whole units
             rounds += 1
-            if rounds % 3 == 0:
-                writer.delete(EVERY_DAY)
     return f"{rounds} rounds"
 
 
