@@ -10,7 +10,7 @@ from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
-__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned"]
+__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned", "Withheld"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,16 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Withheld:
+    """Artifacts that a source has listed but cannot give now, and why; `first` is one of them."""
+
+    source: str
+    reason: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True)
 class Summary:
     """What became of one partition."""
 
@@ -93,6 +103,7 @@ class Summary:
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many artifacts were not read, by reason."""
     refused: tuple[Refused, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()

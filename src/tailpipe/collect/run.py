@@ -253,6 +253,7 @@ class PartitionRun:
             bad_artifacts=tuple(self.bad),
             skipped=skipped,
             refused=planned.refused,
+            withheld=planned.withheld,
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),
