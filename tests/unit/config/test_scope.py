@@ -70,7 +70,7 @@ def test_a_name_with_a_dash_is_one_name() -> None:
 def test_a_reference_that_leads_nowhere_is_told(expression: str, message: str) -> None:
     told = messages(
         f'connection "aws" "this" {{ region = {expression} }}',
-        'connection "aws" "that" { region = "x" secret_key = "hunter2" }',
+        'connection "aws" "that" { region = "x" access_key = "AKIA" secret_key = "hunter2" }',
     )
     assert len(told) == 1
     assert told[0].startswith(message)
