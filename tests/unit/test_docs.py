@@ -496,7 +496,7 @@ def test_every_layout_dates_the_file_as_is_said(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.touch()
         source = File(paths=[str(tmp_path / str(number))], file_layout=codes(layout)[0])
-        listed, _ = list_source(source, NOWHERE, EVERY_DAY, today=datetime(2024, 2, 1, tzinfo=UTC).date())
+        listed = list_source(source, NOWHERE, EVERY_DAY, today=datetime(2024, 2, 1, tzinfo=UTC).date()).listed
         if day == "not collected":
             assert not listed
         else:

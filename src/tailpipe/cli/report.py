@@ -41,8 +41,8 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             render.records(record["units"], "pretty", UNITS)
         for reason, count in record["skipped"].items():
             render.data(f"  skipped {count:,}: {reason}")
-        for refused in record["refused"]:
-            render.data("  " + refused)
+        for line in (*record["refused"], *record["withheld"]):
+            render.data("  " + line)
 
 
 def _lines(summary: events.Summary) -> list[str]:
@@ -71,6 +71,7 @@ def _lines(summary: events.Summary) -> list[str]:
         lines.append("  what was committed stays; collect again when it is mended, or with --skip-bad-artifacts")
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
+    lines += ["  " + _withheld(one) for one in summary.withheld]
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
         lines.append(f"  missing: {summary.gaps}")
@@ -96,6 +97,11 @@ def _refused(refused: events.Refused) -> str:
         f"source {refused.source}: {refused.refused:,} of {refused.seen:,} files do not match the layout"
         f" {refused.layout}, the first is {first}"
     )
+
+
+def _withheld(withheld: events.Withheld) -> str:
+    first = render.shown(withheld.first)
+    return f"source {withheld.source}: {withheld.count:,} not collected, {withheld.reason}; the first is {first}"
 
 
 def _record(summary: events.Summary) -> dict[str, Any]:
@@ -127,4 +133,5 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
         ],
         "skipped": skipped,
         "refused": [_refused(one) for one in planned.refused],
+        "withheld": [_withheld(one) for one in planned.withheld],
     }

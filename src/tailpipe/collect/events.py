@@ -11,7 +11,7 @@ from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
-__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned"]
+__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned", "Withheld"]
 
 T = TypeVar("T")
 
@@ -86,6 +86,16 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Withheld:
+    """Artifacts that a source has listed but cannot give now, and why; `first` is one of them."""
+
+    source: str
+    reason: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True)
 class Summary:
     """What became of one partition."""
 
@@ -96,6 +106,7 @@ class Summary:
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many artifacts were not read, by reason."""
     refused: tuple[Refused, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()

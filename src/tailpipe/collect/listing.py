@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from tailpipe.catalog.identity import Listed
-from tailpipe.collect.events import Refused
+from tailpipe.collect.events import Refused, Withheld
 from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
@@ -16,16 +18,29 @@ from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.grok import compile_layout
 
-__all__ = ["list_source"]
+__all__ = ["Listing", "list_source"]
 
 _COMMON = frozenset(column.name for column in COMMON_COLUMNS)
 
 
-def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> tuple[list[Listed], Refused | None]:
-    """The artifacts of these days and those without a date; and what the layout has refused, if anything."""
+@dataclass(frozen=True)
+class Listing:
+    """What a source has listed; what its layout has refused, and what it cannot give, if anything."""
+
+    listed: tuple[Listed, ...]
+    refused: Refused | None = None
+    withheld: tuple[Withheld, ...] = ()
+
+
+def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> Listing:
+    """The artifacts of these days, and those without a date."""
     text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
     layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
+    if text and hasattr(source, "file_layout"):
+        laid_out: Any = source
+        source = replace(laid_out, file_layout=text)  # one that knows the layout need not look everywhere
     listed: list[Listed] = []
+    withheld: dict[str, list[str]] = defaultdict(list)
     seen, first, refused = 0, "", 0
     for artifact in source.artifacts(_window(days, today)):
         seen += 1
@@ -39,8 +54,15 @@ def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> t
             refused += 1
             first = first or artifact.path or artifact.uri
         elif dated.day is None or dated.day in days:
-            listed.append(Listed(source.name, dated))
-    return listed, Refused(source.name, seen, refused, text or "", first) if refused or not seen else None
+            if dated.withheld:
+                withheld[dated.withheld].append(dated.uri)
+            else:
+                listed.append(Listed(source.name, dated))
+    return Listing(
+        tuple(listed),
+        Refused(source.name, seen, refused, text or "", first) if refused or not seen else None,
+        tuple(Withheld(source.name, reason, len(uris), min(uris)) for reason, uris in sorted(withheld.items())),
+    )
 
 
 def _window(days: DaySet, today: date) -> Window:

@@ -269,6 +269,7 @@ class PartitionRun:
             bad_artifacts=tuple(self.bad),
             skipped=skipped,
             refused=planned.refused,
+            withheld=planned.withheld,
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),

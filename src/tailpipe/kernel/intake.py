@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.feed import Batch, Failed
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Task
 from tailpipe.kernel.unpack import Member, Unpacking, UnpackLimits
+from tailpipe.model.artifact import Artifact
 
 __all__ = ["Intake"]
 
@@ -28,20 +30,22 @@ class Intake:
         self, read: Callable[[int, Iterator[Member]], Iterator[Batch]], drop: Callable[[int], None]
     ) -> Iterator[Batch | Failed]:
         """Read each artifact; if one turns out to be damaged, `drop` what is held of it and say so."""
-        for place, progress in enumerate(self.progress):
-            if progress.error is not None:
-                continue
-            try:
-                yield from read(place, self._members(progress))
-            except (*_GONE, TailpipeError) as problem:
-                progress.error = str(problem)
-                drop(place)
-                yield Failed(place)
+        sound = [progress.reading.artifact for progress in self.progress if progress.error is None]
+        with self.task.source.opener(sound) as open_:
+            for place, progress in enumerate(self.progress):
+                if progress.error is not None:
+                    continue
+                try:
+                    yield from read(place, self._members(progress, open_))
+                except (*_GONE, TailpipeError) as problem:
+                    progress.error = str(problem)
+                    drop(place)
+                    yield Failed(place)
 
-    def _members(self, progress: Progress) -> Iterator[Member]:
+    def _members(self, progress: Progress, open_: Callable[[Artifact], BinaryIO]) -> Iterator[Member]:
         limits, artifact = self.task.limits, progress.reading.artifact
         spill = self.task.staging.spill if self.task.staging else None
-        with self.task.source.open(artifact) as stream:
+        with open_(artifact) as stream:
             unpacking = Unpacking(
                 stream,
                 artifact.uri,

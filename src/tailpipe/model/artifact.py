@@ -27,6 +27,8 @@ class Artifact:
     kind: Literal["file", "object", "range", "run"] = "file"
     fields: Mapping[str, str] = field(default_factory=dict)
     """Named parts of the path that fill common columns of the same name."""
+    withheld: str = ""
+    """Why the source cannot give its bytes now, such as its class of storage: it is told, and not collected."""
     path: str = ""
     """What a file layout is held against: the path below the directory or prefix that the source was given."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import BinaryIO, ClassVar
 
 from tailpipe.model.artifact import Artifact
@@ -38,3 +39,7 @@ class Source(Declared, ABC):
     @abstractmethod
     def open(self, artifact: Artifact) -> BinaryIO:
         """The artifact's bytes, as they lie at the source."""
+
+    def opener(self, artifacts: Sequence[Artifact]) -> AbstractContextManager[Callable[[Artifact], BinaryIO]]:  # noqa: ARG002
+        """How a task opens these artifacts, one after the other; a source may fetch the next ones meanwhile."""
+        return nullcontext(self.open)

@@ -4,6 +4,7 @@ from tailpipe.plugin import Plugin
 from tailpipe.plugins.aws.cloudwatch import CloudWatchLogGroup
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.flow_format import FlowLogFormat
+from tailpipe.plugins.aws.s3 import S3Bucket
 from tailpipe.plugins.aws.tables.alb_access_log import AlbAccessLog
 from tailpipe.plugins.aws.tables.alb_connection_log import AlbConnectionLog
 from tailpipe.plugins.aws.tables.clb_access_log import ClbAccessLog
@@ -26,7 +27,7 @@ from tailpipe.plugins.aws.tables.waf_traffic_log import WafTrafficLog
 plugin = Plugin(
     name="aws",
     description="Logs of Amazon Web Services.",
-    sources=[CloudWatchLogGroup],
+    sources=[CloudWatchLogGroup, S3Bucket],
     tables=[
         AlbAccessLog,
         AlbConnectionLog,

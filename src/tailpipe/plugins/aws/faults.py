@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.plugin import TailpipeError
@@ -9,7 +10,7 @@ from tailpipe.plugin import TailpipeError
 if TYPE_CHECKING:
     from tailpipe.plugins.aws.connection import Aws
 
-__all__ = ["code_of", "is_expired", "told"]
+__all__ = ["Answer", "code_of", "is_busy", "is_expired", "told"]
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired")
 _WRONG_KEY = ("InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidToken")
@@ -30,8 +31,28 @@ _BUSY = (
     "503",
     "429",
 )
+_UNREACHED = (
+    "EndpointConnectionError",
+    "ConnectTimeoutError",
+    "ConnectionClosedError",
+    "ConnectionError",
+    "ReadTimeoutError",
+    "ResponseStreamingError",
+    "IncompleteReadError",
+    "ProtocolError",
+    "RequestTimeout",
+    "HTTPClientError",
+)
 _NO_KEYS = "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"
 _OLD_LOGIN = "SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "SSOError", "LoginRefreshRequired"
+
+
+class Answer(Exception):  # noqa: N818 - an answer of the service, which is none of ours to raise
+    """A code of the service that came by another way than botocore."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.response = {"Error": {"Code": code}}
 
 
 def code_of(error: Exception) -> str:
@@ -45,6 +66,12 @@ def code_of(error: Exception) -> str:
 def is_expired(error: Exception) -> bool:
     """Whether the credentials were good once: new ones of the same connection may be good again."""
     return code_of(error) in _EXPIRED
+
+
+def is_busy(error: Exception) -> bool:
+    """Whether the same request may succeed a little later."""
+    code = code_of(error)
+    return code in _BUSY or code in _UNREACHED or re.fullmatch(r"5\d\d|408|429", code) is not None
 
 
 def told(error: Exception, connection: Aws, what: str = "") -> TailpipeError:
@@ -79,11 +106,11 @@ def _words(error: Exception, connection: Aws) -> tuple[str, str]:
         region = _region(error)
         where = f"it is in region {region}" if region else "it is in another region"
         return where, f'set region = "{region or "…"}" in the source or in {own}'
-    if code in _BUSY:
+    if is_busy(error) and code not in _UNREACHED:
         return f"the service is too busy ({code})", "run it again later: what was collected stays"
     if code == "NoSuchBucket":
         return "there is no such bucket", 'mend "bucket", or endpoint_url of the connection'
-    if code in ("EndpointConnectionError", "ConnectTimeoutError", "ConnectionClosedError", "ReadTimeoutError"):
+    if code in _UNREACHED:
         where = connection.endpoint_url or "AWS"
         return f"{where} does not answer", "check the network, the region and endpoint_url of the connection"
     return f"{own}: {_plain(error)}", ""
