@@ -36,6 +36,7 @@ from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.functions import FUNCTIONS, Surroundings
 from tailpipe.config.parser import parse
 from tailpipe.config.text import ConfigText, Problem
+from tailpipe.model.connection import Connection
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.option import Option, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
@@ -52,7 +53,10 @@ from tailpipe.testing import check_plugin
 from tailpipe.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
-ENV = {"REGION": "eu-west-1", "AUDIT_SECRET_KEY": "x"}
+ENV = {
+    "REGION": "eu-west-1",
+    **dict.fromkeys(("AUDIT_SECRET_KEY", "ARCHIVE_EXTERNAL_ID", "MINIO_KEY", "MINIO_SECRET"), "x"),
+}
 _CODE = r"(?:`` (.+?) ``|`([^`]+)`)"
 _EXAMPLE = re.compile(rf"{_CODE} → (problem )?{_CODE}")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -349,6 +353,9 @@ def test_every_option_of_a_block_is_described_with_its_type_and_default(heading:
     for name, (_, kind, default) in wanted.items():
         assert told[name][1] == kind, f"type of {name}"
         shown = told[name][2]
+        if isinstance(default, Connection):
+            assert shown == f"`{default.address}`"
+            continue
         is_word = shown in ("required", "–")
         assert ({"–": None}.get(shown, shown) if is_word else value_of(shown[1:-1])) == plain_data(default), name
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.errors import SparkError
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.connection import Connection
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import is_local, stop_session
+from tailpipe.spark.session import PROTECTION, is_local, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.compact import Compaction
     from tailpipe.kernel.dedupe import Dedupe, Deduped
 
-__all__ = ["SparkEngine"]
+__all__ = ["SparkEngine", "check_secrets"]
 
 T = TypeVar("T")
 
@@ -34,6 +35,21 @@ _PRINTS_TO_A_TASK = 64
 _TASK_BYTES = 64 * 1024 * 1024
 _FILES_TO_A_TASK = 256
 """How many files are looked at, or put together, by one task of Spark: small ones take less time than a task does."""
+
+
+def check_secrets(sources: Iterable[Source], master: str, conf: Mapping[str, str]) -> None:
+    """Raise if a source holds a secret and the cluster does not keep it from those who listen."""
+    missing = [name for name in PROTECTION if conf.get(name) != "true"]
+    if is_local(master) or not missing:
+        return
+    for source in sources:
+        for field in fields(source):
+            value = getattr(source, field.name)
+            if isinstance(value, Connection) and value.holds_secrets:
+                raise SparkError(
+                    f"{value.address} holds secrets, and the cluster {master} does not protect them on their way",
+                    hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
+                )
 
 
 def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
@@ -161,14 +177,21 @@ class SparkEngine:
             if source not in sources:
                 sources.append(source)
             rows.append((sources.index(source), artifact, lengths))
+        self._protect(sources)
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
         found: dict[tuple[str, int], str | None] = {}
         for answer in run_job(self.session, [pickle.dumps(bundle) for bundle in bundles], _Print(tuple(sources))):
             found.update(pickle.loads(answer))  # noqa: S301
         return found
 
+    def _protect(self, sources: Iterable[Source]) -> None:
+        """Refuse to send a secret to where others may listen."""
+        conf = self.session.sparkContext.getConf()
+        check_secrets(sources, str(self.session.sparkContext.master), dict(conf.getAll()))
+
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
         """Stage the files of each task."""
+        self._protect(task.source for task in tasks)
         templates, payloads = _parted(tasks)
         work = _Run(templates, self._memory())
         answers = run_job(self.session, payloads, work, progress=progress)
@@ -176,6 +199,7 @@ class SparkEngine:
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
+        self._protect(task.source for task in tasks)
         templates, payloads = _parted(tasks)
         answers = run_job(self.session, payloads, _Sample(templates))
         return [pickle.loads(answer) for answer in answers]  # noqa: S301

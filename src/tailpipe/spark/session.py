@@ -21,8 +21,10 @@ from tailpipe.spark.scratch import make_scratch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["is_local", "open_session", "session_conf", "stop_session"]
+__all__ = ["PROTECTION", "is_local", "open_session", "session_conf", "stop_session"]
 
+PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
+"""What must hold on a cluster before a secret travels over its network."""
 _TRIES = 4
 _STOP_SECONDS = 20
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -82,6 +84,8 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
             "spark.executor.memoryOverhead": "2g",
             "spark.executorEnv.PYTHONSAFEPATH": "1",
         }
+    if re.match(r"yarn|k8s:", settings.master):  # these make up the secret that it takes
+        conf |= dict.fromkeys(PROTECTION, "true")
     return {**conf, **given}
 
 

@@ -268,7 +268,10 @@ def _fault(error: Exception) -> Exception:
     if isinstance(error, TailpipeError) or not type(error).__module__.startswith(("obstore", "builtins")):
         return error
     text = str(error)
-    if found := _CODE.search(text) or _STATUS.search(text):
+    code, status = _CODE.search(text), _STATUS.search(text)
+    if status and is_busy(Answer(status[1])) and not (code and is_busy(Answer(code[1]))):
+        return Answer(status[1])
+    if found := code or status:
         return Answer(found[1])
     return Answer("NoSuchKey") if isinstance(error, FileNotFoundError) else Answer("ConnectionError")
 
