@@ -10,7 +10,7 @@ JOBS   ?= auto
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check lint types imports fmt bench soak lock clean
+.PHONY: help setup demo demo-s3 test test-slow check lint types imports fmt bench soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ $(UV): requirements/uv.txt
 
 demo: setup ## the product in two minutes: 30 days of logs made, collected and queried
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/quickstart/demo.sh
+
+demo-s3: setup ## a trail in a bucket of a local S3 server: made, collected and queried
+	@$(BIN)/python examples/s3/demo.py
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
@@ -65,4 +68,4 @@ lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	$(COMPILE) --extra aws pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what the tools left
-	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) .demo .demo-s3 .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
