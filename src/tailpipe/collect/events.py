@@ -11,7 +11,19 @@ from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
-__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned", "Withheld"]
+__all__ = [
+    "Committed",
+    "Event",
+    "Failed",
+    "Planned",
+    "Progress",
+    "Refused",
+    "Report",
+    "Started",
+    "Summary",
+    "Warned",
+    "Withheld",
+]
 
 T = TypeVar("T")
 
