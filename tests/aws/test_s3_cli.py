@@ -62,6 +62,7 @@ def holding(root: Path, secret: str) -> list[Path]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_writes_the_secret_nowhere_and_a_wrong_one_fails_in_a_sentence(
     bucket: TestBucket, tmp_path: Path
 ) -> None:
