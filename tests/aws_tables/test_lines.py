@@ -53,7 +53,7 @@ class Directory(Paths):
 
 def days(table: str, source: type[Paths], *paths: str) -> dict[str, date | None]:
     """The paths that are taken, and the day of each."""
-    listed, _ = list_source(source(name="x", paths=paths), TABLES[table], EVERY_DAY, today=date(2024, 6, 1))
+    listed = list_source(source(name="x", paths=paths), TABLES[table], EVERY_DAY, today=date(2024, 6, 1)).listed
     return {one.artifact.uri: one.artifact.day for one in listed}
 
 
