@@ -7,7 +7,7 @@ its own line only. A value that is one of `null_if` is null, quoted or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from tailpipe.kernel.batch import Lines, Parsed
 from tailpipe.kernel.header import is_header, numbered_names, unique_names
-from tailpipe.kernel.rows import read_rows
+from tailpipe.kernel.rows import alike, read_rows
 from tailpipe.kernel.splitter import Splitter
 from tailpipe.kernel.sql import quoted
 from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
@@ -26,6 +26,7 @@ __all__ = ["HEAD_LINES", "DelimitedParser"]
 
 HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
+_DIGITS = 19
 
 
 @dataclass
@@ -45,6 +46,8 @@ class DelimitedParser:
     """Reads delimited lines; remembers the header of each artifact of its task."""
 
     format: Delimited
+    numbers: Collection[str] = ()
+    """Fields that are wanted as whole numbers, whatever their text; lower case."""
     _artifacts: dict[int, _Artifact] = field(default_factory=dict)
     _spellings: dict[str, str] = field(default_factory=dict)
     """Of names that differ by case only, the one that came first."""
@@ -58,14 +61,33 @@ class DelimitedParser:
         """The values as text, under the names of all the artifacts together."""
         rows = [(self._artifacts[run.artifact].names, lines) for run in runs if len((lines := self._rows(run)).text)]
         tables = [
-            read_rows(names, [lines for _, lines in group], self._splitter, self.format.null_if)
-            for names, group in groupby(rows, key=lambda row: row[0])
+            self._table(names, [lines for _, lines in group]) for names, group in groupby(rows, key=lambda row: row[0])
         ]
         tables.append(read_rows((), (), self._splitter, ()))  # so that there is one
-        table = pa.concat_tables(tables, promote_options="default")
-        names = [name for name in table.column_names if name not in RESERVED_FIELDS]
-        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, names)]) + " FROM delimited_rows"
-        return Parsed(sql, {"delimited_rows": table}, dict.fromkeys(names, "VARCHAR"), table.num_rows)
+        table = pa.concat_tables(alike(tables), promote_options="default")
+        kinds = {
+            field.name: "BIGINT" if field.type == pa.int64() else "VARCHAR"
+            for field in table.schema
+            if field.name not in RESERVED_FIELDS
+        }
+        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, kinds)]) + " FROM delimited_rows"
+        return Parsed(sql, {"delimited_rows": table}, kinds, table.num_rows)
+
+    def _table(self, names: tuple[str, ...], runs: Sequence[Lines]) -> pa.Table:
+        """The values of lines that have the same fields; one that is no number spoils them all, and for good."""
+        numbers = self._numbers(names, runs[0].text[:HEAD_LINES].to_pylist()) if self.numbers else set()
+        table = read_rows(names, runs, self._splitter, self.format.null_if, numbers)
+        if any(table.schema.field(name).type != pa.int64() for name in numbers):
+            self.numbers = ()
+        return table
+
+    def _numbers(self, names: tuple[str, ...], top: Sequence[str]) -> set[str]:
+        """The fields to be read as numbers: those that the first lines show as such."""
+        found = {name for name in names if name.lower() in self.numbers}
+        for values in map(self._values, top):
+            shown = dict(zip(names, values, strict=False))
+            found = {name for name in found if _is_number(shown.get(name, ""), self.format.null_if)}
+        return found
 
     def _rows(self, run: Lines) -> Lines:
         """The lines that are rows: without those skipped, comments and the header."""
@@ -115,3 +137,7 @@ class DelimitedParser:
             return self._splitter.split(line)
         except ValueError:
             return [line]
+
+
+def _is_number(value: str, nulls: Collection[str]) -> bool:
+    return value in nulls or (value.isascii() and value.removeprefix("-").isdigit() and len(value) < _DIGITS)

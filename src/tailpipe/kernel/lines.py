@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tailpipe.kernel.batch import LineParser
 from tailpipe.kernel.delimited import DelimitedParser
 from tailpipe.kernel.layout import recognise
@@ -18,11 +20,14 @@ from tailpipe.plugin.pattern_reader import parse_pattern
 __all__ = ["line_parser", "pattern_parser"]
 
 
-def line_parser(format: Format) -> LineParser:
-    """A new parser for the format; each task has its own, because it remembers headers."""
+def line_parser(format: Format, numbers: Collection[str] = ()) -> LineParser:
+    """A new parser for the format; each task has its own, because it remembers headers.
+
+    `numbers` are fields, in lower case, that are wanted as whole numbers: a parser that can may give them so.
+    """
     match format:
         case Delimited():
-            return DelimitedParser(format)
+            return DelimitedParser(format, numbers)
         case Regex():
             return pattern_parser(parse_pattern(format.layout), is_dotall=format.multiline is not None)
         case Grok():

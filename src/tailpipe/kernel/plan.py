@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import Clock, kind_of
+from tailpipe.kernel.casts import Clock, is_whole, kind_of
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.feed import Feed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
@@ -61,7 +61,18 @@ class Plan:
             from tailpipe.kernel.json_lines import JsonLines
 
             return LineFeed(task, JsonLines(self.json), failed)
-        return LineFeed(task, line_parser(task.format), failed)
+        return LineFeed(task, line_parser(task.format, self._numbers()), failed)
+
+    def _numbers(self) -> set[str]:
+        """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
+        if self.shape.null_if is not None:
+            return set()
+        taken: dict[str, bool] = {name.lower(): False for name in self.references}
+        for output in self.shape.outputs:
+            if output.source is not None:
+                is_number = is_whole(output.kind) and output.null_if is None and not output.is_open
+                taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
+        return {name for name, is_number in taken.items() if is_number}
 
     def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
         """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.

@@ -31,7 +31,7 @@ PREFIX = "prefix"
 RAW_BYTES = 4096
 _BITS = 60
 _INTS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_WITH_DIGITS = ("TIMESTAMP", "DATE", "TIME", "DECIMAL", "DOUBLE", "FLOAT", *(f"{u}{n}" for u in ("", "U") for n in _INTS))
+_WITH_DIGITS = ("TIME", "DATE", "DECIMAL", "DOUBLE", "FLOAT", *_INTS, *(f"U{name}" for name in _INTS))
 _ENDLESS = ("inf", "infinity", "nan")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
 
@@ -88,6 +88,8 @@ class Shape:
         """The value of each column; a transform is wrapped, so that its failure is told from a null."""
         items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad"]
         for number, output in enumerate(self.outputs):
+            if self._first(number) != number:
+                continue
             value = self._value(number, output)
             wrapped = f"TRY(struct_pack(v := {value}))" if output.transform is not None else value
             items.append(f"{wrapped} AS tp__v{number}")
@@ -207,9 +209,17 @@ class Shape:
             return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
         return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
+    def _first(self, number: int) -> int:
+        """The first output that takes the same field: DuckDB sees that two casts are one if their input is one."""
+        output = self.outputs[number]
+        if output.source is None or output.null_if is not None:
+            return number
+        taking = (n for n, other in enumerate(self.outputs) if other.source == output.source and other.null_if is None)
+        return next(taking)
+
     def _input(self, number: int, given: str) -> str:
         """What is cast: the value, without what means null."""
-        output, value = self.outputs[number], f"tp__v{number}"
+        output, value = self.outputs[number], f"tp__v{self._first(number)}"
         if output.transform is not None:
             value = f"struct_extract({value}, 'v')"
         null_if = output.null_if if output.null_if is not None else self.null_if
@@ -252,7 +262,9 @@ class Shape:
         """The text that should have been a time, for the reason."""
         for number, output in enumerate(self.outputs):
             if output.name == "tp_timestamp":
-                return f"left(tp__v{number}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
+                return (
+                    f"left(tp__v{self._first(number)}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
+                )
         return "NULL::VARCHAR"
 
     def _reason(self) -> str:
