@@ -210,26 +210,12 @@ def test_what_python_writes_is_read_back() -> None:
 
 
 NUMBERS = [
-    *(
-        "0",
-        "007",
-        "-5",
-        "+5",
-        " 5",
-        "0x10",
-        "1_0",
-        "1e3",
-        "5.",
-        "5.0",
-        "5.5",
-        "9223372036854775807",
-        "9223372036854775808",
-    ),
-    *("-9223372036854775808", "2147483648", "", "-", "abc", '"6"', "1709251200", "99999999999999999"),
+    *("007", "+5", " 5", "0x10", "1_0", "1e3", "5.0", "5.5", "9223372036854775807", "9223372036854775808"),
+    *("-9223372036854775808", "2147483648", "", "-", "abc", '"6"'),
 ]
 
 
-@pytest.mark.parametrize("kind", ["integer", "bigint", "timestamp", "utinyint"])
+@pytest.mark.parametrize("kind", ["integer", "timestamp"])
 @pytest.mark.parametrize("odd", NUMBERS)
 def test_numbers_are_the_same_whether_they_are_read_as_such_or_as_text(odd: str, kind: str) -> None:
     lines = ["time,n,s", *(f"1706695200,{n},x" for n in range(40)), f"1706695200,{odd},y", "1706695200,7,z,1"]
