@@ -7,6 +7,7 @@
     ├── UnpackError          an artifact whose bytes cannot be unpacked: cut off, damaged, or a bomb  exit 1
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
+    ├── QueryError           a statement that cannot be answered, with the place in it         exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
         ├── LockedError      another process writes this partition, or took it over            exit 1
@@ -34,6 +35,7 @@ __all__ = [
     "Note",
     "Place",
     "PluginError",
+    "QueryError",
     "SparkError",
     "StorageError",
     "TailpipeError",
@@ -123,6 +125,14 @@ class PluginError(TailpipeError):
 
 class SparkError(TailpipeError):
     """The engine of collecting cannot be started, or a job of it failed through no fault of the data."""
+
+
+class QueryError(TailpipeError):
+    """A statement cannot be answered; `place` is where in it the mistake is. The statements after it are run."""
+
+    def __init__(self, message: str, *, hint: str = "", place: Place | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.place = place
 
 
 class WorkspaceError(TailpipeError):

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Sample, Staged, StagedArtifact, StagedFile
 from tests.crash.world import Step, Taken
+from tests.spark.inprocess import InProcess
 
 PARTITION = "app_log.prod"
 SOURCE = "file"
@@ -60,10 +62,14 @@ def perform(
         for step in steps:
             with catalog.writer(PARTITION) as writer:
                 perform_step(catalog, writer, step)
+            if step.kind == "compact":
+                compact(catalog, InProcess(), Subject(PARTITION))
 
 
 def perform_step(catalog: Catalog, writer: Writer, step: Step) -> None:
-    """Do one step under the partition's lock."""
+    """Do one step under the partition's lock; a compaction takes it itself."""
+    if step.kind == "compact":
+        return
     if step.kind == "clean":
         writer.clean(timedelta(0))
         return

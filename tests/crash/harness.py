@@ -62,6 +62,7 @@ class Report:
     twice: int = 0
     partial: int = 0
     reached: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
 
 
 class Server:
@@ -116,6 +117,8 @@ class Harness:
 
     def step(self, kind: StepKind, first: str, second: str = "") -> None:
         """Take one step: killed at `first`, its recovery killed at `second`, then brought to an end."""
+        if kind == "compact":
+            self._run(self.world.next("append"), "")  # so that there is something to put together
         before = self.world.rows()
         made = self.world.next(kind)
         after = self.world.rows()
@@ -124,6 +127,7 @@ class Harness:
             if status == SIGKILL:
                 self.report.kills += 1
                 self.report.reached[failpoint.partition(":")[0]] += 1
+                self.report.kinds[kind] += 1
                 self.check_readers(before, after)
             elif status != 0:
                 raise BrokenError(f"child failed at {failpoint}")

@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import duckdb  # noqa: F401 - warm, as are those below
 import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, which takes a second in each child
 
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm

@@ -1,4 +1,4 @@
-"""The processes of the reader test: one writes days over and over, others read them meanwhile.
+"""The processes of the reader test: one writes, compacts and deletes days over and over, others read them meanwhile.
 
 Every row says which day it belongs to, its number in that day, and the version of the day it was
 written with: `2024-01-10 7 v3`. So a reader can tell half a day, two versions of one, and a row twice.
@@ -15,29 +15,43 @@ from pathlib import Path
 import duckdb
 
 from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.read import Snapshot
+from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tailpipe.model.table import Table
+from tailpipe.query.session import Session
 from tests.crash.collector import stage
+from tests.spark.inprocess import InProcess
 
 PARTITION = "app_log.prod"
 FIRST = date(2024, 1, 10)
 DAYS = 5
 ROWS = 12
+LAST = FIRST + timedelta(days=DAYS - 1)
 GRACE = timedelta(seconds=4)
 
 
 def write(home: Path, seconds: float) -> str:
-    """Collect days, replace them, and clean up, without a pause."""
+    """Collect days, replace them, compact them, delete one, and clean up, without a pause."""
+    """Collect days, replace them, clean up, and now and then delete them all, without a pause."""
     rounds = 0
     end = time.monotonic() + seconds
-    with Catalog.open(home) as catalog, catalog.writer(PARTITION) as writer:
+    with Catalog.open(home) as catalog:
         while time.monotonic() < end:
-            for number in range(DAYS):
-                _write_day(writer, FIRST + timedelta(days=number), rounds)
-            writer.clean(GRACE)
+            with catalog.writer(PARTITION) as writer:
+                for number in range(DAYS):
+                    _write_day(writer, FIRST + timedelta(days=number), rounds)
+                writer.clean(GRACE)
+            if compact(catalog, InProcess(), Subject(PARTITION)).new_files is None:
+                raise AssertionError("nothing was compacted")
+            with catalog.writer(PARTITION) as writer:
+                writer.delete(DaySet.span(LAST - timedelta(days=1), LAST))  # two whole units
             rounds += 1
+            if rounds % 3 == 0:
+                writer.delete(EVERY_DAY)
     return f"{rounds} rounds"
 
 
@@ -50,7 +64,10 @@ def _write_day(writer: Writer, day: date, version: int) -> None:
         for part in range(width):
             ids = [f"{day} {n} v{version}" for n in range(ROWS) if (n + version) % width == part]
             when = day - timedelta(days=part % 2)
-            files.append(stage(transaction.staging, f"part-{part}", f"index {part}", when, ids))
+            # Two files for each place, so that there is something to put together.
+            for half in range(2):
+                name = f"part-{part}-{half}"
+                files.append(stage(transaction.staging, name, f"index {part}", when, ids[half::2]))
         entry = LedgerEntry(
             f"{day}.log", "file", unit, datetime.now(UTC), committed_bytes=ROWS, committed_ordinals=ROWS
         )
@@ -75,6 +92,31 @@ def read_snapshots(home: Path, seconds: float) -> str:
             _check_whole(_query(paths))
         queries += 1
     return f"{queries} queries"
+
+
+def read_sessions(home: Path, seconds: float) -> str:
+    """Query by sessions, old and refreshed ones: an answer is that of before or after a commit, never an error."""
+    queries = refreshed = 0
+    end = time.monotonic() + seconds
+
+    def newer(sequence: int) -> Snapshot | None:
+        with Catalog.open(home, is_read_only=True) as catalog:
+            return catalog.snapshot() if catalog.sequence() != sequence else None
+
+    first = newer(-1)
+    assert first is not None
+    with Session(first, {"app_log": Table(name="app_log")}, newer=newer) as session:
+        while time.monotonic() < end:
+            refreshed += session.refresh()
+            for sql in (
+                "SELECT tp_id FROM app_log",
+                f"SELECT tp_id FROM app_log WHERE tp_timestamp >= '{FIRST - timedelta(days=1)}'",
+                "SELECT tp_id FROM (FROM app_log) WHERE tp_date IS NOT NULL ORDER BY tp_timestamp",
+            ):
+                batches = session.run(sql).batches(5)
+                _check_whole([tuple(text.split(" ")) for batch in batches for text in batch[0].to_pylist()])
+                queries += 1
+    return f"{queries} queries, {refreshed} refreshed"
 
 
 def read_hive(home: Path, seconds: float) -> str:
@@ -111,7 +153,7 @@ def _check_whole(rows: list[tuple[str, str, str]]) -> None:
 
 def main() -> None:
     role, home, seconds = sys.argv[1:]
-    deed = {"write": write, "snapshots": read_snapshots, "hive": read_hive}[role]
+    deed = {"write": write, "snapshots": read_snapshots, "sessions": read_sessions, "hive": read_hive}[role]
     print(deed(Path(home), float(seconds)))
 
 

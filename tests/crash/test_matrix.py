@@ -39,6 +39,16 @@ def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, place: Path, 
     assert harness.report.reached[name] >= 1
 
 
+def test_a_compaction_that_is_killed_anywhere_changes_no_row(server: Server, place: Path) -> None:
+    harness = _prepared(server, place / "ws", seed=5)
+    points = ("staging.made", "store.rename", "store.synced", "commit.before")
+    for name in points:
+        harness.step("compact", name, "rollback.staging")
+    for name in ("commit.after", "manifest.after", "project.link", "publish.before", "staging.removed"):
+        harness.step("compact", name, "recover.forward")
+    assert harness.report.kinds["compact"] >= 9
+
+
 @pytest.mark.parametrize("disk", ["plain", "no-links", "no-exchange", "neither"])
 def test_random_kills_lose_and_double_nothing(server: Server, place: Path, disk: str) -> None:
     report = soak(Harness(server, place / "ws", seed=7, disk=disk), kills=35)

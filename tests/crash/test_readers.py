@@ -12,7 +12,7 @@ from tests.crash.stress import write
 SECONDS = 20
 
 
-def test_readers_see_whole_days_while_days_are_replaced_and_cleaned_up(tmp_path: Path) -> None:
+def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cleaned_up(tmp_path: Path) -> None:
     home = tmp_path / "ws"
     write(home, 0.1)
     processes = {
@@ -23,7 +23,7 @@ def test_readers_see_whole_days_while_days_are_replaced_and_cleaned_up(tmp_path:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for role in ("write", "snapshots", "hive")
+        for role in ("write", "snapshots", "sessions", "hive")
     }
     for role, process in processes.items():
         out, err = process.communicate(timeout=SECONDS * 6)

@@ -83,18 +83,18 @@ class World:
         """Take the next step of this kind; where there is nothing to grow or replace yet, append."""
         self.steps += 1
         days = sorted(day for day, logs in self.units.items() if logs)
-        if kind in ("grow", "replace", "rewrite", "compact") and not days:
+        if kind in ("grow", "replace", "rewrite") and not days:
             kind = "append"
         if kind == "append":
             return self._append(FIRST + timedelta(days=self.random.randrange(4)))
         if kind == "delete":
             return self._delete(FIRST + timedelta(days=self.random.randrange(-1, 4)))
-        if kind == "clean":
-            return Step(self.steps, "clean")
+        if kind in ("clean", "compact"):
+            return Step(self.steps, kind)
         day = self.random.choice(days)
         if kind == "grow":
             return self._grow(day)
-        return self._replace(day) if kind == "replace" else self._rewrite(day, kind)
+        return self._replace(day) if kind == "replace" else self._rewrite(day)
 
     def _append(self, day: date) -> Step:
         self.logs += 1
@@ -124,22 +124,17 @@ class World:
         rows = [row for log in self.units[day] for row in log.rows]
         return Step(self.steps, "replace", day.isoformat(), _files(rows), tuple(taken))
 
-    def _rewrite(self, day: date, kind: StepKind) -> Step:
-        """Put one log anew (or none, to compact) and carry all other rows of the unit over."""
-        taken = []
-        chosen = self.random.choice(self.units[day]) if kind == "rewrite" else None
+    def _rewrite(self, day: date) -> Step:
+        """Put one log anew and carry all other rows of the unit over."""
+        chosen = self.random.choice(self.units[day])
         carried = [row for log in self.units[day] if log is not chosen for row in log.rows if row.is_live]
-        fresh: list[Row] = []
-        drops: tuple[tuple[str, int], ...] = ()
-        if chosen is not None:
-            drops = ((chosen.origin, chosen.generation),)
-            chosen.generation += 1
-            chosen.rows, chosen.rejected = [], 0
-            self._add_rows(chosen, day, self.random.randrange(1, 5))
-            fresh = chosen.rows
-            taken = [Taken(chosen.origin, chosen.generation, 0, chosen.ordinals, len(fresh))]
-        files = _files(carried + fresh)
-        return Step(self.steps, kind, day.isoformat(), files, tuple(taken), len(carried), drops=drops)
+        drops = ((chosen.origin, chosen.generation),)
+        chosen.generation += 1
+        chosen.rows, chosen.rejected = [], 0
+        self._add_rows(chosen, day, self.random.randrange(1, 5))
+        taken = Taken(chosen.origin, chosen.generation, 0, chosen.ordinals, len(chosen.rows))
+        files = _files(carried + chosen.rows)
+        return Step(self.steps, "rewrite", day.isoformat(), files, (taken,), len(carried), drops=drops)
 
     def _delete(self, day: date) -> Step:
         for logs in self.units.values():

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.workspace import Workspace
+
+from .demo import DemoWorkspace, demo_environment, make_logs
+
 
 @dataclass(frozen=True)
 class Done:
@@ -60,3 +64,23 @@ def write_config(install: Path) -> Callable[[str], Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def demo_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten days of the quickstart's logs, collected; tests only read it."""
+    directory = tmp_path_factory.mktemp("demo")
+    make_logs(directory, days=10)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in demo_environment(directory).items():
+            patch.setenv(name, value)
+        assert DemoWorkspace.open().collect().is_done
+    return directory
+
+
+@pytest.fixture
+def demo(demo_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The quickstart's workspace."""
+    for name, value in demo_environment(demo_directory).items():
+        monkeypatch.setenv(name, value)
+    return DemoWorkspace.open()

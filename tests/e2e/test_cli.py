@@ -323,11 +323,12 @@ def test_an_interrupt_exits_with_130(write_config: Write, install: Path, tmp_pat
 def test_help_and_check_import_nothing_heavy(write_config: Write, install: Path) -> None:
     path = write_config(CONFIG)
     heavy = "pyspark duckdb pyarrow pandas numpy boto3 botocore obstore rich prompt_toolkit sqlglot"
-    for call in (["--help"], ["config", "check", "--config-path", str(path)], ["collect", "--help"]):
+    for call in (["--help"], ["config", "check", "--config-path", str(path)], ["collect", "--help"], ["status"]):
         code = (
             "import sys\nfrom tailpipe.cli import main\n"
             f"try: main({call!r})\nexcept SystemExit: pass\n"
             f"print('HEAVY', *(m for m in {heavy.split()!r} if m in sys.modules))"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(install)}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
         assert done.stdout.splitlines()[-1].split() == ["HEAVY"]

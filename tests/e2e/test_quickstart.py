@@ -211,3 +211,13 @@ def test_the_logs_are_the_same_for_the_same_seed_and_time(tmp_path: Path) -> Non
         "access/access-20240131.log",
         "access/access-20240123.log.gz",
     }
+
+
+def test_a_query_runs_on_spark_as_on_duckdb(tailpipe: Call, collected: object) -> None:
+    sql = "SELECT level, count(*) AS messages, max(tp_timestamp) AS last FROM app_log GROUP BY ALL ORDER BY ALL"
+    here, there = (tailpipe("query", sql, "--output", "csv", *flags) for flags in ((), ("--engine", "spark")))
+    assert there == here
+    assert there.err == ""
+    refused = tailpipe("query", "SELECT bar(1, 0, 10, 5)", "--engine", "spark")
+    assert refused.code == 1
+    assert "Spark refused it" in refused.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailpipe.kernel.lines import line_parser
+from tailpipe.kernel.splitter import Splitter
 from tailpipe.model.format import Format
 from tailpipe.plugin.formats import Delimited, Grok, Logfmt, Regex, Syslog
 from tests.unit.kernel.parsing import Row, parse, rows_of, run_of, values
@@ -61,6 +63,42 @@ def test_values_with_escaped_quotes_come_back(table: list[tuple[str, ...]], deli
     between = "  " if delimiter == r"\s+" else delimiter
     lines = [between.join(map(written, row)) for row in table]
     assert values(read(delimited(delimiter, "\\"), lines)) == table
+
+
+@FEW
+@given(st.lists(st.lists(TRICKY, min_size=1, max_size=5), min_size=1, max_size=8), st.booleans())
+def test_lines_that_grow_come_back_whatever_the_first_one_has(table: list[list[str]], is_loose: bool) -> None:
+    def written(value: str) -> str:
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    grows = replace(delimited(" ", "\\"), min_values=2, loose_quotes=is_loose)
+    rows = read(grows, [" ".join(map(written, row)) for row in table])
+    assert [row["_bad"] is None for row in rows] == [len(row) >= 2 for row in table]
+    for row, expected in zip(rows, table, strict=True):
+        names = ["a", "b", "c", "column_4", "column_5"]
+        if row["_bad"] is None:
+            assert [row.get(name) for name in names] == [*expected, *[None] * (5 - len(expected))]
+
+
+@FEW
+@given(st.lists(st.text(st.sampled_from(' "\\a'), min_size=1, max_size=12), min_size=1, max_size=6))
+def test_loose_quotes_read_every_line_as_the_splitter_does(lines: list[str]) -> None:
+    format = replace(delimited(" ", "\\"), min_values=1, loose_quotes=True)
+    splitter = Splitter(" ", '"', "\\", is_loose=True)
+    for row, line in zip(parse(format, lines), lines, strict=True):
+        expected, reason = _split(splitter, line)
+        assert row["_bad"] == reason
+        if reason is None:
+            named = [value for name, value in row.items() if not name.startswith("_")]
+            assert named[: len(expected)] == expected
+            assert not any(named[len(expected) :])
+
+
+def _split(splitter: Splitter, line: str) -> tuple[list[str], str | None]:
+    try:
+        return splitter.split(line), None
+    except ValueError as error:
+        return [], str(error)
 
 
 @FEW

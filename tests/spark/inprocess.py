@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tailpipe.collect.engine import PrintTask
-from tailpipe.kernel.carry import Carry, carry_rows
+from tailpipe.kernel.carry import CarriedFile, Carry, carry_rows
+from tailpipe.kernel.compact import Compaction, compact_files, misplaced
+from tailpipe.kernel.dedupe import Dedupe, Deduped, drop_duplicates
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.sample import sample
@@ -31,6 +33,15 @@ class InProcess:
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         return [carry_rows(task) for task in tasks]
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        return [drop_duplicates(task) for task in tasks]
+
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        return [compact_files(task) for task in tasks]
+
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        return misplaced(files, column, kind)
 
     def close(self) -> None:
         pass

@@ -23,7 +23,9 @@ import tailpipe.plugin
 from tailpipe import errors
 from tailpipe.catalog import planning
 from tailpipe.catalog.plan import Cause
+from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.app import app
+from tailpipe.cli.shell_commands import COMMANDS as SHELL_COMMANDS
 from tailpipe.cli.trial import NOWHERE
 from tailpipe.collect.listing import list_source
 from tailpipe.config import environment
@@ -207,6 +209,16 @@ def test_no_flag_is_described_that_is_not_there() -> None:
     assert described <= there | {"--help"}
 
 
+def test_every_command_of_the_shell_is_described() -> None:
+    described = [codes(cells[0])[0] for cells in rows(section(read("docs/reference/shell.md"), "Commands"))]
+    assert described == [f"{name} {one.argument}".rstrip() for name, one in SHELL_COMMANDS.items()]
+
+
+def test_every_output_of_a_query_is_described() -> None:
+    described = [cells[0] for cells in rows(section(read("docs/reference/query.md"), "Outputs"))]
+    assert described == [f"`{output}`" for output in OUTPUTS]
+
+
 def test_every_error_is_described_with_its_exit_code() -> None:
     described = {cells[0].strip("`"): cells[-1] for cells in rows(section(read("docs/reference/cli.md"), "Exit codes"))}
     tree = read("docs/architecture.md")
@@ -246,7 +258,7 @@ def parse_command(words: Sequence[str]) -> None:
 def shown_commands() -> list[tuple[str, str]]:
     """The commands of ours in shell blocks of all pages, and between backticks in some."""
     found = [
-        (page, line.strip())
+        (page, line.partition(" > ")[0].strip())
         for page in PAGES
         for fence in fences(read(page))
         if fence.info == "sh"

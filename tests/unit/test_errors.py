@@ -20,6 +20,7 @@ from tailpipe.errors import (
     Note,
     Place,
     PluginError,
+    QueryError,
     SparkError,
     StorageError,
     TailpipeError,
@@ -41,6 +42,7 @@ EXAMPLES: list[TailpipeError] = [
     LockedError("in use", path="locks/a", partition="app_log.prod", pid=42, hint="wait"),
     StorageError("disk full", path="files", hint="make room"),
     SparkError("did not start", hint="see the log"),
+    QueryError("no such column", hint="did you mean", place=Place("statement", 1, 8, 4, "SELECT levl")),
     UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from tailpipe.catalog import clean, commit, delete, locks, read, recover
+from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover
 from tailpipe.catalog.apply import load_coverage, save_coverage
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
-from tailpipe.errors import UsageError
+from tailpipe.errors import StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -24,6 +24,9 @@ from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
 
 __all__ = ["Catalog", "Writer"]
+
+LEAST_BYTES = 64 * 1024 * 1024
+"""With less room than this nothing is begun: the catalog itself must always have some."""
 
 
 class Catalog:
@@ -42,10 +45,20 @@ class Catalog:
         disk: Disk | None = None,
         clock: Callable[[], datetime] = utc_now,
         failpoints: Failpoints | None = None,
+        on_commit: Callable[[], None] = lambda: None,
     ) -> Catalog:
         """Open the workspace directory `home`; for writing, it is made if need be."""
         layout = Layout.of(home, data)
-        return cls(open_store(layout, is_read_only=is_read_only, disk=disk, clock=clock, failpoints=failpoints))
+        return cls(
+            open_store(
+                layout,
+                is_read_only=is_read_only,
+                disk=disk,
+                clock=clock,
+                failpoints=failpoints,
+                on_commit=on_commit,
+            )
+        )
 
     def __enter__(self) -> Catalog:
         return self
@@ -63,6 +76,10 @@ class Catalog:
         """The live files of all tables, of one table, or of one partition (`table.partition`)."""
         return read.snapshot(self.store, table, partition)
 
+    def sequence(self) -> int:
+        """The number of the newest commit: while it stays, a snapshot is true."""
+        return read.sequence(self.store)
+
     def partitions(self) -> list[read.PartitionTotals]:
         """All partitions that ever held something, with what they hold now."""
         return read.partitions(self.store)
@@ -70,6 +87,22 @@ class Catalog:
     def state(self, partition: str) -> read.PartitionState:
         """Coverage, ledger and losses of a partition: what a plan starts from."""
         return read.partition_state(self.store, partition)
+
+    def coverage(self, partition: str) -> Mapping[str, Coverage]:
+        """What is known of the days of each source of a partition."""
+        return read.coverage(self.store, partition)
+
+    def first_date(self, partition: str) -> date | None:
+        """The oldest date of which a partition holds rows."""
+        return read.first_date(self.store, partition)
+
+    def overview(self) -> list[overview.Overview]:
+        """All partitions with what they hold, their coverage and their last run."""
+        return overview.overview(self.store)
+
+    def free_bytes(self) -> int:
+        """How much can still be staged."""
+        return self.store.disk.free(self.store.layout.staging)
 
     def accounts(self, partition: str) -> Accounts:
         """Where all rows of a partition went that count today."""
@@ -79,9 +112,10 @@ class Catalog:
         """The newest rejected rows of a partition."""
         return read.samples(self.store, partition, limit)
 
-    def rejected_files(self, partition: str) -> list[Path]:
-        """The files that hold the rejected rows of a partition, those of the newest Day first."""
-        return read.rejected_files(self.store, partition)
+    def rejected_files(self, partition: str, unit: Unit | None = None) -> dict[str, Path]:
+        """The stored files that hold the rejected rows of a partition or unit, those of the newest Day first."""
+        paths = read.rejected_files(self.store, partition, str(unit) if unit else None)
+        return {path: self.store.layout.stored(path) for path in paths}
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""
@@ -154,6 +188,24 @@ class Writer:
             connection.execute(
                 "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
                 (self.store.now().isoformat(), outcome, self.run_id),
+            )
+
+    def note_run(self, window: Window, outcome: Literal["done", "failed", "interrupted"], command: str = "") -> None:
+        """Note a run that had nothing to do, or that failed before it knew what."""
+        self.begin_run(window, {}, command)
+        self.end_run(outcome)
+
+    def check_space(self, size: int = 0) -> None:
+        """Refuse to stage so many bytes where there is no room for them."""
+        staging = self.store.layout.staging
+        with storage_errors(staging):
+            free = self.store.disk.free(staging)
+        needed = size + LEAST_BYTES
+        if free < needed:
+            raise StorageError(
+                f"only {free / 1e6:,.0f} MB are left for {staging}, and {needed / 1e6:,.0f} MB are needed",
+                path=str(staging),
+                hint="free some space, or move the workspace to another disk; nothing was changed",
             )
 
     def begin(self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append") -> commit.Transaction:

@@ -176,13 +176,13 @@ class Transaction:
     def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
         """Hold the carried rows against the files they come from: a rewrite that drops nothing loses none."""
         found = [
-            connection.execute("SELECT rows FROM files WHERE path = ? AND role = 'data'", (path,)).fetchone()
-            for path in removed
+            connection.execute("SELECT role, rows FROM files WHERE path = ?", (path,)).fetchone() for path in removed
         ]
-        rows = sum(row[0] for row in found if row)
         is_lossless = self.kind == "rewrite" and not staged.drops
-        if staged.carried > rows or (is_lossless and staged.carried != rows):
-            raise self._refused(f"the retired files hold {rows} rows, but {staged.carried} are carried over")
+        for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
+            rows = sum(row[1] for row in found if row and row[0] == role)
+            if carried > rows or (is_lossless and carried != rows):
+                raise self._refused(f"the retired files hold {rows} rows, but {carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.store.failpoints.reach("commit.begin")
@@ -220,6 +220,7 @@ class Transaction:
                 publish(self.store, made)
         except StorageError as refused:
             problem = f"{refused.message}; it is committed, and the hive follows at the next run"
+        self.store.on_commit()
         return Committed(
             self.name,
             made.sequence,

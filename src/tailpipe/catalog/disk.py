@@ -35,6 +35,10 @@ class Disk:
             path.chmod(0o700)
         return changed | {path.parent}
 
+    def free(self, path: Path) -> int:
+        """How many bytes can still be written there."""
+        return shutil.disk_usage(path).free
+
     def rename(self, source: Path, target: Path) -> None:
         """Move a file or directory within the file system, in one step."""
         source.rename(target)

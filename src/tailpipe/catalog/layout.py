@@ -77,6 +77,15 @@ class Layout:
         """One file for each committed transaction."""
         return self.internal / "manifests"
 
+    @property
+    def clients(self) -> Path:
+        """What other clients have asked for, one file for each of their databases."""
+        return self.home / INTERNAL / "clients"
+
+    def client_database(self, name: str) -> Path:
+        """The database that a client opens."""
+        return self.home / f"{name}.duckdb"
+
     def lock(self, partition: str) -> Path:
         """The lock file of a partition."""
         return self.locks / f"{_encode(partition)}.lock"

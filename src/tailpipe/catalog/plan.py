@@ -21,12 +21,16 @@ Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "
 
 @dataclass(frozen=True)
 class Ask:
-    """What the user wants of a run; without a window it takes up where the last one ended."""
+    """What the user wants of a run; without a window it takes up where the last one ended.
+
+    `oldest` is the first day that the partition keeps: without a window nothing older is asked for.
+    """
 
     now: datetime
     window: Window | None = None
     overwrite: bool = False
     lookback: timedelta = timedelta(days=30)
+    oldest: date | None = None
 
     @property
     def today(self) -> date:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import get_args
+from typing import Literal, get_args
 
 from tailpipe.catalog.identity import Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan
@@ -27,12 +27,15 @@ PACK_BYTES = 1_000_000_000
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 
-def gaps(coverage: Coverage, today: date) -> DaySet:
-    """The days that the next plain run fills: all since the oldest known one, neither covered nor dropped."""
+def gaps(coverage: Coverage, today: date, oldest: date | None = None) -> DaySet:
+    """The days that the next plain run fills: all since the oldest known one, neither covered nor dropped.
+
+    What lies before `oldest`, the first day that is kept, is no gap.
+    """
     first = coverage.known.first
     if first is None:
         return NO_DAYS
-    return DaySet.span(first, today) - coverage.covered - coverage.dropped
+    return DaySet.span(max(first, oldest or first), today) - coverage.covered - coverage.dropped
 
 
 def listing(sources: Iterable[SourceState], ask: Ask, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:
@@ -47,7 +50,7 @@ def listing(sources: Iterable[SourceState], ask: Ask, lost: Mapping[Unit, DaySet
         if ask.window is None and not ask.overwrite and not source.lists_all and coverage.known:
             frontier = coverage.covered.last or ask.today
             recent = DaySet.span(frontier - timedelta(days=source.overlap_days), ask.today)
-            asked &= gaps(coverage, ask.today) | coverage.unsettled | recent
+            asked &= gaps(coverage, ask.today, ask.oldest) | coverage.unsettled | recent
         recalled = DaySet.of(unit.day for unit in lost if unit.day and lost[unit] & scope.dates)
         days[source.name] = asked | recalled
     return days
@@ -109,7 +112,7 @@ def _scope(source: SourceState, ask: Ask) -> _Scope:
     first = coverage.known.first
     if first is None or ask.overwrite:
         first = (ask.now - ask.lookback).astimezone(UTC).date()
-    dates = DaySet.span(first, date.max) - coverage.dropped
+    dates = DaySet.span(max(first, ask.oldest or first), date.max) - coverage.dropped
     return _Scope(source, dates & past, dates)
 
 
@@ -208,6 +211,8 @@ def _why_not(day: date, scope: _Scope, ask: Ask) -> str:
         return "lies in the future"
     if ask.window is not None:
         return "outside the window"
+    if ask.oldest is not None and day < ask.oldest:
+        return "beyond the retention: ask for it with --from"
     if day in scope.source.coverage.dropped:
         return "dropped: ask for it with --from"
     return "before the first day: ask for it with --from"
@@ -280,7 +285,7 @@ class _Builder:
         )
         return UnitPlan(
             unit,
-            ("rewrite" if keeps else "replace") if drops else "append",
+            _kind(drops, keeps),
             self._reason(unit, artifacts),
             tuple(artifacts),
             drops,
@@ -307,6 +312,12 @@ class _Builder:
         for one in artifacts:
             dates = dates if one.dates is None else dates & one.dates
         return dates
+
+
+def _kind(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Literal["append", "replace", "rewrite"]:
+    """An API forgets: what it no longer gives of a range stays, and so the rest is carried over."""
+    is_carried = bool(keeps) or any(entry.kind == "range" for entry in drops)
+    return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
 def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:

@@ -23,10 +23,13 @@ __all__ = [
     "PartitionState",
     "PartitionTotals",
     "Snapshot",
+    "coverage",
+    "first_date",
     "partition_state",
     "partitions",
     "rejected_files",
     "samples",
+    "sequence",
     "snapshot",
     "totals",
 ]
@@ -128,9 +131,15 @@ def snapshot(store: Store, table: str | None = None, partition: str | None = Non
             identifier: json.loads(text)
             for identifier, text in connection.execute("SELECT id, columns FROM column_sets")
         }
-        (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+        number = _sequence(connection)
     used = {file.columns_id for file in files}
-    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, sequence)
+    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, number)
+
+
+def sequence(store: Store) -> int:
+    """The number of the newest commit: while it stays, a snapshot is true."""
+    with store.reading() as connection:
+        return _sequence(connection)
 
 
 def partitions(store: Store) -> list[PartitionTotals]:
@@ -168,6 +177,24 @@ def partition_state(store: Store, partition: str) -> PartitionState:
         )
 
 
+def coverage(store: Store, partition: str) -> dict[str, Coverage]:
+    """What is known of the days of each source of a partition."""
+    with store.reading() as connection:
+        row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
+        return load_coverage(connection, row[0]) if row else {}
+
+
+def first_date(store: Store, partition: str) -> date | None:
+    """The oldest date of which a partition holds rows."""
+    with store.reading() as connection:
+        (day,) = connection.execute(
+            "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
+            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
+            (partition,),
+        ).fetchone()
+    return _day(day)
+
+
 def totals(store: Store, partition: str) -> Accounts:
     """The accounts of all rows that count today; what was replaced since is left out."""
     with store.reading() as connection:
@@ -192,15 +219,20 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     return [Sample(*row) for row in rows]
 
 
-def rejected_files(store: Store, partition: str) -> list[Path]:
-    """The live files that hold the rejected rows of a partition, those of the newest Day first."""
+def rejected_files(store: Store, partition: str, unit: str | None = None) -> list[str]:
+    """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT path FROM files WHERE role = 'rejected' AND state = 'live' AND partition_id ="
-            " (SELECT id FROM partitions WHERE name = ?) ORDER BY unit DESC, path",
-            (partition,),
+            " (SELECT id FROM partitions WHERE name = ?) AND unit = coalesce(?, unit) ORDER BY unit DESC, path",
+            (partition, unit),
         ).fetchall()
-    return [store.layout.stored(path) for (path,) in rows]
+    return [path for (path,) in rows]
+
+
+def _sequence(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+    return int(number)
 
 
 def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> list[str]:

@@ -38,6 +38,8 @@ class Store:
     disk: Disk = field(default_factory=Disk)
     clock: Callable[[], datetime] = utc_now
     failpoints: Failpoints = field(default_factory=Failpoints)
+    on_commit: Callable[[], None] = lambda: None
+    """Called after each commit, when it is published; it may not fail."""
 
     def now(self) -> datetime:
         """The time by the clock, in UTC: times are compared as text."""
@@ -80,6 +82,7 @@ def open_store(
     disk: Disk | None = None,
     clock: Callable[[], datetime] = utc_now,
     failpoints: Failpoints | None = None,
+    on_commit: Callable[[], None] = lambda: None,
 ) -> Store:
     """Open the catalog of a workspace; for writing it is made if the workspace has none yet."""
     disk = disk or Disk()
@@ -98,7 +101,7 @@ def open_store(
         except BaseException:
             connection.close()
             raise
-    return Store(layout, connection, is_read_only, disk, clock, points)
+    return Store(layout, connection, is_read_only, disk, clock, points, on_commit)
 
 
 def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:

@@ -38,8 +38,11 @@ def _account_problems(staged: Staged) -> list[str]:
     if kept != total.kept + staged.carried:
         found.append(f"the files hold {kept} rows, but the accounts say {total.kept} kept and {staged.carried} carried")
     rejected = sum(file.rows for file in staged.files if file.role == "rejected")
-    if rejected != total.rejected:
-        found.append(f"the files hold {rejected} rejected rows, but the accounts say {total.rejected}")
+    if rejected != total.rejected + staged.carried_rejected:
+        found.append(
+            f"the files hold {rejected} rejected rows, but the accounts say {total.rejected}"
+            f" and {staged.carried_rejected} carried"
+        )
     return found
 
 

@@ -1,141 +1,250 @@
-"""The answer to a query, printed as it comes: a table for people, csv and JSON for programs."""
+"""The answer to a statement, written as it comes: a table for people, csv, JSON and the rest for programs."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tailpipe.cli import render
+from tailpipe.cli.ahead import fetched_ahead
+from tailpipe.cli.answer_exact import Exact
+from tailpipe.cli.answer_text import ROWS_AT_ONCE, cells_of, line_block, plain_line
+from tailpipe.cli.grid import grid
+from tailpipe.cli.sinks import FOR_PEOPLE, Sink, Write
 from tailpipe.model.visible import visible
 
-__all__ = ["ANSWERS", "print_answer"]
+__all__ = ["BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
 
-ANSWERS = ("pretty", "csv", "json", "jsonl")
+OUTPUTS = ("pretty", "plain", "line", "json", "jsonl", "csv", "parquet", "arrow")
+BINARY = ("parquet", "arrow")
+"""Outputs that are no text, and that hold one answer."""
 _MOST_ROWS = 10_000
 """What a table for people shows at most: its columns can only be sized when all rows are there."""
 _AT_ONCE = 1000
+_ROW_GROUP = 122_880
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINY", "USMALL", "UINT", "UBIG", "UHUGE")
-_NUMBERS = (*_WHOLE, "FLOAT", "DOUBLE", "DECIMAL")
+_NUMBERS = (*_WHOLE, "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
 _PLAN = ("explain_key", "explain_value")
 """What EXPLAIN gives: a drawing of several lines."""
 
-Row = Sequence[Any]
+Row = TypeVar("Row")
 
 
-def print_answer(names: Sequence[str], types: Sequence[str], rows: Iterable[Row], output: str) -> tuple[str, str]:
-    """Print the rows; in words how many they were, and what was left out, if anything."""
-    if output == "pretty":
-        return _pretty(names, types, rows)
-    if output == "csv":
-        render.data(_csv([names]))
-        return _counted(_printed(rows, _csv)), ""
-    encode = _encoder(names, types)
-    if output == "jsonl":
-        return _counted(_printed(rows, lambda some: "".join(f"{encode(row)}\n" for row in some))), ""
-    render.data("[\n")
-    count = _printed(_with_commas(encode(row) for row in rows), "".join)
-    render.data("]\n")
-    return _counted(count), ""
+class Answered(Protocol):
+    """What a statement gave; rows and batches are two ways to the same, and each can be gone once."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Their types, as DuckDB writes them."""
+
+    @property
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, fetched as they are asked for."""
+
+    def batches(self, rows: int, /) -> Iterator[Any]:
+        """The rows as Arrow batches of about that many."""
 
 
-def _pretty(names: Sequence[str], types: Sequence[str], rows: Iterable[Row]) -> tuple[str, str]:
-    found = list(islice(rows, _MOST_ROWS + 1))
-    shown = found[:_MOST_ROWS]
-    if tuple(names) == _PLAN:
-        render.data("\n".join(str(text) for _, text in shown))
-        return _counted(len(shown)), ""
-    cells = [["NULL" if value is None else _text(value) for value in row] for row in shown]
-    numbers = {x for x, kind in enumerate(types) if kind.startswith(_NUMBERS) and not kind.endswith("]")}
-    nulls = {(y, x) for y, row in enumerate(shown) for x, value in enumerate(row) if value is None}
-    text, columns = render.grid([visible(name) for name in names], cells, numbers, nulls)
-    render.data(text)
+@dataclass(frozen=True)
+class Shape:
+    """How answers are written. `separator` and `null` are what each output is used to, unless they are given."""
+
+    output: str = "pretty"
+    has_header: bool = True
+    separator: str | None = None
+    null: str | None = None
+    limit: int | None = None
+    room: int | None = None
+    """Columns of the terminal, None where there is none; then nothing is cut."""
+    has_colour: bool = False
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows were written, and in words what was left out, if anything."""
+
+    rows: int
+    left_out: str = ""
+
+    def __str__(self) -> str:
+        return render.counted(self.rows, "row")
+
+
+def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: bool | None) -> None:
+    """Run a statement, write its answer, and tell of it; without being asked only where people read it."""
+    begun = time.monotonic()
+    answer = session.run(sql)
+    with sink() as write:
+        written = write_answer(answer, shape, write, session.interrupt)
+        seconds = time.monotonic() - begun  # not what is spent in a pager
+    if timing or (timing is None and shape.output in FOR_PEOPLE):
+        render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
+
+
+def write_answer(answer: Answered, shape: Shape, write: Write, interrupt: Callable[[], None] = lambda: None) -> Written:
+    """Write all rows, or as many as the shape allows; the memory that it takes does not grow with them.
+
+    `interrupt` ends the statement, when nobody wants the rest of its rows.
+    """
+    if not answer.columns:  # a statement of an unsafe session that gives nothing
+        return Written(0)
+    if shape.output == "pretty":
+        return _pretty(answer, shape, write)
+    if shape.output in ("plain", "line"):
+        return _text(answer, shape, write)
+    fetched = fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
+    with Exact(answer.columns, answer.types) as exact, closing(fetched):
+        batches = _first(fetched, shape.limit)
+        if shape.output == "csv":
+            return _csv(batches, exact, shape, write)
+        if shape.output in ("json", "jsonl"):
+            return _json(batches, exact, write, is_array=shape.output == "json")
+        return _arrow(batches, exact, write) if shape.output == "arrow" else _parquet(batches, exact, write)
+
+
+def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
+    most = _MOST_ROWS if shape.limit is None else min(shape.limit, _MOST_ROWS)
+    null = "NULL" if shape.null is None else shape.null
+    if answer.columns == _PLAN:
+        return Written(_written(answer.rows, lambda row, _: _drawn(str(row[1])), write))
+    found = list(islice(cells_of(answer, null, has_quotes=True), most if most == shape.limit else most + 1))
+    shown = found[:most]
+    names = [visible(name) for name in answer.columns]
+    numbers = {x for x, kind in enumerate(answer.types) if kind.startswith(_NUMBERS) and not kind.endswith("]")}
+    dim = {(y, x) for y, row in enumerate(shown) for x in row.nulls} if shape.has_colour else set()
+    laid = grid(
+        names,
+        [row.texts for row in shown],
+        room=shape.room,
+        numbers=numbers,
+        dim=dim,
+        has_header=shape.has_header,
+    )
+    if laid.columns < len(names) and len(shown) == 1:  # a row that has no room beside is shown from top to bottom
+        write(line_block(names, shown[0]).encode())
+        return Written(1)
+    write("".join(f"{line}\n" for line in laid.lines).encode())
     left_out = []
     if len(found) > len(shown):
         left_out.append("there are more, --output csv prints all")
-    if columns < len(names):
-        left_out.append(f"{columns} of {len(names)} columns fit, so name those you want, or use another --output")
-    return _counted(len(shown)), "; ".join(left_out)
+    if laid.columns < len(names):
+        left_out.append(f"{laid.columns} of {len(names)} columns fit, so name those you want, or use another --output")
+    return Written(len(shown), "; ".join(left_out))
 
 
-def _counted(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
+def _text(answer: Answered, shape: Shape, write: Write) -> Written:
+    names = [visible(name) for name in answer.columns]
+    cells = islice(cells_of(answer, shape.null or "", has_quotes=False), shape.limit)
+    if shape.output == "line":
+        return Written(_written(cells, lambda row, number: ("\n" if number else "") + line_block(names, row), write))
+    separator = "\t" if shape.separator is None else shape.separator
+    if shape.has_header:
+        write(plain_line(names, separator).encode())
+    return Written(_written(cells, lambda row, _: plain_line(row.texts, separator), write))
 
 
-def _printed(items: Iterable[Any], join: Callable[[list[Any]], str]) -> int:
-    count, waiting = 0, iter(items)
-    while some := list(islice(waiting, _AT_ONCE)):
-        render.data(join(some))
+def _written(rows: Iterator[Row], draw: Callable[[Row, int], str], write: Write) -> int:
+    count = 0
+    while some := list(islice(rows, _AT_ONCE)):
+        write("".join(draw(row, count + x) for x, row in enumerate(some)).encode())
         count += len(some)
     return count
 
 
-def _with_commas(texts: Iterable[str]) -> Iterator[str]:
-    """Each text on a line, with a comma behind all but the last."""
-    before: str | None = None
-    for text in texts:
-        if before is not None:
-            yield f" {before},\n"
-        before = text
-    if before is not None:
-        yield f" {before}\n"
+def _drawn(text: str) -> str:
+    return "".join(f"{visible(line)}\n" for line in text.splitlines())
 
 
-def _csv(rows: Iterable[Row]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    for row in rows:
-        writer.writerow(_nested(value) if isinstance(value, dict | list | bytes) else value for value in row)
-    return buffer.getvalue()
+def _csv(batches: Iterator[Any], exact: Exact, shape: Shape, write: Write) -> Written:
+    separator = "," if shape.separator is None else shape.separator
+    null = shape.null or ""
+    header = exact.csv_header(separator, null)
+    if shape.has_header:
+        write(header)
+    count = 0
+    for batch in batches:
+        write(exact.csv(batch, separator, null))
+        count += batch.num_rows
+    return Written(count)
 
 
-def _encoder(names: Sequence[str], types: Sequence[str]) -> Callable[[Row], str]:
-    """One row → one JSON object; columns of the type JSON are values in it, not text."""
-    keys = _distinct(names)
-    documents = {x for x, kind in enumerate(types) if kind == "JSON"}
-
-    def encode(row: Row) -> str:
-        values = (_document(value) if x in documents else _plain(value) for x, value in enumerate(row))
-        return json.dumps(dict(zip(keys, values, strict=True)), ensure_ascii=False)
-
-    return encode
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """A query may name two columns alike, an object cannot."""
-    keys: list[str] = []
-    for name in names:
-        key, number = name, 1
-        while key in keys:
-            number += 1
-            key = f"{name}_{number}"
-        keys.append(key)
-    return keys
+def _json(batches: Iterator[Any], exact: Exact, write: Write, *, is_array: bool) -> Written:
+    count = 0
+    if is_array:
+        write(b"[\n\t")
+    for batch in batches:
+        text = exact.json(batch)
+        if is_array:  # no line break stands inside of an object
+            text = (b",\n\t" if count else b"") + text.rstrip(b"\n").replace(b"\n", b",\n\t")
+        write(text)
+        count += batch.num_rows
+    if is_array:
+        write(b"\n]\n")
+    return Written(count)
 
 
-def _document(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+def _arrow(batches: Iterator[Any], exact: Exact, write: Write) -> Written:
+    import pyarrow
+
+    count = 0
+    with pyarrow.ipc.new_file(_Writable(write), exact.portable_schema()) as writer:
+        for batch in batches:
+            writer.write_table(exact.portable(batch))
+            count += batch.num_rows
+    return Written(count)
 
 
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.hex() if isinstance(value, bytes) else str(value)
+def _parquet(batches: Iterator[Any], exact: Exact, write: Write) -> Written:
+    import pyarrow
+    import pyarrow.parquet
+
+    count, waiting, size = 0, [], 0
+    with pyarrow.parquet.ParquetWriter(_Writable(write), exact.portable_schema(), compression="zstd") as writer:
+        for batch in batches:
+            waiting.append(exact.portable(batch))
+            count += batch.num_rows
+            size += batch.num_rows
+            if size >= _ROW_GROUP:
+                writer.write_table(pyarrow.concat_tables(waiting))
+                waiting, size = [], 0
+        if waiting:
+            writer.write_table(pyarrow.concat_tables(waiting))
+    return Written(count)
 
 
-def _nested(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else json.dumps(_plain(value), ensure_ascii=False)
+class _Writable:
+    """What pyarrow takes for a file to write to."""
+
+    def __init__(self, write: Write) -> None:
+        self._write, self.closed = write, False
+
+    def write(self, data: Any) -> int:
+        self._write(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def close(self) -> None:
+        self.closed = True
 
 
-def _text(value: Any) -> str:
-    return visible(_nested(value) if isinstance(value, dict | list | bytes) else str(value))
+def _first(batches: Iterator[Any], limit: int | None) -> Iterator[Any]:
+    """Batches up to a number of rows, none of them empty."""
+    left = limit
+    while left is None or left > 0:
+        batch = next(batches, None)
+        if batch is None:
+            return
+        taken = batch if left is None else batch.slice(0, left)
+        if taken.num_rows:
+            yield taken
+        left = None if left is None else left - taken.num_rows

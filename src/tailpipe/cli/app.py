@@ -6,7 +6,6 @@ import gc
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
@@ -27,10 +26,13 @@ COMPLETE = "_TAILPIPE_COMPLETE"
 
 COMMANDS: dict[str, str] = {
     "collect": "Collect logs into the workspace.",
+    "compact": "Put small files together, and apply a new index.",
     "completion": "Print the script that completes commands in your shell.",
     "config": "Check and show the config.",
+    "connect": "Let DuckDB and other clients read the tables.",
     "connection": "List and show connections.",
     "doctor": "Check that the data is as the catalog says, and repair it.",
+    "expire": "Drop the days that are older than their partition's retention.",
     "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",
     "plugin": "List, show, install and remove plugins.",
@@ -38,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "rejected": "Show the rows that could not be used.",
     "schema": "List and show schemas.",
     "source": "List and show types of sources.",
+    "status": "Show on one screen what is here, and what is missing.",
     "table": "List, show and test tables.",
 }
 """The commands with the first line of their help: a command's module is imported only when it runs."""
@@ -129,10 +132,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         raise
     except Exception as failure:  # noqa: BLE001 - the last place where a bug can still become a message
-        render.say(f"error: {type(failure).__name__}: {failure}")
-        render.say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
-        if level == "debug":
-            render.say(traceback.format_exc())
+        render.bug(failure)
         return EXIT_FAILED
     return EXIT_DONE
 

@@ -37,11 +37,13 @@ def _names(workspace: Workspace) -> list[str]:
 
 
 class CollectCommand(click.Command):
-    """Takes `--progress=false` too, as scripts of other tools write it."""
+    """Takes `--progress=false` and `--compact=false` too, as scripts of other tools write it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let a boolean flag have a value."""
-        words = {"--progress=false": "--no-progress", "--progress=true": "--progress"}
+        words: dict[str, str] = {}
+        for name in ("progress", "compact"):
+            words |= {f"--{name}=false": f"--no-{name}", f"--{name}=true": f"--{name}"}
         return super().parse_args(ctx, [words.get(arg, arg) for arg in args])
 
 
@@ -61,6 +63,7 @@ class CollectCommand(click.Command):
 @click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, not their day.")
+@click.option("--compact/--no-compact", default=True, help="Whether to put small files together afterwards.")
 @click.option("--progress/--no-progress", default=True, help="Whether to show how it goes on.")
 @click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the report is printed.")
 @common
@@ -94,6 +97,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
             overwrite=flags["overwrite"],
             skip_bad_artifacts=flags["skip_bad_artifacts"],
             source=source,
+            with_compaction=flags["compact"],
             command=shlex.join(["tailpipe", *sys.argv[1:]]),
             emit=display,
         )

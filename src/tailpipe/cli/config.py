@@ -49,7 +49,9 @@ def check(context: click.Context, sql: bool) -> None:
             shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     render.data("no problems found")
-    if not sql and any(address.endswith((".filter", ".transform", ".tp_index")) for address in config.spans):
+    if not sql and any(
+        address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans
+    ):
         render.say("filters and transforms were only read; --sql checks them with DuckDB")
 
 

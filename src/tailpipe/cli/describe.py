@@ -116,6 +116,8 @@ def partition_record(partition: Partition, plugin: str | None, held: PartitionTo
         "description": partition.description,
         "filter": partition.filter,
         "tp_index": partition.tp_index,
+        "dedupe_key": list(partition.dedupe_key),
+        "retention": partition.retention.keep if partition.retention else None,
         "sources": [plain_data(source) for source in partition.sources],
         "local": _local(held),
         "rejected_rows": held.rejected_rows if held else 0,
@@ -131,17 +133,19 @@ def held_record(held: PartitionTotals) -> Record:
         "description": "no longer in the config",
         "filter": None,
         "tp_index": None,
+        "dedupe_key": [],
+        "retention": None,
         "sources": [],
         "local": _local(held),
         "rejected_rows": held.rejected_rows,
     }
 
 
-def coverage_record(state: PartitionState, today: date) -> Record:
+def coverage_record(state: PartitionState, today: date, oldest: date | None = None) -> Record:
     """Which days of each source are here, and which of them the next plain collection fills."""
     open_days = NO_DAYS
     for coverage in state.coverage.values():
-        open_days |= gaps(coverage, today)
+        open_days |= gaps(coverage, today, oldest)
     return {
         "coverage": [
             {

@@ -33,7 +33,9 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
-    return {**record, **coverage_record(workspace.state(record["name"]), datetime.now(UTC).date())}
+    now, partition = datetime.now(UTC), workspace.config.partitions.get(record["name"])
+    oldest = partition.retention.oldest(now) if partition and partition.retention else None
+    return {**record, **coverage_record(workspace.state(record["name"]), now.date(), oldest)}
 
 
 command = noun_group(

@@ -47,6 +47,9 @@ class Display:
                 self._rows += event.accounts.kept
                 self._rejected += event.accounts.rejected
                 self._draw() if is_live else render.say(_line(event))
+            case events.Warned():
+                self._clear() if is_live else None
+                render.say(f"warning: {event.partition}: {event.what}")
             case events.Failed():
                 self._clear() if is_live else None
                 render.say(f"{event.partition} {event.unit}: rolled back: {event.reasons[0]}")

@@ -1,44 +1,129 @@
-"""`tailpipe query`: a question in SQL, answered at once from what was collected."""
+"""`tailpipe query`: questions in SQL, answered at once from what was collected."""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.answer import ANSWERS, print_answer
+from tailpipe.cli.answer import BINARY, OUTPUTS, Shape, answer_statement
+from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.sinks import Sink, screen, shared, to_file, to_screen
+from tailpipe.cli.statements import STDIN, Statement, gather, place_of
+from tailpipe.errors import EXIT_DONE, EXIT_FAILED, TailpipeError, UsageError
 
 __all__ = ["command"]
+
+_SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
+_TAKES = {
+    "--separator": ("csv", "plain"),
+    "--null": ("pretty", "plain", "line", "csv"),
+    "--no-header": ("pretty", "plain", "csv"),
+}
+"""The outputs for which a flag means something."""
 
 
 @click.command(
     "query",
     epilog=examples(
+        "tailpipe query",
         'tailpipe query "FROM app_log LIMIT 10"',
         'tailpipe query "SELECT level, count(*) FROM app_log GROUP BY ALL" --output csv',
-        'tailpipe query "DESCRIBE app_log"',
+        "tailpipe query report.sql 'checks/*.sql'",
+        'tailpipe query "FROM app_log" --to-file app.parquet',
     ),
 )
-@click.argument("sql", metavar="SQL")
+@click.argument("sources", metavar="[SQL|FILE]...", nargs=-1)
 @click.option(
     "--output",
-    type=click.Choice(ANSWERS),
-    default="pretty",
-    show_default=True,
-    help="How the answer is printed.",
+    type=click.Choice((*OUTPUTS, "table")),
+    help="How the answer is written: pretty, the default, or what the name of --to-file ends in.",
 )
+@click.option("--header/--no-header", default=True, help="Whether the names of the columns come first.")
+@click.option("--separator", metavar="TEXT", help=r"What stands between values in csv and plain; \t is a tab.")
+@click.option("--null", metavar="TEXT", help="What stands for a missing value in csv and text.")
+@click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="How many rows of each answer at most.")
+@click.option("--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write into this file.")
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="What runs the statements; Spark is for tables that have outgrown one machine.",
+)
+@click.option("--timing/--no-timing", default=None, help="Whether to tell how long it took.")
+@narrowing
 @common
 @click.pass_context
-def command(context: click.Context, sql: str, output: str) -> None:
-    """Answer one statement of DuckDB's SQL over all tables, as they are at this moment.
+def command(
+    context: click.Context,
+    sources: tuple[str, ...],
+    output: str | None,
+    header: bool,
+    separator: str | None,
+    null: str | None,
+    limit: int | None,
+    path: Path | None,
+    engine: str,
+    timing: bool | None,
+    narrowed: Narrowed,
+) -> None:
+    """Answer statements of DuckDB's SQL over all tables, as they are at this moment.
 
-    Each day is there from the moment it is committed, also while others are being collected. Times are
-    UTC. A statement can only read, and only what was collected. Number of rows and time go to stderr.
+    Give statements, files that end in .sql, or - for standard input; with nothing on a terminal, a shell
+    opens. Each day is there from the moment it is committed, also while others are being collected. Times
+    are UTC. A statement can only read, and only what was collected. Number of rows and time go to stderr.
     """
+    by_name = "pretty" if path is None else _SUFFIXES.get(path.suffix.lower(), "pretty")
+    chosen = by_name if output is None else "pretty" if output == "table" else output
+    given = {"--separator": separator is not None, "--null": null is not None, "--no-header": not header}
+    for flag, outputs in _TAKES.items():
+        if given[flag] and chosen not in outputs:
+            raise UsageError(f"{flag} means nothing for {chosen}", hint="it is for " + ", ".join(outputs))
+    between = None if separator is None else separator.replace("\\t", "\t")
+    shape = Shape(chosen, header, between, null, limit, *(screen() if path is None else (None, False)))
+    if not sources and sys.stdin.isatty():
+        if path is not None or not sys.stdout.isatty():
+            raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
+        if engine == "spark":
+            raise UsageError("the shell works with DuckDB alone", hint="give a statement for --engine spark")
+        from tailpipe.cli.shell import Shell  # late, because it takes long to load
+
+        Shell(workspace_of(context), narrowed, shape, timing).run()
+        return
+    statements = gather(sources or (STDIN,))
+    if shape.output in BINARY:
+        if len(statements) > 1:
+            raise UsageError(f"{shape.output} holds one answer", hint="give one statement")
+        if path is None and sys.stdout.isatty():
+            raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
     begun = time.monotonic()
-    with workspace_of(context).session() as session:
-        answer = session.run(sql)
-        count, left_out = print_answer(answer.columns, answer.types, answer.rows, output)
-    render.say(f"{count}, {time.monotonic() - begun:.2f} s" + (f"; {left_out}" if left_out else ""))
+    opened = narrowed.on_spark if engine == "spark" else narrowed
+    with opened(workspace_of(context)) as session, nullcontext() if path is None else to_file(path) as write:
+        if timing:
+            render.say(f"ready in {time.monotonic() - begun:.2f} s")
+        sink = to_screen(shape.output) if write is None else shared(write)
+        code = _answer_all(session, statements, shape, sink, timing)
+        if code:
+            if path is not None:
+                render.say(f'nothing was written to "{path}"')
+            context.exit(code)
+
+
+def _answer_all(session: Any, statements: Sequence[Statement], shape: Shape, sink: Sink, timing: bool | None) -> int:
+    """Answer one statement after the other, also behind one that failed; the exit code."""
+    code = EXIT_DONE
+    for statement in statements:
+        try:
+            answer_statement(session, statement.sql, shape, sink, timing)
+        except TailpipeError as failure:
+            render.error(place_of(statement, failure))
+            code = failure.exit_code if len(statements) == 1 else EXIT_FAILED
+    return code

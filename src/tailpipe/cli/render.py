@@ -8,20 +8,21 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Container, Mapping, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from tailpipe.cli.grid import grid
 from tailpipe.config.diagnostics import render_diagnostics
-from tailpipe.errors import ConfigError, TailpipeError
-from tailpipe.model.visible import shorten, visible, width
+from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
+from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "counted", "data", "error", "grid", "problem", "record", "records", "say", "shown"]
+__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
-_NARROWEST = 8
 
 
 def data(text: str) -> None:
@@ -50,6 +51,10 @@ def error(failure: TailpipeError) -> None:
         click.echo(render_diagnostics(failure.diagnostics), err=True, nl=False)
         click.echo(f"\n{failure.message}", err=True)
         return
+    if isinstance(failure, QueryError) and failure.place is not None:
+        diagnostic = Diagnostic(failure.message, failure.place, failure.hint)
+        click.echo(render_diagnostics([diagnostic]), err=True, nl=False)
+        return
     problem(failure.message, failure.hint)
 
 
@@ -59,6 +64,14 @@ def problem(message: str, hint: str = "") -> None:
     click.echo(f"{mark} {visible(message)}", err=True)
     if hint:
         click.echo(f"  = {visible(hint)}", err=True)
+
+
+def bug(failure: Exception) -> None:
+    """A failure that nobody expected; who looks for the cause sees where it was."""
+    say(f"error: {type(failure).__name__}: {failure}")
+    say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
+    if os.environ.get("TAILPIPE_LOG_LEVEL", "").lower() == "debug":
+        say("".join(traceback.format_exception(failure)))
 
 
 def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None) -> None:
@@ -106,38 +119,10 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
 
 
 def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
-    """Columns under headings, the last one cut so that a line fits the terminal."""
+    """Columns under headings, cut so that a line fits the terminal."""
     cells = [[_cell(_field(row, field)) for field in columns] for row in rows]
-    return grid(list(columns.values()), cells)[0]
-
-
-def grid(
-    headings: list[str],
-    cells: list[list[str]],
-    numbers: Container[int] = (),
-    dim: Container[tuple[int, int]] = (),
-) -> tuple[str, int]:
-    """Cells under headings, cut so that a line fits the terminal, and how many of the columns have room there.
-
-    `numbers` are the columns whose values end below each other, `dim` the cells (line, column) that a
-    terminal shows darker.
-    """
-    is_terminal = sys.stdout.isatty()
-    room = shutil.get_terminal_size((120, 24)).columns - 2 if is_terminal else None
-    if room is not None and len(headings) > (most := max(1, room // (_NARROWEST + 2))):
-        headings, cells = headings[:most], [line[:most] for line in cells]
-    widths = [max(width(line[i]) for line in [headings, *cells]) for i in range(len(headings))]
-    while room is not None and sum(widths) + 2 * len(widths) > room and max(widths) > _NARROWEST:
-        widest = widths.index(max(widths))
-        others = sum(widths) - widths[widest] + 2 * len(widths)
-        widths[widest] = max(_NARROWEST, min(widths[widest] - 1, room - others))
-    lines = ["  ".join(map(_pad, headings, widths)).rstrip(), "  ".join("─" * size for size in widths)]
-    for y, line in enumerate(cells):
-        padded = [_pad(cell, widths[x], x in numbers) for x, cell in enumerate(line)]
-        if is_terminal and "NO_COLOR" not in os.environ:
-            padded = [click.style(cell, dim=True) if (y, x) in dim else cell for x, cell in enumerate(padded)]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines), len(headings)
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return "\n".join(grid(list(columns.values()), cells, room=room).lines)
 
 
 def _field(row: Record, path: str) -> Any:
@@ -151,12 +136,6 @@ def _field(row: Record, path: str) -> Any:
 def _quoted(value: Any) -> str:
     """A value as config writes it, because blanks and quotes matter in an option."""
     return visible(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _pad(text: str, size: int, is_number: bool = False) -> str:
-    cut = shorten(text, size)
-    blanks = " " * (size - width(cut))
-    return blanks + cut if is_number else cut + blanks
 
 
 def _cell(value: Any) -> str:

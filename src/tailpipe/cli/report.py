@@ -12,6 +12,7 @@ from tailpipe.collect import events
 from tailpipe.collect.packing import estimated_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.model.partition import Partition
+from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
@@ -70,11 +71,21 @@ def _lines(summary: events.Summary) -> list[str]:
         lines.append("  what was committed stays; collect again when it is mended, or with --skip-bad-artifacts")
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
+    lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
         lines.append(f"  missing: {summary.gaps}")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
+
+
+def _tidied(tidied: Tidied) -> list[str]:
+    lines = []
+    if tidied.expired:
+        lines.append(f"expired: {tidied.expired}, {render.counted(tidied.expired_rows, 'row')}")
+    if tidied.files:
+        lines.append(f"compacted {render.counted(tidied.files, 'file')} into {tidied.new_files:,}")
+    return [*lines, *tidied.notes]
 
 
 def _refused(refused: events.Refused) -> str:
@@ -92,6 +103,7 @@ def _record(summary: events.Summary) -> dict[str, Any]:
         **asdict(summary),
         "accounts": asdict(summary.accounts),
         "gaps": str(summary.gaps),
+        "tidied": {**asdict(summary.tidied), "expired": str(summary.tidied.expired)},
         "is_done": summary.is_done,
     }
 

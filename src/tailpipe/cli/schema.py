@@ -15,9 +15,28 @@ DEFAULT = Schema(
     name="tailpipe", description="All tables with all their rows; the one that queries use if they name none."
 )
 
+TABLES = {"table": "table", "rows": "rows", "size": "bytes", "from": "from", "to": "to", "copied": "copied"}
+
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
     return [schema_record(schema) for schema in (DEFAULT, *workspace.config.schemas.values())]
+
+
+def _with_contents(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
+    with workspace.session() as session:
+        contents = session.contents(record["name"])
+    tables = [
+        {
+            "table": content.table,
+            "rows": content.rows,
+            "size": content.size,
+            "from": content.first,
+            "to": content.last,
+            "copied": content.is_copy,
+        }
+        for content in contents
+    ]
+    return {**record, "tables": tables}
 
 
 command = noun_group(
@@ -25,4 +44,6 @@ command = noun_group(
     _records,
     {"name": "schema", "options": "shows", "description": "description"},
     example="tailpipe",
+    parts={"tables": TABLES},
+    more=_with_contents,
 )

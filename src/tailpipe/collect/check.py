@@ -13,9 +13,9 @@ from tailpipe.model.table import Table
 __all__ = ["check_sql"]
 
 
-def check_sql(config: Config, partitions: Iterable[tuple[Partition, Table]]) -> None:
-    """Raise one `ConfigError` with every problem in filters, transforms and indexes."""
-    found: list[Diagnostic] = []
+def check_sql(config: Config, partitions: Iterable[tuple[Partition, Table]], others: Iterable[Diagnostic] = ()) -> None:
+    """Raise one `ConfigError` with every problem in filters, transforms and indexes, and with the others."""
+    found = list(others)
     tables: set[str] = set()
     for partition, table in partitions:
         if table.name not in tables:

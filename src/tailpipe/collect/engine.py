@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tailpipe.catalog.identity import Prints
 from tailpipe.kernel.carry import Carry
+from tailpipe.kernel.dedupe import Dedupe, Deduped
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.source import Source
@@ -35,6 +36,10 @@ class Engine(Protocol):
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
+        ...
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage again what stays of staged files that hold duplicates."""
         ...
 
     def close(self) -> None:

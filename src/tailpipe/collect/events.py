@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.staged import Sample
+from tailpipe.model.tidied import Tidied
 
-__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary"]
+__all__ = ["Committed", "Event", "Failed", "Planned", "Progress", "Refused", "Report", "Started", "Summary", "Warned"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,15 @@ class Failed:
     reasons: tuple[str, ...]
 
 
-Event = Started | Planned | Progress | Committed | Failed
+@dataclass(frozen=True)
+class Warned:
+    """Something that a person should know now, not at the end."""
+
+    partition: str
+    what: str
+
+
+Event = Started | Planned | Progress | Committed | Failed | Warned
 
 
 @dataclass(frozen=True)
@@ -88,12 +100,18 @@ class Summary:
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     gaps: DaySet = NO_DAYS
+    tidied: Tidied = field(default_factory=Tidied)
     error: str = ""
 
     @property
     def accounts(self) -> Accounts:
         """Where all rows of the run went."""
         return sum((one.accounts for one in self.committed), Accounts())
+
+    @property
+    def units(self) -> frozenset[str]:
+        """The units that are there since."""
+        return frozenset(one.unit for one in self.committed)
 
     @property
     def is_done(self) -> bool:
@@ -106,6 +124,11 @@ class Report:
     """What became of a run."""
 
     partitions: tuple[Summary, ...]
+
+    def after(self, tidy: Callable[[Summary, T], Tidied], pairs: Sequence[T]) -> Report:
+        """The report once each partition was tidied up; one that could not be collected is left alone."""
+        done = zip(self.partitions, pairs, strict=True)
+        return Report(tuple(one if one.error else replace(one, tidied=tidy(one, pair)) for one, pair in done))
 
     @property
     def is_done(self) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from tailpipe.catalog.identity import Listed
 from tailpipe.collect.events import Refused
+from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.source import Source
@@ -28,6 +29,11 @@ def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> t
     seen, first, refused = 0, "", 0
     for artifact in source.artifacts(_window(days, today)):
         seen += 1
+        if artifact.kind == "range" and not source.envelope:
+            raise TailpipeError(
+                f"source {source.type} lists ranges whose events have no key",
+                hint="its author has to put them into envelopes",
+            )
         dated = _dated(artifact, layout) if layout else artifact
         if dated is None:
             refused += 1

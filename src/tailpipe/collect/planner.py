@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tailpipe.catalog.identity import Listed, Prints, decide, needs
@@ -12,6 +12,7 @@ from tailpipe.catalog.read import PartitionState
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.events import Refused
 from tailpipe.collect.listing import list_source
+from tailpipe.errors import UsageError
 from tailpipe.model.coverage import Coverage
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -47,10 +48,23 @@ def plan_partition(
         found, unfit = list_source(sources[name], table, days, today=ask.today)
         listed += found
         refused += [unfit] if unfit else []
+    _refuse_shared(listed)
     prints = _prints(sources, listed, state, engine)
     decisions = decide(listed, state.ledger, prints, now=ask.now)
     plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost)
     return Planned(plan, len(listed), tuple(refused))
+
+
+def _refuse_shared(listed: Iterable[Listed]) -> None:
+    """A range belongs to one source: the events that a second one would give of it could not be told apart."""
+    owners: dict[str, str] = {}
+    for one in listed:
+        owner = owners.setdefault(one.artifact.uri, one.source) if one.artifact.kind == "range" else one.source
+        if owner != one.source:
+            raise UsageError(
+                f'the sources "{owner}" and "{one.source}" both read {one.artifact.uri}',
+                hint="make one source of them, or put them into two partitions",
+            )
 
 
 def _prints(sources: Mapping[str, Source], listed: list[Listed], state: PartitionState, engine: Engine) -> Prints:

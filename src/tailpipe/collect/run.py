@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.plan import Ask, Plan, UnitPlan
 from tailpipe.catalog.planning import gaps
 from tailpipe.collect import events
+from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
+from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -30,6 +33,7 @@ from tailpipe.model.window import Window
 __all__ = ["Options", "PartitionRun"]
 
 Emit = Callable[[events.Event], None]
+_SHARE = 0.1
 _ROUNDS = 5
 """How often a unit is run again because its fields turned out to be wider."""
 
@@ -71,20 +75,44 @@ class PartitionRun:
         """What the run would do; nothing is changed."""
         self.emit(events.Started(self.address, "listing"))
         state = self.catalog.state(self.address)
-        return plan_partition(self._sources(), self.table, state, self.options.ask, self.engine)
+        return plan_partition(self._sources(), self.table, state, self._ask, self.engine)
+
+    @property
+    def _ask(self) -> Ask:
+        """What is asked of this partition: nothing older than it keeps."""
+        ask, retention = self.options.ask, self.partition.retention
+        return ask if retention is None else replace(ask, oldest=retention.oldest(ask.now))
 
     def run(self) -> events.Summary:
         """Do all of it. Units that fail are rolled back and told; the others are there."""
         with self.catalog.writer(self.address) as writer:
-            planned = self.plan()
+            writer.check_space()
+            planned = self._planned(writer)
             plan = planned.plan
             size = sum(estimated_bytes(one) for unit in plan.units for one in unit.artifacts)
             count = sum(len(unit.artifacts) for unit in plan.units)
             self.emit(events.Planned(self.address, len(plan.units), count, size))
-            if not plan.is_empty:
+            if plan.is_empty:
+                writer.note_run(self._window(), "done", self.options.command)
+            else:
+                self._warn_of_space(size)
                 self._carry_out(writer, plan)
             writer.clean()
         return self._summary(planned)
+
+    def _planned(self, writer: Writer) -> Planned:
+        try:
+            return self.plan()
+        except Exception:
+            writer.note_run(self._window(), "failed", self.options.command)
+            raise
+
+    def _warn_of_space(self, size: int) -> None:
+        """Tell it beforehand if what will be written might not fit; parquet takes a tenth of the logs, or less."""
+        free = self.catalog.free_bytes()
+        if free < size * _SHARE:
+            told = f"{free / 1e6:,.0f} MB are left on the disk, and {size / 1e6:,.0f} MB of logs are to be collected"
+            self.emit(events.Warned(self.address, told))
 
     def _carry_out(self, writer: Writer, plan: Plan) -> None:
         writer.begin_run(self._window(), plan.asks, self.options.command)
@@ -143,11 +171,28 @@ class PartitionRun:
         else:
             raise TailpipeError(f"the fields of {self.address} have no stable types", hint="declare their columns")
         rewrites = [work for work in works if work.plan.kind == "rewrite"]
+        keyed = [work for work in works if work.keyed_files]
+        if not rewrites and not keyed:
+            return
+        snapshot = self.catalog.snapshot(partition=self.address)
+
+        def rejected(work: UnitWork) -> Mapping[str, Path]:
+            return self.catalog.rejected_files(self.address, work.plan.unit)
+
+        if keyed:
+            found = [list(asked_again(work, snapshot, rejected(work).values())) for work in keyed]
+            self._leave_out(keyed, found)
         if rewrites:
-            snapshot = self.catalog.snapshot(partition=self.address)
-            carried = self.engine.carry([work.carry(snapshot, self.address) for work in rewrites])
+            tasks = [work.carry(snapshot, self.address, rejected(work).values()) for work in rewrites]
+            carried = self.engine.carry(tasks)
             for work, files in zip(rewrites, carried, strict=True):
                 work.carried = files
+
+    def _leave_out(self, works: Sequence[UnitWork], tasks: Sequence[Sequence[Dedupe]]) -> None:
+        """Have duplicates looked for, in one job for all units, and leave them out."""
+        answers = iter(self.engine.dedupe([task for some in tasks for task in some]))
+        for work, some in zip(works, tasks, strict=True):
+            leave_out(work, self.address, some, [next(answers) for _ in some])
 
     def _run(self, works: Sequence[UnitWork]) -> None:
         tasks = [task for work in works for task in work.tasks]
@@ -172,10 +217,14 @@ class PartitionRun:
             work.transaction.abort()
             self._fail(unit, work.errors)
             return
+        if self.partition.dedupe_key:
+            snapshot = self.catalog.snapshot(partition=self.address)
+            self._leave_out([work], [list(same_events(work, snapshot, self.partition.dedupe_key))])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
             live = self.catalog.snapshot(partition=self.address).files
             retires = tuple(file.path for file in live if file.unit == str(unit))
+            retires += tuple(self.catalog.rejected_files(self.address, unit))
         try:
             work.transaction.commit(work.staged(self.options.ask.now, retires))
         except CommitError as error:
@@ -212,7 +261,7 @@ class PartitionRun:
             skipped[one.reason] = skipped.get(one.reason, 0) + 1
         missing = NO_DAYS
         for coverage in self.catalog.state(self.address).coverage.values():
-            missing |= gaps(coverage, self.options.ask.today)
+            missing |= gaps(coverage, self._ask.today, self._ask.oldest)
         return events.Summary(
             partition=self.address,
             committed=tuple(self.committed),

@@ -38,7 +38,7 @@ def needs_sample(table: Table, types: Mapping[str, str]) -> bool:
 def sampled_types(
     samples: Iterable[Mapping[str, str]], types: Mapping[str, str], partition: Partition, table: Table
 ) -> dict[str, str]:
-    """The types that samples add. A name in the filter or index that none of them has is text until it comes."""
+    """The types that samples add. A name in the filter, index or key that none of them has is text until it comes."""
     found = dict(types)
     for one in samples:
         for name, kind in one.items():
@@ -46,7 +46,7 @@ def sampled_types(
     known = {output.name.lower() for output in output_columns(table, found)} | _COMMON
     with connect() as connection:
         named = references(connection, [partition.filter] if partition.filter else [])
-    for name in (*named, *([partition.tp_index] if partition.tp_index else [])):
+    for name in (*named, *([partition.tp_index] if partition.tp_index else []), *partition.dedupe_key):
         if name.lower() not in known and table.map_fields:
             found[name] = "varchar"
     return found

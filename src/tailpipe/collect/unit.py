@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
@@ -48,18 +49,42 @@ class UnitWork:
         """What the tasks have staged."""
         return tuple(file for outcome in self.outcomes for file in outcome.files)
 
-    def carry(self, snapshot: Snapshot, partition: str) -> Carry:
-        """What must be written again, because other rows of the same files go."""
-        gone = [Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in self.plan.drops]
+    @property
+    def keyed_files(self) -> set[str]:
+        """Those whose rows are known by their events, because they came in envelopes."""
+        pairs = zip(self.tasks, self.outcomes, strict=True)
+        return {file.path for task, outcome in pairs if task.source.envelope for file in outcome.files}
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether ranges of an API are collected again whole."""
+        return any(one.is_anew and one.decision.artifact.kind == "range" for one in self.plan.artifacts)
+
+    def carry(self, snapshot: Snapshot, partition: str, rejected: Iterable[Path]) -> Carry:
+        """What must be written again, because other rows of the same files go.
+
+        Of a range that is collected anew, only the events go that have come again.
+        """
+        keyed = self.keyed_files if self.is_anew else set()
+        fresh = [file.path for file in self.files if file.path in keyed and file.role == "data"]
         return Carry(
             files=tuple(
                 CarriedFile(path, file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
                 for path, file in zip(snapshot.paths(), snapshot.files, strict=True)
                 if file.unit == str(self.plan.unit)
             ),
-            prefixes=tuple(reading.row_prefix(partition) for reading in gone),
+            prefixes=self._prefixes(partition, is_range=False),
             staging=Staging(str(self.transaction.staging), "carried"),
+            rejected=tuple(map(str, rejected)),
+            ranges=self._prefixes(partition, is_range=True),
+            fresh=tuple(str(self.transaction.staging / path) for path in fresh),
         )
+
+    def _prefixes(self, partition: str, *, is_range: bool) -> tuple[str, ...]:
+        """What the ids of rows begin with whose artifacts are taken anew."""
+        gone = [entry for entry in self.plan.drops if (entry.kind == "range") == is_range]
+        readings = (Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in gone)
+        return tuple(reading.row_prefix(partition) for reading in readings)
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
         """All of it as the catalog takes it; artifacts with an error are left out."""
@@ -75,7 +100,8 @@ class UnitWork:
             covers=self.plan.covers,
             retires=tuple(retires) if self.plan.kind == "rewrite" else (),
             drops=tuple(entry.identity for entry in self.plan.drops) if self.plan.kind == "rewrite" else (),
-            carried=sum(file.rows for file in self.carried),
+            carried=sum(file.rows for file in self.carried if file.role == "data"),
+            carried_rejected=sum(file.rows for file in self.carried if file.role == "rejected"),
             restores=self.plan.restores,
             samples=self.samples,
         )

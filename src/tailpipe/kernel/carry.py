@@ -27,23 +27,43 @@ class CarriedFile:
 
 @dataclass(frozen=True)
 class Carry:
-    """Live files of one unit, and the beginnings of the `tp_id` of the rows that go."""
+    """Live files of one unit, and the beginnings of the `tp_id` of the rows that go.
+
+    Of `ranges`, which were asked for anew, all rejected rows go, but of the others only those whose
+    events are in the staged files `fresh`: what nobody could give again stays.
+    """
 
     files: tuple[CarriedFile, ...]
     prefixes: tuple[str, ...]
     staging: Staging
+    rejected: tuple[str, ...] = ()
+    """The files of its rejected rows."""
+    ranges: tuple[str, ...] = ()
+    fresh: tuple[str, ...] = ()
 
 
 def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
     """Stage what stays, in its order. A file that keeps no row is not written."""
     stage = Stage(task.staging)
+    conditions = []
+    if task.prefixes:
+        conditions.append(f"split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})")
+    if task.fresh:
+        event = "split_part(tp_id, '-', 2)"
+        fresh = f"read_parquet([{_texts(task.fresh)}], hive_partitioning = false)"
+        conditions.append(f"{event} NOT IN (SELECT {event} FROM {fresh})")
+    condition = " AND ".join(conditions) or "true"
     with connect(Limits(), task.staging.spill) as connection:
         for file in task.files:
-            query = (
-                f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false)"
-                f" WHERE split_part(tp_id, '-', 1) NOT IN ({_texts(task.prefixes)})"
-            )
+            query = f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false) WHERE {condition}"
             stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)
+        for path in task.rejected:
+            source = f"read_parquet({literal(path)}, hive_partitioning = false)"
+            names = [row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()]
+            # Files of older versions do not tell whose rows they are: they stay.
+            going = (*task.prefixes, *task.ranges) if "tp_id" in names else ()
+            stays = f"split_part(tp_id, '-', 1) NOT IN ({_texts(going)})" if going else "true"
+            stage.copy_rejected(connection, f"FROM {source} WHERE {stays}")
     return tuple(stage.files)
 
 

@@ -247,11 +247,13 @@ def _struct(value: str, given: str, wanted: StructType, clock: Clock, depth: int
     have = _struct_fields(given)
     parts, misfits, free = [], [], []
     for name, kind in wanted.fields:
-        if name.lower() not in have:
+        # A value of JSON may spell its fields in camel case.
+        spelt = next((key for key in (name.lower(), name.lower().replace("_", "")) if key in have), None)
+        if spelt is None:
             parts.append(f"{quoted(name)} := NULL::{kind.stored}")
             continue
-        part = f"struct_extract({value}, {literal(name)})"
-        inner = cast(part, have[name.lower()], kind, clock, depth)
+        part = f"struct_extract({value}, {literal(spelt)})"
+        inner = cast(part, have[spelt], kind, clock, depth)
         parts.append(f"{quoted(name)} := {inner.value}")
         # Text stays as it is, and JSON is text already: then the whole struct needs no taking apart.
         free += [name.lower()] if inner.value in (part, f"{part}::VARCHAR") else []

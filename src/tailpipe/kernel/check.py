@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
-from tailpipe.kernel.outputs import COMMON_TYPES, Output, output_columns
+from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.nearest import did_you_mean
@@ -18,14 +19,14 @@ from tailpipe.model.table import Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SqlProblem", "check_partition", "check_table"]
+__all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 
 
 @dataclass(frozen=True)
 class SqlProblem:
     """One problem in an SQL text of the config.
 
-    `address` names the argument below its block: `filter`, `tp_index`, `column.NAME.transform`,
+    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
     `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
     the word there; None if DuckDB does not tell.
     """
@@ -53,7 +54,7 @@ def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlP
 def check_partition(
     partition: Partition, table: Table, types: Mapping[str, str] | None = None
 ) -> tuple[SqlProblem, ...]:
-    """What is wrong with the partition's `filter` and `tp_index`.
+    """What is wrong with the partition's `filter`, `tp_index` and `dedupe_key`.
 
     `types` are those of undeclared fields. If they are not known yet and the table takes such fields, a name
     that it does not declare may be one of them.
@@ -63,12 +64,22 @@ def check_partition(
     columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
     is_closed = not table.map_fields or types is not None
     problems: list[SqlProblem] = []
-    with connect() as connection:
-        if partition.filter is not None:
-            problems += _filter_problems(connection, partition.filter, columns, is_closed)
+    if partition.filter is not None:
+        problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
     if partition.tp_index is not None and is_closed:
         problems += _index_problems(partition.tp_index, columns)
+    for name in partition.dedupe_key:
+        may_come = not is_closed and is_wanted(table, name) and not name.lower().startswith("tp_")
+        problems += _key_problems(name, columns, may_come)
     return tuple(problems)
+
+
+def check_condition(
+    address: str, sql: str, columns: Mapping[str, str], *, is_closed: bool = True
+) -> tuple[SqlProblem, ...]:
+    """What is wrong with a condition on rows of these columns; unless they are all, a name may be of another."""
+    with connect() as connection:
+        return tuple(_condition_problems(connection, address, sql, columns, is_closed))
 
 
 def _source_problems(table: Table, output: Output, fields: list[str]) -> Iterator[SqlProblem]:
@@ -87,29 +98,29 @@ def _transform_problems(
     is_column = table.column(output.name) is not None
     address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, address, sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
     if fields is not None:
         yield from _unknown(address, expression, fields, "field")
     names = [*(fields or ()), *(word.name for word in expression.columns)]
-    kinds = {o.source.lower(): text_type(o.kind) for o in output_columns(table, {}) if o.source is not None}
+    kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
     relation = {name.lower(): kinds.get(name.lower(), "VARCHAR") for name in names}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 
 
-def _filter_problems(
-    connection: duckdb.DuckDBPyConnection, sql: str, columns: Mapping[str, str], is_closed: bool
+def _condition_problems(
+    connection: duckdb.DuckDBPyConnection, address: str, sql: str, columns: Mapping[str, str], is_closed: bool
 ) -> Iterator[SqlProblem]:
     expression = read_expression(connection, sql)
-    if problem := _misread(connection, "filter", sql, expression):
+    if problem := _misread(address, sql, expression):
         yield problem
         return
-    unknown = list(_unknown("filter", expression, columns, "column"))
+    unknown = list(_unknown(address, expression, columns, "column"))
     if unknown and is_closed:
         yield from unknown
     elif not unknown:  # of a field that nobody has seen yet nothing can be said
-        yield from _binding(connection, "filter", sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
+        yield from _binding(connection, address, sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
 
 
 def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
@@ -124,9 +135,16 @@ def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProble
         yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
 
 
-def _misread(
-    connection: duckdb.DuckDBPyConnection, address: str, sql: str, expression: Expression
-) -> SqlProblem | None:
+def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iterator[SqlProblem]:
+    """What is wrong with a column of the key; it `may_come` if it can be an undeclared field."""
+    if name.lower() not in (column.lower() for column in columns) and not may_come:
+        yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
+    elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
+        hint = "name columns that tell an event, such as its own id"
+        yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
+
+
+def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | None:
     """What is wrong with a text whatever its names mean: it is no expression, or none over a single row."""
     position = expression.error_position
     if not sql.strip():
@@ -141,7 +159,7 @@ def _misread(
         return SqlProblem(address, f'the SQL cannot be read at "{match[1]}"', "", position, len(match[1]))
     words = [("a subquery", word) for word in expression.subqueries]
     words += [("a window function", word) for word in expression.windows]
-    words += [("an aggregate", word) for word in expression.functions if _is_aggregate(connection, word.name)]
+    words += [("an aggregate", word) for word in expression.functions if word.name.lower() in _aggregates()]
     for what, word in words:
         written = re.match(r"\w*", sql[word.position or 0 :])
         length = max(1, len(written[0])) if written and word.position is not None else 1
@@ -149,11 +167,12 @@ def _misread(
     return None
 
 
-def _is_aggregate(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    kinds = connection.execute(
-        "SELECT DISTINCT function_type FROM duckdb_functions() WHERE function_name = $1", [name.lower()]
-    ).fetchall()
-    return kinds == [("aggregate",)]
+@cache
+def _aggregates() -> frozenset[str]:
+    """The functions of DuckDB that are aggregates and nothing else; asking costs more than all the rest."""
+    kinds = "SELECT function_name FROM duckdb_functions() GROUP BY 1 HAVING bool_and(function_type = 'aggregate')"
+    with connect() as connection:
+        return frozenset(name for (name,) in connection.execute(kinds).fetchall())
 
 
 def _unknown(address: str, expression: Expression, known: Iterable[str], noun: str) -> Iterator[SqlProblem]:

@@ -155,24 +155,32 @@ class Engine:
             for artifact, *values in rows:
                 yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
 
-    def rejected(self, artifacts: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason and text; None if there are none."""
+    def rejected(self, artifacts: Sequence[str], prefixes: Sequence[str]) -> pa.Table | None:
+        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had; None if none.
+
+        `prefixes` are what the ids of each artifact's rows begin with; events in envelopes have ids of their own.
+        """
         import pyarrow as pa
 
         if not self._has_table:
             return None
+        has_id = any(output.name == "tp_id" for output in self.shape.outputs)
         rows = self.connection.execute(
-            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw FROM tp__rows WHERE tp__disposition = {REJECTED}"
+            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw, {'tp_id' if has_id else 'NULL'} FROM tp__rows"
+            f" WHERE tp__disposition = {REJECTED}"
         ).fetchall()
         if not rows:
             return None
-        places, ordinals, reasons, texts = zip(*rows, strict=True)
+        places, ordinals, reasons, texts, ids = zip(*rows, strict=True)
+        if not has_id:
+            ids = tuple(f"{prefixes[place]}-{n}" for place, n in zip(places, ordinals, strict=True))
         return pa.table(
             {
                 "artifact": pa.array([artifacts[place] for place in places], pa.string()),
                 "ordinal": pa.array(ordinals, pa.int64()),
                 "reason": pa.array(reasons, pa.string()),
                 "raw": pa.array(texts, pa.string()),
+                "tp_id": pa.array(ids, pa.string()),
             }
         )
 

@@ -6,14 +6,14 @@ type; anything else is refused before the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tailpipe.kernel.outputs import COMMON_TYPES, output_columns
 from tailpipe.model.table import Table
 
-__all__ = ["Change", "evolve"]
+__all__ = ["Change", "evolve", "merged_columns"]
 
 _WIDER: Mapping[str, tuple[str, ...]] = {
     "TINYINT": ("SMALLINT", "INTEGER", "BIGINT", "DOUBLE"),
@@ -63,6 +63,40 @@ def evolve(stored: Mapping[str, str], table: Table, types: Mapping[str, str]) ->
     have = {name.lower() for name in now}
     changes += [Change(name, "dropped", kind, None) for key, (name, kind) in old.items() if key not in have]
     return tuple(changes)
+
+
+def merged_columns(sets: Sequence[Mapping[str, str]], table: Table | None) -> dict[str, str] | None:
+    """The columns of a file that holds the rows of files with these columns; None if there can be none.
+
+    They are those that the table declares, in its order and types, and whatever else the files have:
+    nothing that was collected goes. The newest set is the last.
+    """
+    declared = _declared(table) if table is not None else {}
+    names = {name.lower(): name for columns in sets for name in columns}
+    names |= {name.lower(): name for name in declared}
+    order = dict.fromkeys([*(name.lower() for name in declared), *names])
+    own = [names[key] for key in order if names[key] not in COMMON_TYPES]
+    merged: dict[str, str] = {}
+    for name in (*own, *(name for name in COMMON_TYPES if name in names)):
+        kinds = [kind for columns in sets for other, kind in columns.items() if other.lower() == name.lower()]
+        wanted = declared.get(name)
+        found = next((kind for kind in filter(None, [wanted, *reversed(kinds)]) if _takes(kind, kinds)), None)
+        if found is None:
+            return None
+        merged[name] = found
+    return merged
+
+
+def _declared(table: Table) -> dict[str, str]:
+    """The columns whose type the table says; the type of the others is that of the files."""
+    is_open = {column.name for column in table.columns if column.type is None}
+    outputs = output_columns(table, {})
+    own = {one.name: one.kind.stored for one in outputs if one.name not in is_open and one.name not in COMMON_TYPES}
+    return {**own, **{name: kind.stored for name, kind in COMMON_TYPES.items()}}
+
+
+def _takes(kind: str, others: Sequence[str]) -> bool:
+    return all(_plain(other) == _plain(kind) or _is_wider(_plain(other), _plain(kind)) for other in others)
 
 
 def _changed(table: Table, name: str, old: str, new: str) -> Change:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tailpipe.kernel.batch import LineParser, Lines, Parsed
 from tailpipe.kernel.progress import Progress
+from tailpipe.kernel.sql import quoted
 
-__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "bad_rows"]
+__all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,20 @@ class Feed(Protocol):
         ...
 
 
+class JointFeed:
+    """Several feeds over the artifacts of one task, each with the places of those that it reads."""
+
+    def __init__(self, feeds: Sequence[tuple[Feed, Collection[int]]]) -> None:
+        self._feeds = [feed for feed, _ in feeds]
+        readers = {place: feed for feed, places in feeds for place in places}
+        self.progress: Sequence[Progress] = [readers[place].progress[place] for place in sorted(readers)]
+
+    def events(self) -> Iterator[Batch | Failed]:
+        """The events of one feed after the other."""
+        for feed in self._feeds:
+            yield from feed.events()
+
+
 class BadRow(NamedTuple):
     """A row that never gets to the parser: its place, why, and its text as far as it is known."""
 
@@ -47,8 +62,8 @@ class BadRow(NamedTuple):
     raw: str | None
 
 
-def bad_rows(rows: Sequence[BadRow]) -> Batch:
-    """Rows to reject, as a batch without fields."""
+def bad_rows(rows: Sequence[BadRow], fields: Mapping[str, str] = {}) -> Batch:
+    """Rows to reject, as a batch whose fields, by name and DuckDB type, are all null."""
     import pyarrow as pa
 
     artifacts, ordinals, reasons, texts = zip(*rows, strict=True)
@@ -60,8 +75,9 @@ def bad_rows(rows: Sequence[BadRow]) -> Batch:
             "_raw": pa.array(texts, pa.string()),
         }
     )
-    parsed = Parsed("SELECT _artifact, _ordinal, _bad, _raw FROM bad_rows", {"bad_rows": table}, {}, len(rows))
-    return Batch(parsed, 0, set(artifacts))
+    nulls = "".join(f", NULL::{kind} AS {quoted(name)}" for name, kind in fields.items())
+    sql = f"SELECT _artifact, _ordinal, _bad, _raw{nulls} FROM bad_rows"
+    return Batch(Parsed(sql, {"bad_rows": table}, fields, len(rows)), 0, set(artifacts))
 
 
 @dataclass
@@ -69,6 +85,8 @@ class Held:
     """What is read but not parsed yet: rows of several artifacts wait to be parsed together."""
 
     parser: LineParser
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The DuckDB types of the fields that expressions count on, if they are not all text."""
     runs: list[Lines] = field(default_factory=list)
     bad: list[BadRow] = field(default_factory=list)
     size: int = 0
@@ -85,4 +103,4 @@ class Held:
         if runs:
             yield Batch(self.parser.parse(runs), size, {run.artifact for run in runs})
         if bad:
-            yield bad_rows(bad)
+            yield bad_rows(bad, self.fields)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
-__all__ = ["is_header", "numbered_names", "plain_name", "unique_names"]
+__all__ = ["is_header", "numbered_names", "plain_name", "snake_name", "unique_names"]
 
 _NAME = re.compile(r"[^\W\d][\w .:/()\[\]#%$&*+@!?'-]{0,99}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORDS = frozenset({"true", "false", "yes", "no", "null", "none", "nan", "inf", "n/a"})
 
 
@@ -22,6 +23,11 @@ def numbered_names(count: int) -> tuple[str, ...]:
 def plain_name(text: str) -> str:
     """A name that can stand in SQL and in a terminal: `_` for each control character."""
     return _CONTROL.sub("_", text)
+
+
+def snake_name(text: str) -> str:
+    """`line_item_usage_account_id` for `lineItem/UsageAccountId`, `cs_user_agent` for `cs(User-Agent)`."""
+    return re.sub(r"\W+|_+", "_", _HUMP.sub("_", text)).strip("_").lower()
 
 
 def unique_names(values: Iterable[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["DocumentFeed"]
+
+_FRAME_BYTES = 64 * 1024
+"""Each record gets a copy of what stands around it, so that must not be long."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class DocumentFeed:
         self._guess = Guess(self._path, task.limits.record_bytes)
         self._connection = connection
         self._whole: list[_Document] = []
-        self._held = Held(JsonLines(fields, "record"))
+        self._held = Held(JsonLines(fields, "record"), fields.types)
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 
@@ -80,7 +84,8 @@ class DocumentFeed:
         for member in members:
             texts = self._texts(member, progress)
             first, second = next(texts, b""), next(texts, None)
-            if second is not None or len(first) > self._format.max_document_bytes:
+            is_large = second is not None or len(first) > self._format.max_document_bytes
+            if is_large or self._format.document is not None:
                 self._split_whole()
                 yield from self._split(place, progress, chain((first, second or b""), texts))
                 continue
@@ -94,16 +99,21 @@ class DocumentFeed:
 
     def _split(self, place: int, progress: Progress, texts: Iterator[bytes]) -> Iterator[Batch]:
         """Split a document as its text comes."""
-        splitter = Splitter(self._path, self._limits.record_bytes)
+        is_framed = self._format.document is not None
+        splitter = Splitter(self._path, self._limits.record_bytes, keeps_frames=is_framed)
+        waiting: list[Places] = []
         size = 0
         for text in texts:
             size += len(text)
             if size > self._format.max_document_bytes:
                 splitter.problem = f"the document has more than {self._format.max_document_bytes:,} bytes"
                 break
-            for places in splitter.feed(text):
-                self._hold(place, progress, places)
+            waiting += splitter.feed(text)
+            while waiting and (not is_framed or waiting[0].document < len(splitter.frames)):
+                self._hold(place, progress, self._framed(waiting.pop(0), splitter.frames))
             yield from self._grown(len(text))
+        for places in waiting:  # of a document that has no end
+            self._hold(place, progress, self._framed(places, splitter.frames))
         self._finish(place, progress, splitter)
 
     def _split_whole(self) -> None:
@@ -147,6 +157,21 @@ class DocumentFeed:
             progress.note("bytes that are no text", whole.count(wrong) - text.count(wrong))
         return whole
 
+    def _framed(self, places: Places, frames: Sequence[bytes]) -> Places:
+        """The records, each with the document around it as one more key; null if that is very long, or no JSON."""
+        if self._format.document is None:
+            return places
+        frame = frames[places.document] if places.document < len(frames) else b"null"
+        key = json.dumps(self._format.document, ensure_ascii=False).encode()
+        first = b"{" + key + b":" + (frame if len(frame) <= _FRAME_BYTES and _is_json(frame) else b"null")
+        texts = []
+        for text in places.texts():
+            is_object = text.startswith(b"{")
+            comma = b"" if text[1:].lstrip().startswith(b"}") else b","
+            texts.append(first + comma + text[1:] if is_object else text)
+        ends = np.cumsum([len(text) for text in texts])
+        return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
+
     def _hold(self, place: int, progress: Progress, places: Places) -> None:
         self._hold_texts(place, progress, _texts_of(places))
 
@@ -169,6 +194,14 @@ class DocumentFeed:
         if progress.committed_ordinals > progress.reading.since_ordinals:
             raw = rest[:4096].decode("utf-8", "replace")
             self._held.bad.append(BadRow(place, progress.committed_ordinals, splitter.problem, raw))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _texts_of(places: Places) -> pa.Array:

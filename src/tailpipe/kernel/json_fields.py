@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tailpipe.kernel.outputs import SECOND, Output
-from tailpipe.kernel.sql import json_path, json_shape, literal, quoted, text_type
+from tailpipe.kernel.sql import json_path, json_shape, literal, quoted, text_list, text_type
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
@@ -17,6 +17,8 @@ __all__ = ["JsonFields", "wanted_fields"]
 
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
+REST = "*"
+"""The field that holds all keys that nobody names; no key can be taken by this name otherwise."""
 
 
 def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[str, ColumnType]:
@@ -28,7 +30,7 @@ def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[
     for output in outputs:
         if output.source is None:
             continue
-        kind = output.kind if isinstance(output.kind, ListType | StructType) or output.kind == _JSON else _TEXT
+        kind = output.read if isinstance(output.kind, ListType | StructType) or output.kind == _JSON else _TEXT
         if wanted.setdefault(output.source, kind) != kind:
             wanted[output.source] = _JSON  # whatever its columns want can be made of it
     known = {name.lower() for name in wanted}
@@ -75,7 +77,7 @@ class JsonFields:
         """What `from_json` is told; each key once."""
         keys: dict[str, object] = {}
         for field, kind in self.wanted.items():
-            if field not in self._apart:
+            if field not in self._apart and field != REST:
                 keys[self.key(field)] = json_shape(kind)
         return literal(json.dumps(keys or {"": "VARCHAR"}, ensure_ascii=False))
 
@@ -83,7 +85,9 @@ class JsonFields:
         """The fields as a list of columns over `record`, what `from_json` gave, and `text`, the record itself."""
         items = []
         for field, kind in self.wanted.items():
-            if field in self._apart:
+            if field == REST:
+                items.append(f"{self._rest(text)} AS {quoted(field)}")
+            elif field in self._apart:
                 get = "json_extract_string" if kind == _TEXT else "json_extract"
                 value = f"TRY({get}({text}, {json_path(self.key(field))}))"
                 shaped = (
@@ -105,6 +109,17 @@ class JsonFields:
             names[field] = f"_misfit{number}"
             items.append(f"({' OR '.join(wrong)}) AS _misfit{number}")
         return "".join(f", {item}" for item in items), names
+
+    def _rest(self, text: str) -> str:
+        """An object of the keys that are no fields; null if there are none, the whole record if one is there twice.
+
+        Looking at the keys costs little against taking the object apart, which only few records need.
+        """
+        known = text_list(self.key(field) for field in self.wanted if field != REST)
+        entries = f"map_entries(from_json({text}, '\"MAP(VARCHAR, JSON)\"'))"
+        rest = f"list_filter({entries}, lambda _entry: NOT list_contains({known}, _entry.key))"
+        is_more = f"NOT list_has_all({known}, TRY(json_keys({text})))"
+        return f"CASE WHEN {is_more} THEN coalesce(TRY(to_json(map_from_entries({rest}))), {text}::JSON) END"
 
     def _is_taken(self, name: str) -> bool:
         if name.lower() in RESERVED_FIELDS:

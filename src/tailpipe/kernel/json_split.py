@@ -35,6 +35,8 @@ class Places:
     data: bytes
     starts: _Ints
     ends: _Ints
+    document: int = 0
+    """Number of the document, from 0."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -51,7 +53,7 @@ class Splitter:
     the document itself. Documents may follow one another. A record above `limit` bytes ends the splitting.
     """
 
-    def __init__(self, path: Sequence[str] = (), limit: int = 64 * 1024 * 1024) -> None:
+    def __init__(self, path: Sequence[str] = (), limit: int = 64 * 1024 * 1024, *, keeps_frames: bool = False) -> None:
         self._path = tuple(path)
         self._limit = limit
         self._rest = b""
@@ -62,6 +64,10 @@ class Splitter:
         self._in_array = False
         self._is_open = False
         """Whether a document has begun and not ended."""
+        self._keeps_frames = keeps_frames
+        self._frame = b""
+        self.frames: list[bytes] = []
+        """If asked for, what stands around the records of each document that has ended: JSON with an empty array."""
         self.problem: str | None = None
 
     def feed(self, data: bytes) -> list[Places]:
@@ -141,6 +147,8 @@ class Splitter:
             wanted = b"[" if level == len(self._path) else b"{"
             if data[after : after + 1] != wanted:
                 return self._skip_document(depths)
+        self._frame = b""
+        self._keep(data[: after + 1] + b"]")
         self._advance(after + 1, len(self._path) + 1)
         self._in_array = True
         return True
@@ -165,7 +173,7 @@ class Splitter:
         starts, open_at = starts[: len(ends)], int(starts[len(ends)]) if len(starts) > len(ends) else end
         starts, ends = _with_scalars(data, view, starts, ends, open_at, is_last=len(beyond) > 0 or open_at < end)
         if len(starts):
-            found.append(Places(data, starts, ends))
+            found.append(Places(data, starts, ends, len(self.frames)))
         if len(beyond):
             self._advance(end + 1, -1)
             self._in_array = False
@@ -180,15 +188,23 @@ class Splitter:
         places, depths, quotes = self._look()
         closed = np.flatnonzero(depths == -self._inside)
         if len(closed):
-            self._advance(int(places[closed[0]]) + 1, -self._inside)
+            end = int(places[closed[0]]) + 1
+            self._keep(self._rest[:end])
+            self.frames += [self._frame] if self._keeps_frames else []
+            self._advance(end, -self._inside)
             self._inside, self._is_open = 0, False
             return True
         # A string may go on in the next chunk: what follows its opening quote is looked at again.
         keep = int(quotes[-1]) if len(quotes) % 2 else len(self._rest)
         inside = depths[np.searchsorted(places, keep) - 1] if len(places) and places[0] < keep else 0
         self._inside += int(inside)
+        self._keep(self._rest[:keep])
         self._advance(keep, int(inside))
         return False
+
+    def _keep(self, text: bytes) -> None:
+        if self._keeps_frames:
+            self._frame += text
 
     def _look(self) -> tuple[_Ints, _Ints, _Ints]:
         if self._seen is None:

@@ -19,15 +19,20 @@ __all__ = ["LineFeed"]
 class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
-    def __init__(self, task: Task, parser: LineParser, failed: Mapping[int, str]) -> None:
-        multiline = getattr(task.format, "multiline", None)
+    def __init__(
+        self, task: Task, parser: LineParser, failed: Mapping[int, str], fields: Mapping[str, str] | None = None
+    ) -> None:
+        # Envelopes are whole as they are, and our own text.
+        shown = None if task.source.envelope else task.format
+        multiline = getattr(shown, "multiline", None)
+        self._is_keyed = task.source.envelope
         self._options = TextOptions(
-            encoding=getattr(task.format, "encoding", "utf-8"),
+            encoding=getattr(shown, "encoding", "utf-8"),
             start=multiline.start if multiline is not None else None,
             max_line_bytes=task.limits.line_bytes,
         )
         self._limits = task.limits
-        self._held = Held(parser)
+        self._held = Held(parser, fields or {})
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 
@@ -59,7 +64,7 @@ class LineFeed:
 
     def _hold(self, progress: Progress, splits: Sequence[Split]) -> Iterator[Batch]:
         for split in splits:
-            place, since = split.lines.artifact, progress.reading.since_ordinals
+            place, since = split.lines.artifact, 0 if self._is_keyed else progress.reading.since_ordinals
             lines = split.lines
             if since and len(lines.ordinals) and lines.ordinals[0] <= since:
                 fresh = lines.ordinals > since

@@ -20,19 +20,20 @@ from tailpipe.plugin.pattern_reader import parse_pattern
 __all__ = ["line_parser", "pattern_parser"]
 
 
-def line_parser(format: Format, numbers: Collection[str] = ()) -> LineParser:
+def line_parser(format: Format, is_dotall: bool = False, numbers: Collection[str] = ()) -> LineParser:
     """A new parser for the format; each task has its own, because it remembers headers.
 
-    `numbers` are fields, in lower case, that are wanted as whole numbers: a parser that can may give them so.
+    With `is_dotall`, or where a format joins lines to events, what it parses may hold line ends. `numbers` are
+    fields, in lower case, that are wanted as whole numbers: a parser that can may give them so.
     """
+    is_dotall = is_dotall or getattr(format, "multiline", None) is not None
     match format:
         case Delimited():
             return DelimitedParser(format, numbers)
         case Regex():
-            return pattern_parser(parse_pattern(format.layout), is_dotall=format.multiline is not None)
+            return pattern_parser(parse_pattern(format.layout), is_dotall)
         case Grok():
-            pattern = compile_grok(format.layout, format.patterns)
-            return pattern_parser(pattern, is_dotall=format.multiline is not None)
+            return pattern_parser(compile_grok(format.layout, format.patterns), is_dotall)
         case Logfmt():
             return LogfmtParser()
         case Syslog():

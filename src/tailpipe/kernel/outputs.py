@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
-from tailpipe.model.types import ColumnType, parse_type
+from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
 __all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "output_columns"]
@@ -37,6 +37,12 @@ class Output:
     null_if: str | None = None
     required: bool = False
     is_open: bool = False
+    keys: str | None = None
+
+    @property
+    def read(self) -> ColumnType:
+        """The type with its fields spelt as JSON spells them."""
+        return self.kind if self.keys is None else _respelt(self.kind, is_pascal=self.keys == "pascal")
 
 
 def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]:
@@ -78,7 +84,22 @@ def _declared(column: Column, types: Mapping[str, str]) -> Output:
         kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
     source = None if column.transform is not None else column.source or column.name
     source = _field(source) if source is not None else None
-    return Output(column.name, kind, source, column.transform, column.null_if, column.required, is_open)
+    null_if, required = column.null_if, column.required
+    return Output(column.name, kind, source, column.transform, null_if, required, is_open, column.keys)
+
+
+def _respelt(kind: ColumnType, *, is_pascal: bool) -> ColumnType:
+    if isinstance(kind, ListType):
+        return ListType(_respelt(kind.element, is_pascal=is_pascal))
+    if isinstance(kind, StructType):
+        inner = ((_camel(name, is_pascal), _respelt(one, is_pascal=is_pascal)) for name, one in kind.fields)
+        return StructType(tuple(inner))
+    return kind
+
+
+def _camel(name: str, is_pascal: bool) -> str:
+    first, *rest = name.split("_")
+    return "".join([first.capitalize() if is_pascal else first, *(word.capitalize() for word in rest)])
 
 
 def is_wanted(table: Table, field: str) -> bool:

@@ -16,12 +16,14 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.feed import Batch, Failed
+from tailpipe.kernel.header import snake_name, unique_names
 from tailpipe.kernel.intake import GONE
 from tailpipe.kernel.outputs import SECOND
 from tailpipe.kernel.progress import Progress
-from tailpipe.kernel.sql import quoted
+from tailpipe.kernel.sql import literal, quoted
 from tailpipe.kernel.task import Task
-from tailpipe.plugin.formats import RESERVED_FIELDS
+from tailpipe.model.format import Format
+from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
 
 __all__ = ["ParquetFeed"]
 
@@ -61,26 +63,35 @@ class ParquetFeed:
                 first, count = count, count + batch.num_rows
                 fresh = batch.slice(max(0, since - first))
                 if fresh.num_rows:
-                    yield _batch(place, fresh, count - fresh.num_rows)
+                    yield _batch(place, fresh, count - fresh.num_rows, self._task.format)
             progress.committed_ordinals = count
 
 
-def _batch(place: int, batch: pa.RecordBatch, before: int) -> Batch:
-    names = {name: f"{name}{SECOND}" if name.lower() in RESERVED_FIELDS else name for name in batch.schema.names}
-    table = pa.table(dict(zip(names.values(), batch.columns, strict=True)))
+def _batch(place: int, batch: pa.RecordBatch, before: int, format: Format) -> Batch:
+    is_snake, nulls = (format.snake_case, format.null_if) if isinstance(format, Delimited) else (False, ())
+    spelt = unique_names(map(snake_name, batch.schema.names)) if is_snake else batch.schema.names
+    names = [f"{name}{SECOND}" if name.lower() in RESERVED_FIELDS else name for name in spelt]
+    table = pa.table(dict(zip(names, batch.columns, strict=True)))
     table = table.append_column("_artifact", pa.array(np.full(len(table), place, np.int32)))
     table = table.append_column("_ordinal", pa.array(np.arange(before + 1, before + 1 + len(table), dtype=np.int64)))
     with connect() as connection:
         connection.register("rows", table.slice(0, 0))
         kinds = expression_types(connection, "SELECT * FROM rows")
-    fields = dict(zip(names.values(), kinds, strict=False))
-    columns = "".join(f", {quoted(name)}" for name in fields)
+    fields = dict(zip(names, kinds, strict=False))
+    columns = "".join(f", {_or_null(quoted(name), kind, nulls)} AS {quoted(name)}" for name, kind in fields.items())
     record = ", ".join(f"{quoted(name)} := {quoted(name)}" for name in fields)
     sql = (
         f"SELECT _artifact, _ordinal, NULL::VARCHAR AS _bad, to_json(struct_pack({record}))::VARCHAR AS _raw{columns}"
         " FROM rows"
     )
     return Batch(Parsed(sql, {"rows": table}, fields, len(table)), table.nbytes, {place})
+
+
+def _or_null(column: str, kind: str, nulls: Sequence[str]) -> str:
+    """Texts that mean null in a delimited format do so here too."""
+    if kind != "VARCHAR" or not nulls:
+        return column
+    return f"CASE WHEN {column} NOT IN ({', '.join(map(literal, nulls))}) THEN {column} END"
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
+from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Clock, is_whole, kind_of
 from tailpipe.kernel.engine import Engine
-from tailpipe.kernel.feed import Feed
+from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
+from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
@@ -20,7 +22,7 @@ from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import COMMON_COLUMNS
-from tailpipe.plugin.formats import Grok, Json, Jsonl, Parquet, Regex, Syslog
+from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,11 +47,27 @@ class Plan:
 
     def feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
-        task = self.task
-        if isinstance(task.format, Parquet):
-            from tailpipe.kernel.parquet_feed import ParquetFeed
+        if self.task.source.envelope:
+            return self._messages(failed)
+        places = [place for place, reading in enumerate(self.task.readings) if self._is_parquet(reading)]
+        if not places:
+            return self._text_feed(failed, connection)
+        from tailpipe.kernel.parquet_feed import ParquetFeed
 
-            return ParquetFeed(task, failed)
+        others = [place for place in range(len(self.task.readings)) if place not in places]
+        if not others:
+            return ParquetFeed(self.task, failed)
+        texts = self._text_feed({**failed, **dict.fromkeys(places, "is a parquet file")}, connection)
+        parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, "is no parquet file")})
+        return JointFeed([(texts, others), (parquet, places)])
+
+    def _is_parquet(self, reading: Reading) -> bool:
+        """Whether it is parquet; what is delivered as CSV is delivered as parquet elsewhere, with the same fields."""
+        is_named = reading.artifact.uri.lower().endswith(".parquet")
+        return isinstance(self.task.format, Parquet) or (isinstance(self.task.format, Delimited) and is_named)
+
+    def _text_feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
+        task = self.task
         if isinstance(task.format, Json) and self.json is not None:
             from tailpipe.kernel.json_documents import DocumentFeed
 
@@ -60,8 +78,8 @@ class Plan:
         if self.json is not None:
             from tailpipe.kernel.json_lines import JsonLines
 
-            return LineFeed(task, JsonLines(self.json), failed)
-        return LineFeed(task, line_parser(task.format, self._numbers()), failed)
+            return LineFeed(task, JsonLines(self.json), failed, self.json.types)
+        return LineFeed(task, line_parser(task.format, numbers=self._numbers()), failed)
 
     def _numbers(self) -> set[str]:
         """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
@@ -73,6 +91,19 @@ class Plan:
                 is_number = is_whole(output.kind) and output.null_if is None and not output.is_open
                 taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
         return {name for name, is_number in taken.items() if is_number}
+
+    def _messages(self, failed: Mapping[int, str]) -> Feed:
+        """A reader of envelopes: each message is what a line, or a record, is elsewhere."""
+        from tailpipe.kernel.envelope import EnvelopeParser
+        from tailpipe.kernel.json_lines import JsonLines
+        from tailpipe.kernel.line_feed import LineFeed
+        from tailpipe.kernel.lines import line_parser
+
+        if isinstance(self.task.format, Parquet):
+            raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be parquet')
+        is_json = self.json is not None
+        parser = JsonLines(self.json, "message") if self.json else line_parser(self.task.format, is_dotall=True)
+        return LineFeed(self.task, EnvelopeParser(parser, is_json), failed, self.json.types if self.json else None)
 
     def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
         """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
@@ -93,6 +124,7 @@ class Plan:
         if not self.task.table.map_fields:
             return {}
         known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
+        known |= set(ENVELOPE_FIELDS) if self.task.source.envelope else set()
         if self.json is not None:
             return self._new_keys(connection, self.json, parsed, known)
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
@@ -129,11 +161,16 @@ class Plan:
 
 def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     """Plan a task; the connection only reads expressions."""
+    task = replace(task, format=task.format.read_as())
     outputs = output_columns(task.table, task.types)
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
     artifacts: dict[str, Sequence[str | None]] = {
         PREFIX: [reading.row_prefix(task.partition) for reading in task.readings]
     }
+    wanted = wanted_fields(outputs, names)
+    if task.source.envelope:
+        outputs = envelope_outputs(outputs, _listed(artifacts[PREFIX]))
+        wanted = {name: kind for name, kind in wanted.items() if name.lower() not in ENVELOPE_FIELDS}
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
@@ -146,8 +183,8 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     fields = None
     if isinstance(task.format, Json | Jsonl):
         renamed = task.format.field_map if isinstance(task.format, Jsonl) else {}
-        fields = JsonFields(wanted_fields(outputs, names), renamed)
-    noun = {"json": "record", "parquet": "row"}.get(task.format.type, "line")
+        fields = JsonFields(wanted, renamed)
+    noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
     return Plan(task, shape, artifacts, names, fields, noun)
 
 
@@ -192,12 +229,14 @@ def _place(reading: Reading) -> str:
 
 def _by_artifact(name: str, values: Sequence[str | None], artifacts: dict[str, Sequence[str | None]]) -> str:
     """The value of each artifact as SQL: itself if there is one, else by place in a list or in `tp__artifacts`."""
-    if len(set(values)) == 1:
-        return literal(values[0])
-    if len(values) <= _FEW:
-        return f"{text_list(values)}[tp__artifact + 1]"
+    if len(set(values)) == 1 or len(values) <= _FEW:
+        return _listed(values)
     artifacts[name] = values
     return f"tp__artifacts.{name}"
+
+
+def _listed(values: Sequence[str | None]) -> str:
+    return literal(values[0]) if len(set(values)) == 1 else f"{text_list(values)}[tp__artifact + 1]"
 
 
 def _outside(days: Sequence[DaySet | None]) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.kernel.sql import literal
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -46,7 +48,9 @@ def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]
 def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Expression:
     """Take an expression apart, without looking at what its names mean."""
     # The line feed keeps a comment at the end from swallowing the bracket.
-    ((told,),) = connection.execute("SELECT json_serialize_sql($1)", [f"{_BEFORE}{text}\n)"]).fetchall()
+    # In the statement, not as a parameter: for one, DuckDB's Python imports pandas.
+    statement = literal(f"{_BEFORE}{text}\n)")
+    ((told,),) = connection.execute(f"SELECT json_serialize_sql({statement})").fetchall()
     tree = json.loads(told)
     if tree["error"]:
         # Here DuckDB counts characters, in the tree bytes.
@@ -54,11 +58,20 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
         return Expression(error=tree["error_message"], error_position=place)
     if len(tree["statements"]) != 1:
         return Expression(error="several statements")
+    if not _is_alone(tree["statements"][0]["node"]):
+        return Expression(error="a bracket is closed that was not opened")
     found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
     for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
         found[kind].append(Word(name, _place(text, location)))
     columns, functions, subqueries, windows = (tuple(words) for words in found.values())
     return Expression(columns, functions, subqueries, windows)
+
+
+def _is_alone(node: dict[str, Any]) -> bool:
+    """Whether a statement is one expression and nothing else: no text may leave the brackets around it."""
+    if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "EMPTY":
+        return False
+    return not any(node.get(part) for part in ("modifiers", "where_clause", "group_expressions", "having", "qualify"))
 
 
 def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,11 @@ import pyarrow.compute as pc
 
 from tailpipe.kernel.batch import Lines
 from tailpipe.kernel.csvtext import Cells, Dialect, LineText, join_lines, read_cells
+from tailpipe.kernel.header import numbered_names
 from tailpipe.kernel.runs import places_of
 from tailpipe.kernel.splitter import Splitter
 
-__all__ = ["alike", "read_rows"]
+__all__ = ["Naming", "alike", "read_rows"]
 
 _TAB, _NEWLINE, _BLANK = b"\t\n "
 _LOW = 14
@@ -23,8 +25,25 @@ _SPARE = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06"
 """Characters that may stand for a delimiter which the reader does not take, if the text does not hold them."""
 
 
+@dataclass(frozen=True)
+class Naming:
+    """The names of values, by their place.
+
+    `width` is how many values a line has, or most likely has if there may be fewer or more; there are
+    `minimum` at least. Values beyond the fields are named by number.
+    """
+
+    fields: tuple[str, ...] = ()
+    width: int = 0
+    minimum: int | None = None
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The names of the first values."""
+        return (*self.fields[:count], *numbered_names(count)[len(self.fields) :])
+
+
 def read_rows(
-    names: Sequence[str],
+    naming: Naming,
     runs: Sequence[Lines],
     splitter: Splitter,
     nulls: Sequence[str],
@@ -35,11 +54,11 @@ def read_rows(
     Values are text, but those of the fields in `numbers` are whole numbers if all of them can be read so.
     """
     text = pa.concat_arrays([run.text for run in runs] or [pa.array([], pa.string())])
-    columns = [f"c{number}" for number in range(len(names))]
-    whole = {column for column, name in zip(columns, names, strict=True) if name in numbers}
-    cells = _read_plain(text, columns, splitter, nulls, whole) if names and len(text) else None
+    columns = [f"c{number}" for number in range(naming.width)]
+    whole = {column for column, name in zip(columns, naming.names(naming.width), strict=True) if name in numbers}
+    cells = _read_plain(text, columns, splitter, nulls, whole) if columns and len(text) else None
     if cells is None or len(cells.lines) < len(text):
-        values, bad = _with_others(text, columns, splitter, nulls, cells)
+        values, bad = _with_others(text, naming, splitter, nulls, cells)
     else:
         values, bad = cells.table, pa.nulls(len(text), pa.string())
     arrays = {
@@ -47,42 +66,44 @@ def read_rows(
         "_bad": bad,
         "_raw": text,
     }
-    return pa.table({**arrays, **dict(zip(names, values.columns, strict=True))})
+    return pa.table({**arrays, **dict(zip(naming.names(values.num_columns), values.columns, strict=True))})
 
 
 def _with_others(
-    text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str], cells: Cells | None
+    text: pa.Array, naming: Naming, splitter: Splitter, nulls: Sequence[str], cells: Cells | None
 ) -> tuple[pa.Table, pa.Array]:
     """The plain rows and all the others, in the order of the lines, and what is wrong with each."""
-    schema = pa.schema([(column, pa.string()) for column in columns])
     plain = cells.lines if cells else np.empty(0, np.int64)
     others = np.setdiff1d(np.arange(len(text)), plain, assume_unique=True)
     rows: list[list[str | None]] = []
     reasons: dict[int, str] = {}
     for number, line in zip(others.tolist(), text.take(pa.array(others)).to_pylist(), strict=True):
-        values, reason = _values(line, len(columns), splitter)
+        values, reason = _values(line, naming, splitter)
         rows.append([None if value in nulls else value for value in values])
         if reason:
             reasons[number] = reason
-    by_column = zip(*rows, strict=True) if columns else ()
-    table = pa.table([pa.array(column, pa.string()) for column in by_column], schema=schema)
+    width = max([naming.width, *map(len, rows)])
+    by_column = zip_longest(*rows, [None] * width)
+    columns = {f"c{number}": pa.array(column[:-1], pa.string()) for number, column in enumerate(by_column)}
+    table = pa.table(columns)
     if cells:
         order = np.argsort(np.concatenate([plain, others]), kind="stable")
-        table = pa.concat_tables(alike([cells.table, table])).take(pa.array(order))
+        table = pa.concat_tables(alike([cells.table, table]), promote_options="default").take(pa.array(order))
     return table, pa.array([reasons.get(number) for number in range(len(text))], pa.string())
 
 
-def _values(line: str, count: int, splitter: Splitter) -> tuple[list[str | None], str]:
+def _values(line: str, naming: Naming, splitter: Splitter) -> tuple[list[str], str]:
     """The values of a line and what is wrong with it."""
-    missing: list[str | None] = [None] * count
     try:
         values = splitter.split(line)
     except ValueError as error:
-        return missing, str(error)
-    if len(values) != count:
-        plural = "value" if len(values) == 1 else "values"
-        return missing, f"has {len(values)} {plural} for {count} fields"
-    return [*values], ""
+        return [], str(error)
+    plural = "value" if len(values) == 1 else "values"
+    if naming.minimum is None and len(values) != len(naming.fields):
+        return [], f"has {len(values)} {plural} for {len(naming.fields)} fields"
+    if naming.minimum is not None and len(values) < naming.minimum:
+        return [], f"has {len(values)} {plural}, {naming.minimum} are needed"
+    return values, ""
 
 
 def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:

@@ -37,7 +37,7 @@ def run_task(task: Task) -> Outcome:
         try:
             for groups in run.portions():
                 stage.write(run.engine, groups)
-                rejected = run.engine.rejected(run.uris)
+                rejected = run.engine.rejected(run.uris, run.prefixes)
                 if rejected is not None:
                     stage.write_rejected(run.engine, rejected)
             return run.outcome(stage)
@@ -98,6 +98,7 @@ class TaskRun:
         self.samples: list[Sample] = []
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
+        self.prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
         self.through = WriteThrough(self.engine, stage) if stage is not None else None
 
     def close(self) -> None:
@@ -162,13 +163,14 @@ class TaskRun:
 
     def _sample(self) -> None:
         room = self.task.limits.samples - len(self.samples)
-        if room > 0 and (rejected := self.engine.rejected(self.uris)) is not None:
+        if room > 0 and (rejected := self.engine.rejected(self.uris, self.prefixes)) is not None:
             for row in rejected.slice(0, room).to_pylist():
                 position = f"{self.plan.noun} {row['ordinal']}"
                 self.samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
 
     def outcome(self, stage: Stage) -> Outcome:
         """All that came of it, with the kept rows as the files' footers say them."""
+        is_keyed = self.task.source.envelope  # always read from its beginning; what is known of it is left out later
         results = []
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
             result = Result(reading, notes=progress.notes, error=progress.error)
@@ -176,8 +178,8 @@ class TaskRun:
                 result = replace(
                     result,
                     accounts=tally.accounts,
-                    committed_bytes=progress.committed_bytes,
-                    committed_ordinals=progress.committed_ordinals,
+                    committed_bytes=0 if is_keyed else progress.committed_bytes,
+                    committed_ordinals=(reading.since_ordinals if is_keyed else 0) + progress.committed_ordinals,
                     unread_bytes=progress.unread_bytes,
                     fingerprint=progress.fingerprint,
                     head=progress.head,

@@ -13,14 +13,16 @@ begin with `tp__` are ours; no column can have them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Cast, Clock, cast
+from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
-from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 
 __all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
@@ -67,7 +69,7 @@ class Shape:
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
             *(self._field(name, kind) for name, kind in parsed.fields.items()),
-            *(f"NULL::VARCHAR AS {_alias(name)}" for name in missing.values()),
+            *(f"{gathered(name, parsed.fields, wanted)} AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
             if output.null_if is not None and output.source is not None:
@@ -91,7 +93,7 @@ class Shape:
             if self._first(number) != number:
                 continue
             value = self._value(number, output)
-            wrapped = f"TRY(struct_pack(v := {value}))" if output.transform is not None else value
+            wrapped = _tried(value) if output.transform is not None else value
             items.append(f"{wrapped} AS tp__v{number}")
         return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
 
@@ -139,8 +141,7 @@ class Shape:
         if any(map(_is_looked_up, items)):
             rows += " LEFT JOIN tp__artifacts ON tp__artifacts.artifact = tp__inner.tp__artifact"
         inside = f"SELECT {', '.join([*carried, *items])} FROM {rows}"
-        index = f"{quoted(self.tp_index)}::VARCHAR" if self.tp_index else "'default'"
-        return f"SELECT *, {index} AS tp_index FROM ({inside})"
+        return f"SELECT *, {index_value(self.tp_index)} AS tp_index FROM ({inside})"
 
     def disposed(self, typed: str) -> str:
         """What is kept in memory: the outputs under their names, and the row's disposition."""
@@ -152,7 +153,7 @@ class Shape:
             ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words],
             is_final=False,
         )
-        test = f"TRY(struct_pack(v := ({self.filter}\n)))" if self.filter else "{'v': true}"
+        test = _tried(f"({self.filter}\n)") if self.filter else "{'v': true}"
         judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
         reason = "coalesce(tp__reason, CASE WHEN tp__test IS NULL THEN 'the filter cannot be computed' END)"
         return (
@@ -206,7 +207,10 @@ class Shape:
 
     def _value(self, number: int, output: Output) -> str:
         if output.transform is not None:
-            return f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            value = f"({output.transform}\n)"  # a comment at its end must not swallow the rest
+            if output.keys is None:
+                return value
+            return f"from_json({value}::VARCHAR, {literal(json.dumps(json_shape(output.read)))})"
         return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
     def _first(self, number: int) -> int:
@@ -292,6 +296,13 @@ class Shape:
 
 def _is_looked_up(stamp: str) -> bool:
     return "tp__artifacts." in stamp
+
+
+def _tried(value: str) -> str:
+    """An expression of the user's, in a struct, so that its failure, a null, is told from its being null."""
+    # What stands in several expressions, DuckDB computes beforehand, and then TRY does not see it fail. It
+    # leaves alone what stands in a CASE, if it cannot tell what comes of that.
+    return f"CASE WHEN tp__ordinal >= 0 THEN TRY(struct_pack(v := {value})) END"
 
 
 def _alias(field: str) -> str:

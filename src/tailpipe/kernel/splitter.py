@@ -21,11 +21,15 @@ class Splitter:
     and a delimiter or the end of the line must follow. The escape makes a quote, or itself, part of the
     value; before anything else it stands for itself. A quote inside a value that did not begin with one
     is text. Blanks around a value are part of it, except where they are the delimiter.
+
+    If it `is_loose`, a quote inside quotes ends the value only where a delimiter or the end of the line
+    follows, and a value without quotes that holds one is refused: it would be the rest of another value.
     """
 
     delimiter: str
     quote: str
     escape: str
+    is_loose: bool = False
 
     def split(self, line: str) -> list[str]:
         """The values of a line; a `ValueError` says why there are none."""
@@ -42,6 +46,8 @@ class Splitter:
                     raise ValueError("text follows a closing quote")
             else:
                 value = line[place:start]
+                if self.is_loose and self.quote and self.quote in value:
+                    raise ValueError("a quote stands inside a value")
             values.append(value)
             if start == len(line) == after:
                 return values
@@ -64,9 +70,12 @@ class Splitter:
             if character == self.escape and following and following in (self.quote, self.escape):
                 text += following
                 place += 2
-            elif character == self.quote:
+            elif character == self.quote and self._is_end(line, place + 1):
                 return text, place + 1
             else:
                 text += character
                 place += 1
         raise ValueError("a quote is not closed")
+
+    def _is_end(self, line: str, place: int) -> bool:
+        return not self.is_loose or place == len(line) or self._next_delimiter(line, place)[0] == place

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tailpipe.model.types import ColumnType, ListType, StructType
 
-__all__ = ["json_path", "json_shape", "literal", "quoted", "text_list", "text_type"]
+__all__ = ["index_value", "json_path", "json_shape", "literal", "quoted", "text_list", "text_type"]
 
 
 def quoted(name: str) -> str:
@@ -21,6 +21,11 @@ def literal(text: str | None) -> str:
         return "NULL"
     # DuckDB ends a statement at a NUL, wherever it stands.
     return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
+
+
+def index_value(column: str | None) -> str:
+    """The value by which files are divided: that of the column, as text, or one for all rows."""
+    return f"{quoted(column)}::VARCHAR" if column else "'default'"
 
 
 def text_list(texts: Iterable[str | None]) -> str:

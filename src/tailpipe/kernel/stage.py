@@ -73,12 +73,39 @@ class Stage:
             path.unlink()  # one empty file breaks every view over it
         return str(path), row[1]
 
+    def copy_in_parts(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        query: str,
+        key: Key,
+        columns: Mapping[str, str],
+        part_bytes: int,
+    ) -> None:
+        """The same into several files one after the other, each of about so many bytes."""
+        directory = self._path()
+        rows = connection.execute(
+            f"COPY ({query}) TO {literal(str(directory))} ({_PARQUET}, FILE_SIZE_BYTES {part_bytes},"
+            " FILENAME_PATTERN 'part_{i}', FILE_EXTENSION 'staged')"
+        ).fetchall()
+        for row in rows:
+            path = self._path()
+            Path(row[0]).rename(path)
+            self._add(columns, path, row, key)
+        directory.rmdir()
+
     def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
         """Write rejected rows."""
-        path = self._path()
         engine.connection.register("tp__rejected", rejected)
-        (row,) = engine.connection.execute(f"COPY (FROM tp__rejected) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        self.copy_rejected(engine.connection, "FROM tp__rejected")
         engine.connection.unregister("tp__rejected")
+
+    def copy_rejected(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
+        """Write the rejected rows of a query, if there are any."""
+        path = self._path()
+        (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        if not row[1]:
+            path.unlink()
+            return
         self.files.append(
             StagedFile(path.name, row[1], row[2], _secured(path), tp_date=None, columns={}, role="rejected")
         )

@@ -91,7 +91,7 @@ class WriteThrough:
         """Artifact and ordinal of the rows in a file, in one number; their ids tell both."""
         query = (
             f"SELECT artifact::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
-            f" JOIN tp__artifacts ON {PREFIX} = left(tp_id, 16)"
+            f" LEFT JOIN tp__artifacts ON {PREFIX} = left(tp_id, 16)"
         )
         found: np.ndarray[Any, Any] = self._engine.connection.execute(query).to_arrow_table()[0].to_numpy()
         return found

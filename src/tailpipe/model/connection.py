@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import ClassVar
 
 from tailpipe.model.names import check_reference_name
-from tailpipe.model.option import Declared, label
+from tailpipe.model.option import Declared, Secret, label
 
 __all__ = ["Connection"]
 
@@ -18,6 +19,11 @@ class Connection(Declared):
 
     type: ClassVar[str] = ""
     name: str = label("Name of the connection.", default="default", check=check_reference_name)
+
+    @property
+    def holds_secrets(self) -> bool:
+        """Whether one of its options is a secret that was given: then it may only travel where nobody listens."""
+        return any(isinstance(getattr(self, field.name), Secret) for field in fields(self))
 
     @property
     def address(self) -> str:

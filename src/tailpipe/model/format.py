@@ -21,3 +21,7 @@ class Format(Declared):
     def address(self) -> str:
         """How config names it: `format.regex.mine`."""
         return f"format.{self.type}.{self.name}"
+
+    def read_as(self) -> Format:
+        """The common format that does the reading; a plugin's own type of format says what it amounts to."""
+        return self

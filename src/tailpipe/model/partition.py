@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.model.names import check_name, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
 from tailpipe.model.selector import Selector
 from tailpipe.model.source import Source
-from tailpipe.model.window import parse_moment
+from tailpipe.model.window import day_before, parse_moment
 
-__all__ = ["Partition", "Schema"]
+__all__ = ["Partition", "Retention", "Schema"]
 
 _TAKEN = frozenset({"main", "tailpipe", "temp", "system", "information_schema", "pg_catalog"})
 
@@ -27,9 +27,31 @@ def _check_time(text: str) -> None:
     parse_moment(text, now=datetime(2000, 1, 1, tzinfo=UTC))
 
 
+def _check_span(text: str) -> None:
+    day_before(text, now=datetime(2000, 1, 1, tzinfo=UTC))
+
+
 def _check_wildcards(patterns: Sequence[str]) -> None:
     for pattern in patterns:
         Selector.parse(pattern)
+
+
+def _check_key(columns: Sequence[str]) -> None:
+    for number, column in enumerate(columns):
+        if not column:
+            raise UsageError("a column needs a name")
+        if column.lower() in (other.lower() for other in columns[:number]):
+            raise UsageError(f'the column "{column}" is there twice')
+
+
+class Retention(Declared):
+    """How long the rows of a partition are kept."""
+
+    keep: str = option("How long rows are kept: `400d`, `12W`, `6m` or `2Y`.", check=_check_span)
+
+    def oldest(self, now: datetime) -> date:
+        """The oldest day that is kept; one that is kept in part is kept whole."""
+        return day_before(self.keep, now=now)
 
 
 class Partition(Declared):
@@ -40,7 +62,13 @@ class Partition(Declared):
     description: str | None = option("What the partition holds, in a sentence.", default=None)
     filter: str | None = option("DuckDB SQL condition; only rows that meet it are kept.", default=None)
     tp_index: str | None = option("Column by whose value the files are divided.", default=None)
+    dedupe_key: Sequence[str] = option(
+        "Columns that tell an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
+    )
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
+    retention: Retention | None = nested(
+        "How long rows are kept; for ever without it.", block="retention", default=None
+    )
 
     @property
     def address(self) -> str:
@@ -65,3 +93,6 @@ class Schema(Declared):
         "Only rows before this time; a bare date includes that day.", default=None, check=_check_time
     )
     where: str | None = option("DuckDB SQL condition on the rows.", default=None)
+    materialized: bool = option(
+        "Whether a copy of the rows is kept, and made anew after each collect that touched it.", default=False
+    )

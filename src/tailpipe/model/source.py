@@ -24,6 +24,8 @@ class Source(Declared, ABC):
     type: ClassVar[str] = ""
     lists_all: ClassVar[bool] = False
     """Whether listing is so cheap that every run may look at all days, and so finds each late artifact."""
+    envelope: ClassVar[bool] = False
+    """Whether its lines are envelopes around the events of an API; the format reads the messages in them."""
     name: str = label(
         "Name of the source inside its partition; its type if not given.", default="", check=check_partition_name
     )

@@ -83,8 +83,9 @@ class Staged:
 
     A replacement retires all files of its unit and forgets its artifacts, but for those that are
     staged as resumed. A rewrite retires exactly `retires` and forgets the artifacts `drops` (origin and
-    generation). `carried` counts the rows of retired files that the new files hold again, so that files
-    and accounts can be held against each other. `restores` are lost dates that are whole again.
+    generation). `carried` counts the rows of retired files that the new files hold again, and
+    `carried_rejected` the rejected ones, so that files and accounts can be held against each other.
+    `restores` are lost dates that are whole again.
     """
 
     files: tuple[StagedFile, ...] = ()
@@ -95,6 +96,7 @@ class Staged:
     carried: int = 0
     restores: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()
+    carried_rejected: int = 0
 
     @property
     def accounts(self) -> Accounts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from tailpipe.model.format import Format
 from tailpipe.model.names import check_name
@@ -22,10 +23,19 @@ class Column(Declared, kw_only=False):
         check=parse_type,
     )
     description: str | None = option("What the column holds, in a sentence.", default=None)
-    source: str | None = option("Field of the format it is taken from, if not the one of its own name.", default=None)
+    source: str | None = option(
+        "Field of the format it is taken from, if not the one of its own name; `*` for all fields that have no column,"
+        " as one object, `x_*` for those whose names begin so.",
+        default=None,
+    )
     transform: str | None = option("DuckDB SQL expression over the fields that gives the value.", default=None)
     null_if: str | None = option("Text that means null; wins over the table's.", default=None)
     required: bool = option("Whether a row without a value is rejected.", default=False)
+    keys: Literal["camel", "pascal"] | None = option(
+        "How JSON spells the fields of a struct, if not as the type does: `camel` for userName, `pascal` for UserName."
+        " A transform then gives JSON.",
+        default=None,
+    )
 
     def __post_init__(self) -> None:
         if self.type is not None:

@@ -9,11 +9,12 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from tailpipe.errors import UsageError
 
-__all__ = ["Window", "parse_moment"]
+__all__ = ["Window", "day_before", "parse_moment"]
 
 DAY = timedelta(days=1)
 
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
+_SPAN = re.compile(r"(\d{1,6})([YmWd])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
 _FORMS = "use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)"
 
@@ -91,6 +92,21 @@ def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
     except (ValueError, OverflowError):
         raise UsageError(f'"{text}" is not a time', hint=_FORMS) from None
     return moment + DAY if is_end and is_bare_date else moment
+
+
+def day_before(text: str, *, now: datetime) -> date:
+    """The day that lies a span such as `400d` before `now`; the letters are `d W m Y`, as in `T-400d`."""
+    try:
+        match = _SPAN.fullmatch(text.strip())
+        if match is None or not int(match[1]):
+            raise ValueError("no span")
+        moment = _back(now.astimezone(UTC), int(match[1]), match[2])
+        if not 1 < moment.year < 9999:
+            raise ValueError("at the edge of the calendar")
+    except (ValueError, OverflowError):
+        hint = "write a number and a letter: 400d, 12W, 6m or 2Y (days, weeks, months, years)"
+        raise UsageError(f'"{text}" is not a span of days', hint=hint) from None
+    return moment.date()
 
 
 def _read(text: str, now: datetime) -> tuple[datetime, bool]:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
-from tailpipe.model.option import Declared, nested, option
+from tailpipe.model.option import Declared, fact, nested, option
 from tailpipe.plugin.grok import check_patterns, compile_grok
 from tailpipe.plugin.pattern_reader import parse_pattern
 
@@ -126,17 +126,25 @@ class Json(Format):
         "Path to the array of records in the document, such as `Records`; the document itself if not given.",
         default=None,
     )
+    document: str | None = option(
+        "Name of a field that gives each record the document around it, without the records.", default=None
+    )
     max_document_bytes: int = option(
         "Size above which a document is refused, in bytes.", default=1024 * _MEGABYTE, check=_check_size
     )
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 
+    def __post_init__(self) -> None:
+        if self.document is not None and self.records is None:
+            raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
+
 
 class Delimited(Format):
     """Lines of values with something between them, such as CSV.
 
-    A value never spans lines. A line with fewer or more values than there are fields is rejected.
+    A value never spans lines. A line with fewer or more values than there are fields is rejected, unless
+    `min_values` says how many it needs.
     """
 
     type = "delimited"
@@ -158,6 +166,27 @@ class Delimited(Format):
     null_if: Sequence[str] = option("Texts that mean null.", default=("",))
     comment: str | None = option("Lines that begin with this are left out.", default=None, check=_check_text)
     skip_lines: int = option("How many lines at the top of each artifact are left out.", default=0, check=_check_count)
+    header_prefix: str | None = option(
+        "What a line that names the fields begins with, such as `#Fields:`; it may come again with other names.",
+        default=None,
+        check=_check_text,
+    )
+    snake_case: bool = option(
+        "Whether names from a header are spelt in snake case: `line_item_id` for `lineItem/Id`.", default=False
+    )
+    min_values: int | None = option(
+        "How many values a line has at least: missing ones at its end are null, and those beyond the fields are named"
+        " by number. Just as many as there are fields, if not given.",
+        default=None,
+        check=_check_count,
+    )
+    loose_quotes: bool = option(
+        "Whether a quote inside quotes that no delimiter follows is text; then a value without quotes cannot hold one.",
+        default=False,
+    )
+    known_fields: Sequence[str] = fact(
+        "Names by which a header is known: a first line of mostly these is one.", default=()
+    )
     timezone: str | None = _timezone()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = _encoding()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.sql import text_list
 
 __all__ = ["RejectedRow", "rejected_rows"]
 
@@ -28,10 +29,13 @@ def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[Rej
     """The first rows of these files, file by file."""
     if not paths:
         return []
-    query = "SELECT artifact, ordinal, reason, raw FROM read_parquet(?, hive_partitioning = false) LIMIT ?"
+    listed = text_list(str(path) for path in paths)  # not as a parameter: for one, DuckDB's Python imports pandas
+    query = (
+        f"SELECT artifact, ordinal, reason, raw FROM read_parquet({listed}, hive_partitioning = false) LIMIT {limit:d}"
+    )
     try:
         with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as connection:
-            rows = connection.execute(query, [[str(path) for path in paths], limit]).fetchall()
+            rows = connection.execute(query).fetchall()
     except duckdb.IOException as error:
         first = str(error).partition("\n")[0]
         raise TailpipeError(first, hint="see what is wrong with: tailpipe doctor") from error

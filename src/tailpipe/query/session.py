@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
-from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import duckdb
 
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.read import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.kernel.sql import literal
+from tailpipe.kernel.sql import literal, quoted, text_list
+from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
-from tailpipe.query.views import SCHEMA, View, table_views
+from tailpipe.query import inet, prune
+from tailpipe.query.answer import Answer
+from tailpipe.query.check import refuse_broken
+from tailpipe.query.materialized import COPIES, from_copies
+from tailpipe.query.mistakes import told
+from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.shapes import Content, TableShape, shape_of
+from tailpipe.query.statements import is_refused, readable, words
+from tailpipe.query.views import SCHEMA, View, schema_views, table_views
 
 __all__ = ["Answer", "Session"]
 
@@ -27,39 +34,47 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
+    "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
+    "python_enable_replacements": "false",  # else a statement could name the variables of this program
 }
-_BATCH = 1000
-_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\(\s*(?:analyze|format)[^()]*\)\s*)?", re.IGNORECASE)
-_MISSING_TABLE = re.compile(r"Table with name (\S+) does not exist")
-_MISSING_COLUMN = re.compile(r'column (?:named )?"([^"]+)"')
-_CANDIDATES = re.compile(r"Candidate \w+: (.+)")
+_ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
+"""Beginnings of the words that ask for tables without naming them."""
 
-
-@dataclass(frozen=True)
-class Answer:
-    """What a statement gives: names and DuckDB types of its columns, and its rows, fetched as they are asked for."""
-
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    rows: Iterator[tuple[Any, ...]]
+Address = tuple[str, str]
 
 
 class Session:
     """All tables of a snapshot as views, until it is closed; nothing in it can write, or read anything else.
 
-    The order of the settings matters: the views are made first, then the door is closed, then the lock
-    is turned, after which no statement can open it again.
+    The order of the settings matters: what is needed from outside is loaded first, then the door is closed, then
+    the lock is turned, after which no statement can open it again. A view is made when a statement names
+    it. An unsafe session leaves the door open.
     """
 
-    def __init__(self, snapshot: Snapshot, tables: Mapping[str, Table]) -> None:
-        self.views: Sequence[View] = table_views(snapshot, tables)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        tables: Mapping[str, Table],
+        *,
+        schemas: Iterable[Schema] = (),
+        narrowing: Narrowing | None = None,
+        newer: Callable[[int], Snapshot | None] = lambda _: None,
+        is_unsafe: bool = False,
+        has_copies: bool = True,
+    ) -> None:
+        self._tables = tables
+        self._schemas = tuple(schemas)
+        self._narrowing = narrowing or Narrowing()
+        self._newer = newer
+        self._is_unsafe = is_unsafe
+        self._has_copies = has_copies
+        self._has_inet = False
+        self._checked: set[str] = set()
+        self._pruner: prune.Pruner | None = None
+        self.schema = self._chosen_schema()
+        self._take(snapshot)
         self._spill = tempfile.mkdtemp(prefix="tailpipe-query-")
-        self._connection = duckdb.connect(":memory:", config=_CONFIG)
-        try:
-            self._prepare(snapshot.root / "files")
-        except duckdb.Error as error:
-            self.close()
-            raise self._told(error) from error
+        self._connection = self._connect()
 
     def __enter__(self) -> Session:
         return self
@@ -71,87 +86,169 @@ class Session:
 
     def close(self) -> None:
         """Let go of the memory, and of what was spilt."""
-        self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
-        self._connection.close()
+        self._disconnect()
         shutil.rmtree(self._spill, ignore_errors=True)
 
     def run(self, sql: str) -> Answer:
-        """Run one reading statement."""
+        """Run one reading statement; in an unsafe session any."""
         try:
-            statements = _readable(sql)
+            extract = self._connection.extract_statements
+            statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
+            self._make_views(sql)
             for statement in statements:
                 self._connection.execute(statement)
             described = self._connection.description or []
-            names = tuple(str(column[0]) for column in described)
-            return Answer(names, tuple(str(column[1]) for column in described), self._rows())
+            names, types = (tuple(str(column[place]) for column in described) for place in (0, 1))
+            return Answer(names, types, self._connection, lambda error: self._told(error, sql))
         except (duckdb.Error, RuntimeError) as error:
-            raise self._told(error) from error
+            raise self._told(error, sql) from error
 
-    def _prepare(self, files: Path) -> None:
-        run = self._connection.execute
-        run("SET TimeZone = 'UTC'")
-        run(f"SET temp_directory = {literal(self._spill)}")
-        run(f"CREATE SCHEMA {SCHEMA}")
-        for view in self.views:
-            run(view.sql)
-        run(f"SET search_path = {literal(SCHEMA)}")
-        run(f"SET allowed_directories = [{literal(f'{files}/')}]")
-        run("SET enable_external_access = false")
-        run("SET lock_configuration = true")
+    def describe(self, sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names and types of the columns that a query would give; it is not run."""
+        described = list(self.run(f"DESCRIBE {sql}").rows)
+        names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
+        return names, types
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
+    def interrupt(self) -> None:
+        """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""
+        self._connection.interrupt()
+
+    def refresh(self) -> bool:
+        """Go over to what was committed since; whether there was something."""
+        snapshot = self._newer(self.sequence)
+        if snapshot is None:
+            return False
+        self._take(snapshot)
+        return True
+
+    def contents(self, schema: str) -> tuple[Content, ...]:
+        """How much each table of a schema shows, and of which time."""
+        return tuple(self._content(view) for view in self.views if view.schema == schema)
+
+    def _content(self, view: View) -> Content:
+        is_copy = view.files[:1] != () and view.files[0].path.startswith(f"{COPIES}/")
+        bounds = [moment for file in view.files for moment in (file.min_timestamp, file.max_timestamp) if moment]
+        rows, first, last = view.rows, min(bounds, default=None), max(bounds, default=None)
+        if view.files and (view.conditions or is_copy):  # the catalog knows files, not conditions
+            asked = (
+                f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {quoted(view.schema)}.{quoted(view.name)}"
+            )
+            ((rows, first, last),) = self.run(asked).rows
+            first, last = (None if moment is None else moment.replace(tzinfo=UTC) for moment in (first, last))
+        return Content(view.name, rows, view.size, first, last, is_copy)
+
+    def tables(self) -> tuple[TableShape, ...]:
+        """All tables of all schemas with their columns."""
+        return tuple(shape_of(view) for view in self.views)
+
+    def functions(self) -> tuple[str, ...]:
+        """The names of the functions that a statement can call."""
+        rows = self._connection.cursor().execute(
+            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'"
+            " AND regexp_full_match(function_name, '[a-z]\\w+') ORDER BY ALL"
+        )
+        return tuple(name for (name,) in rows.fetchall() if self._is_unsafe or not is_refused(name))
+
+    def keywords(self) -> tuple[str, ...]:
+        """The words of SQL."""
+        rows = self._connection.cursor().execute("SELECT keyword_name FROM duckdb_keywords() ORDER BY ALL")
+        return tuple(name for (name,) in rows.fetchall())
+
+    def _chosen_schema(self) -> str:
+        known = [SCHEMA, *(schema.name for schema in self._schemas)]
+        wanted = self._narrowing.schema or SCHEMA
+        if wanted not in known:
+            near = get_close_matches(wanted, known, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else "see: tailpipe schema list"
+            raise UsageError(f"schema not found: {wanted}", hint=hint)
+        return wanted
+
+    def _take(self, snapshot: Snapshot) -> None:
+        whole = table_views(snapshot, self._tables, self._narrowing)
+        # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
+        is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
+        shown = schema_views if is_narrowed or not self._has_copies else from_copies
+        self.views: Sequence[View] = [*whole, *shown(whole, self._schemas, now=datetime.now(UTC))]
+        self.column_sets = snapshot.columns
+        self.sequence = snapshot.sequence
+        self._readable = [f"{snapshot.root / name}/" for name in ("files", COPIES)]
+        self._made: dict[Address, tuple[LiveFile, ...] | None] = {}
+        self._is_outlined = False
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(":memory:", config=_CONFIG)
+        run = connection.execute
         try:
-            while rows := self._connection.fetchmany(_BATCH):
-                yield from rows
-        except (duckdb.Error, RuntimeError) as error:
-            raise self._told(error) from error
+            run("SET TimeZone = 'UTC'")
+            run(f"SET temp_directory = {literal(self._spill)}")
+            if self._has_inet:
+                run(inet.load_statement())
+            for name in dict.fromkeys((SCHEMA, *(schema.name for schema in self._schemas))):
+                run(f"CREATE SCHEMA {quoted(name)}")
+            run(f"SET search_path = {literal(self.schema)}")
+            if not self._is_unsafe:
+                run(f"SET allowed_directories = {text_list(self._readable)}")
+                run("SET enable_external_access = false")
+                run("SET lock_configuration = true")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-    def _told(self, error: Exception) -> TailpipeError | KeyboardInterrupt:
-        """The failure in DuckDB's own first line, and the name that was probably meant."""
-        text = str(error)
-        if isinstance(error, RuntimeError) and "interrupted" in text:  # how DuckDB tells of Ctrl-C
-            return KeyboardInterrupt()
-        first = text.partition("\n")[0].rstrip("!")
-        if isinstance(error, duckdb.IOException):
-            return TailpipeError(first, hint="see what is wrong with: tailpipe doctor")
-        return TailpipeError(first, hint=self._nearest(text))
+    def _disconnect(self) -> None:
+        if self._pruner is not None:
+            self._pruner.close()
+            self._pruner = None
+        self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
+        self._connection.close()
 
-    def _nearest(self, text: str) -> str:
-        if missing := _MISSING_TABLE.search(text):
-            known = [view.name for view in self.views]
-            hint = "there are: " + ", ".join(known) if known else "there is no table yet"
-            return _did_you_mean(missing[1], known) or hint
-        if missing := _MISSING_COLUMN.search(text):
-            used = [view for view in self.views if re.search(rf"\b{re.escape(view.name)}\b", text)]
-            columns = {column for view in used or self.views for column in view.columns}
-            if near := _did_you_mean(missing[1], sorted(columns)):
-                return near
-        if candidates := _CANDIDATES.search(text):
-            return f"there are: {candidates[1]}"
-        return next((line for line in text.splitlines() if line.startswith("Did you mean")), "")
+    def _make_views(self, sql: str) -> None:
+        """Make the views that the statement names, over the files that it needs."""
+        said = words(sql)
+        if not self._has_inet and said & inet.INET_WORDS:
+            self._load_inet()
+        schemas = said | {self.schema.lower()}
+        named = [view for view in self.views if view.name.lower() in said and view.schema.lower() in schemas]
+        needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
+        for view in named:
+            self._check(view.schema)
+            files = needed.get(view.address, view.files)
+            if self._made.get(view.address) != files:
+                self._connection.execute(view.over(files))
+                self._made[view.address] = files
+        if not self._is_outlined and (not named or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
+            for view in self.views:
+                if view.address not in self._made:
+                    self._connection.execute(view.outline)
+                    self._made[view.address] = None
+            self._is_outlined = True
 
+    def _check(self, name: str) -> None:
+        """Refuse the views of a schema whose `where` is more than a condition; those of the others can be used."""
+        if name not in self._checked:
+            for schema in self._schemas:
+                if schema.name == name:
+                    refuse_broken(self._connection, schema)
+            self._checked.add(name)
 
-def _readable(sql: str) -> list[duckdb.Statement]:
-    """The one statement in the text, or its parts; whatever could change something is refused."""
-    statements = duckdb.extract_statements(sql)
-    # A PIVOT is taken apart into a type that is made and a SELECT; such parts have no text of their own.
-    is_pivot = all(not one.query and one.type == duckdb.StatementType.CREATE for one in statements[:-1])
-    if not statements:
-        raise UsageError("there is no statement to run", hint="write one, such as: FROM app_log LIMIT 10")
-    if not is_pivot:
-        raise UsageError("one statement at a time, please", hint="call tailpipe query once for each")
-    last = statements[-1]
-    if last.type == duckdb.StatementType.EXPLAIN:
-        begin = _EXPLAIN.match(last.query)  # it may run what it explains, so that must be a reading one too
-        if begin is None:
-            raise UsageError("EXPLAIN must be the first word of the statement")
-        _readable(last.query[begin.end() :])
-    elif last.type != duckdb.StatementType.SELECT:
-        name = last.type.name.replace("_", " ")
-        raise UsageError(f"a query only reads, and {name} does not", hint="SELECT, FROM, DESCRIBE, SHOW and EXPLAIN do")
-    return list(statements)
+    def _needed_files(self, sql: str, views: Sequence[View]) -> Mapping[Address, tuple[LiveFile, ...]]:
+        many = [view for view in views if len(view.files) > prune.FEW]
+        if not many:
+            return {}
+        if self._pruner is None:
+            self._pruner = prune.Pruner(inet.load_statement() if self._has_inet else "")
+        needed = self._pruner.files(sql, views, self.schema)
+        return {view.address: needed[view.address] for view in many if view.address in needed}
 
+    def _load_inet(self) -> None:
+        """Begin anew with the extension: once the door is closed, none can be loaded. Nothing but views is lost."""
+        self._has_inet = True
+        if self._is_unsafe:
+            self._connection.execute(inet.load_statement())
+            return
+        self._disconnect()
+        self._connection = self._connect()
+        self._made, self._is_outlined = {}, False
 
-def _did_you_mean(word: str, known: Sequence[str]) -> str:
-    near = get_close_matches(word.strip('"'), known, n=1)
-    return f'did you mean "{near[0]}"?' if near else ""
+    def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
+        return told(error, sql, self.views, self.schema)

@@ -1,33 +1,93 @@
-"""Views: a snapshot and the declared tables → the SQL of one view for each table. Nothing is read here."""
+"""Views: a snapshot, the declared tables and the schema blocks → the SQL of each view. Nothing is read here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
 
+from tailpipe.catalog.layout import index_segment
 from tailpipe.catalog.read import LiveFile, Snapshot
 from tailpipe.kernel.sql import literal, quoted
+from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType
+from tailpipe.query.narrowing import Narrowing
 
-__all__ = ["SCHEMA", "View", "table_views"]
+__all__ = ["SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
 
 SCHEMA = "tailpipe"
-"""The DuckDB schema of the views, which is the default one."""
+"""The DuckDB schema of the views over whole tables, which is the default one."""
 
 _COMMON = {column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None}
+_HIVE = (
+    "hive_partitioning = true, hive_types = "
+    "{'tp_table': VARCHAR, 'tp_partition': VARCHAR, 'tp_index': VARCHAR, 'tp_date': DATE}"
+)
+"""Values are taken from the directories, so that DuckDB leaves out files by them without opening one."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A table as queries see it: its columns with their DuckDB types, in order, and the SQL that makes it."""
+    """A table as queries see it: its columns with their DuckDB types, in order, and the files behind it.
 
+    `sql` makes it. `over` makes it over some of its files alone, with the same columns and types, for a
+    statement that needs no other; `outline` makes it with no file at all, for one that only asks what there is.
+    """
+
+    schema: str
     name: str
     columns: Mapping[str, str]
-    sql: str
+    root: Path
+    files: tuple[LiveFile, ...]
+    selected: str
+    options: str = ""
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> tuple[str, str]:
+        """What tells it from all others: DuckDB does not tell cases apart."""
+        return self.schema.lower(), self.name.lower()
+
+    @property
+    def sql(self) -> str:
+        """The statement that makes it."""
+        return self.over(self.files)
+
+    @property
+    def rows(self) -> int:
+        """How many rows its files hold, before any condition."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """How many bytes its files have."""
+        return sum(file.size for file in self.files)
+
+    def over(self, files: Sequence[LiveFile]) -> str:
+        """The statement that makes it over these files of its own."""
+        if not files:
+            return self.outline
+        paths = ", ".join(literal(f"{self.root}/{file.path}") for file in files)
+        select = f"SELECT {self.selected} FROM read_parquet([{paths}], {self.options})"
+        if self.conditions:  # around it, because they are about the columns as queries see them
+            select = f"SELECT * FROM ({select}) WHERE " + " AND ".join(f"({one}\n)" for one in self.conditions)
+        return f"CREATE OR REPLACE VIEW {self._place} AS {select}"
+
+    @property
+    def outline(self) -> str:
+        """The statement that makes it without rows, and without opening a file."""
+        columns = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in self.columns.items())
+        return f"CREATE OR REPLACE VIEW {self._place} AS SELECT {columns} WHERE false"
+
+    @property
+    def _place(self) -> str:
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
 
 
-def table_views(snapshot: Snapshot, tables: Mapping[str, Table]) -> list[View]:
+def table_views(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narrowing | None = None) -> list[View]:
     """One view for each table that is declared or that holds something, by name.
 
     A table that was never collected has its declared columns and no rows. One that no config or plugin
@@ -36,7 +96,35 @@ def table_views(snapshot: Snapshot, tables: Mapping[str, Table]) -> list[View]:
     files: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
         files.setdefault(file.partition.partition(".")[0], []).append(file)
-    return [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted({*files, *tables})]
+    views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted({*files, *tables})]
+    return views if narrowing is None else [narrowed(view, narrowing) for view in views]
+
+
+def schema_views(views: Iterable[View], schemas: Iterable[Schema], *, now: datetime) -> list[View]:
+    """The views of the `schema` blocks, made of those over whole tables; relative times count from `now`."""
+    whole = list(views)
+    found = []
+    for schema in schemas:
+        narrowing = Narrowing.of_schema(schema, now=now)
+        conditions = () if schema.where is None else (schema.where,)
+        for view in whole:
+            if shows(schema, view.name):
+                shown = narrowed(view, narrowing)
+                found.append(replace(shown, schema=schema.name, conditions=(*shown.conditions, *conditions)))
+    return found
+
+
+def shows(schema: Schema, table: str) -> bool:
+    """Whether a schema has a view of that table."""
+    return any(fnmatchcase(table, pattern) for pattern in schema.tables)
+
+
+def narrowed(view: View, narrowing: Narrowing) -> View:
+    """The same view over what a narrowing leaves of its rows."""
+    files = narrowing.files(view.files)
+    condition = narrowing.condition(files)
+    conditions = (*view.conditions, condition) if condition else view.conditions
+    return replace(view, files=files, conditions=conditions)
 
 
 def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table | None) -> View:
@@ -48,9 +136,25 @@ def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table
     for column in _ordered(declared, stored):
         expression, columns[column] = _column(column, stored.get(column), declared.get(column))
         selected.append(f"{expression} AS {quoted(column)}")
-    source = _source(snapshot, files, has_changed=any(one != sets[0] for one in sets))
-    sql = f"CREATE VIEW {SCHEMA}.{quoted(name)} AS SELECT {', '.join(selected)} {source}"
-    return View(name, columns, sql)
+    options = _HIVE if _tell_their_values(files) else "hive_partitioning = false"
+    if any(one != sets[0] for one in sets):
+        options += ", union_by_name = true"
+    return View(SCHEMA, name, columns, snapshot.root, tuple(files), ", ".join(selected), options)
+
+
+def _tell_their_values(files: Sequence[LiveFile]) -> bool:
+    """Whether the directories say what stands in the files; a long index is shortened there."""
+    seen: dict[str, bool] = {}
+    for file in files:
+        parts = file.path.split("/")
+        if len(parts) != 6:
+            return False
+        segment = parts[3]
+        if segment not in seen:
+            seen[segment] = "~" not in segment and segment == index_segment(file.tp_index) and file.tp_index != ""
+        if not seen[segment]:
+            return False
+    return bool(files)
 
 
 def _declared(table: Table | None) -> dict[str, ColumnType | None]:
@@ -93,11 +197,3 @@ def _shown(kind: ColumnType) -> str:
     if isinstance(kind, ScalarType) and kind.name == "inet":
         return kind.stored
     return kind.duckdb
-
-
-def _source(snapshot: Snapshot, files: Sequence[LiveFile], *, has_changed: bool) -> str:
-    if not files:
-        return "WHERE false"
-    paths = ", ".join(literal(f"{snapshot.root}/{file.path}") for file in files)
-    by_name = ", union_by_name = true" if has_changed else ""
-    return f"FROM read_parquet([{paths}], hive_partitioning = false{by_name})"

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.errors import SparkError
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
@@ -22,11 +22,18 @@ from tailpipe.spark.session import is_alive, is_local, stop_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tailpipe.kernel.carry import Carry
+    from tailpipe.kernel.carry import CarriedFile, Carry
+    from tailpipe.kernel.compact import Compaction
+    from tailpipe.kernel.dedupe import Dedupe, Deduped
 
 __all__ = ["SparkEngine"]
 
+T = TypeVar("T")
+
 _PRINTS_TO_A_TASK = 64
+_TASK_BYTES = 64 * 1024 * 1024
+_FILES_TO_A_TASK = 256
+"""How many files are looked at, or put together, by one task of Spark: small ones take less time than a task does."""
 
 
 def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
@@ -63,6 +70,38 @@ def _carry(payload: bytes, attempt: Attempt) -> bytes:
 
     task = pickle.loads(payload)  # noqa: S301
     return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
+
+
+@dataclass(frozen=True)
+class _Dedupe:
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        from tailpipe.kernel.dedupe import drop_duplicates
+
+        task = pickle.loads(payload)  # noqa: S301
+        return pickle.dumps(drop_duplicates(replace(task, staging=_of_attempt(task.staging, attempt))))
+
+
+@dataclass(frozen=True)
+class _Compact:
+    memory: str | None = None
+
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
+        from tailpipe.kernel.compact import compact_files
+
+        tasks = pickle.loads(payload)  # noqa: S301
+        moved = (replace(task, staging=_of_attempt(task.staging, attempt)) for task in tasks)
+        return pickle.dumps([compact_files(task, self.memory) for task in moved])
+
+
+@dataclass(frozen=True)
+class _Misplaced:
+    column: str
+    kind: str
+
+    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
+        from tailpipe.kernel.compact import misplaced
+
+        return pickle.dumps(misplaced(pickle.loads(payload), self.column, self.kind))  # noqa: S301
 
 
 @dataclass(frozen=True)
@@ -147,6 +186,24 @@ class SparkEngine:
             raise
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage again what stays of staged files that hold duplicates."""
+        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Dedupe())
+        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of each task's files in right-sized ones."""
+        bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
+        payloads = [pickle.dumps(bundle) for bundle in bundles]
+        answers = run_job(self.session, payloads, _Compact(self._memory()))
+        return [files for answer in answers for files in pickle.loads(answer)]  # noqa: S301
+
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        """The paths of files whose index is not the value of the column in all of their rows."""
+        payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
+        answers = run_job(self.session, payloads, _Misplaced(column, kind))
+        return [path for answer in answers for path in pickle.loads(answer)]  # noqa: S301
+
     def _memory(self) -> str | None:
         return None if is_local(str(self.session.sparkContext.master)) else task_memory(self.session)
 
@@ -155,6 +212,19 @@ class SparkEngine:
         if self._session is not None:
             session, self._session = self._session, None
             stop_session(session)
+
+
+def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:
+    """Small things together, in their order, up to so many to a bundle."""
+    bundles: list[list[T]] = []
+    room = 0
+    for item in items:
+        if not bundles or weight(item) > room:
+            bundles.append([])
+            room = _FILES_TO_A_TASK
+        bundles[-1].append(item)
+        room -= weight(item)
+    return bundles
 
 
 def _parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:

@@ -16,6 +16,7 @@ from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.run import TaskRun
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
+from tailpipe.spark.tables import user_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["scan_tasks"]
 
 _NAME = "tailpipe"
-_PROPERTIES = {
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    "spark.sql.execution.arrow.localRelationThreshold": "48MB",
-}
 
 
 def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
@@ -40,10 +36,7 @@ def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     """
     if not tasks:
         raise SparkError("there is nothing to scan")
-    # The properties of our jobs would cut what others do in Spark into batches of one row.
-    session = spark.newSession()
-    for name, value in _PROPERTIES.items():
-        session.conf.set(name, value)
+    session = user_session(spark)
     session.dataSource.register(TaskSource)
     payload = pickle.dumps([replace(task, staging=None) for task in tasks])
     return session.read.format(_NAME).option("tasks", base64.b64encode(payload).decode()).load()

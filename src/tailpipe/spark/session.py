@@ -67,6 +67,7 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
         "spark.speculation": "false",
         "spark.python.worker.reuse": "true",
         "spark.eventLog.enabled": "false",
+        "spark.sql.timeType.enabled": "true",  # for the columns of that type in our files
     }
     if is_local(settings.master):
         conf |= {
@@ -189,6 +190,8 @@ def _write_log4j(log: Path) -> Path:
 
 def _log_to(log: Path) -> None:
     """The Python half of Spark writes into the same file, instead of to the terminal."""
+    from pyspark.logger import PySparkLogger
+
     for name in ("py4j", "pyspark"):
         logger = logging.getLogger(name)
         logger.propagate = False
@@ -197,6 +200,8 @@ def _log_to(log: Path) -> None:
             handler.close()
         logger.addHandler(logging.FileHandler(log, delay=True))
     logging.getLogger().addFilter(_is_not_of_py4j)
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True  # they tell every failure, which is raised as well
 
 
 def _log_error(*_: object) -> None:

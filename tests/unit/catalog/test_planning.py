@@ -147,6 +147,20 @@ def test_there_are_no_gaps_before_anything_was_asked_for() -> None:
     assert gaps(Coverage(dropped=span(1, 29)), TODAY) == june(30)
 
 
+def test_nothing_is_asked_for_that_is_older_than_what_is_kept() -> None:
+    ask = Ask(NOW, oldest=date(2024, 6, 20))
+    assert listing([source()], ask, {}) == {"s": span(20, 30)}
+    state = source(covered=june(1, 25), missing=june(2, 22), lists_all=False)
+    assert gaps(state.coverage, TODAY, ask.oldest) == span(20, 30) - june(25)
+    assert listing([state], ask, {})["s"] == span(20, 30)
+    plan = plan_units([state], [new("a", 2), new("b", 22)], ask)
+    assert days(plan) == [22]
+    assert reasons(plan) == {"a": "beyond the retention: ask for it with --from"}
+    # Whoever asks for it gets it.
+    window = Window.parse("2024-06-02", "2024-06-02", now=NOW)
+    assert days(plan_units([state], [new("a", 2)], replace(ask, window=window))) == [2]
+
+
 def test_days_that_were_dropped_are_left_alone() -> None:
     state = source(covered=span(11, 30), dropped=span(1, 10))
     plan = make(state, [new("a", 5)])

@@ -1,97 +1,231 @@
-"""How answers are printed."""
+"""How answers are written."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from datetime import date, datetime
-from decimal import Decimal
-from uuid import UUID
+import resource
+from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
-from tailpipe.cli.answer import print_answer
+from tailpipe.cli.answer import Shape, write_answer
+from tailpipe.errors import UsageError
 
-NAMES = ("a", "b")
-TYPES = ("INTEGER", "VARCHAR")
+from .answers import EVERY_TYPE, ask, connect, written, written_with
 
-
-def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    print_answer(*arguments)  # type: ignore[arg-type]
-    return capsys.readouterr().out
-
-
-def test_a_table_aligns_numbers_and_tells_null_from_empty_text(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [(1, "x"), (100, None), (None, "")]
-    assert printed(capsys, NAMES, TYPES, rows, "pretty") == "a     b\n────  ────\n   1  x\n 100  NULL\nNULL\n"
+HOSTILE = "SELECT chr(27) || ']0;x' || chr(7) || chr(10) || 'b' || chr(8238) AS \"a\x1b[2J\", 'ok' AS b"
+AWKWARD = """
+SELECT unnest(['a', '', NULL, '#', 'a#b', ' lead', 'trail ', 'a,b', 'a;b', 'q"q', chr(10), chr(13), chr(9), '''',
+    'NULL',    '\\', chr(8232), chr(0), '||', 'é']) AS "a ,b", 1 AS a, 2 AS a
+"""
 
 
-def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(capsys, ("a\x1b[2J",), ("VARCHAR",), [("\x1b]0;x\x07\nb\u202e",), (["\x1b"],)], "pretty")
-    assert "\x1b" not in text
-    assert "\u202e" not in text
-    assert len(text.splitlines()) == 4
+def copied(tmp_path: Path, sql: str, options: str) -> bytes:
+    """What DuckDB's own writer makes of it."""
+    path = tmp_path / "copied"
+    connect().execute(f"COPY ({sql}) TO '{path}' ({options})")
+    return path.read_bytes()
 
 
-def test_words_tell_how_many_rows_there_were(capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_answer(NAMES, TYPES, [(1, "x")], "pretty") == ("1 row", "")
-    assert print_answer(NAMES, TYPES, [], "json") == ("0 rows", "")
-    assert print_answer(("n",), ("INTEGER",), ((n,) for n in range(20_000)), "csv") == ("20,000 rows", "")
-    told = print_answer(("n",), ("INTEGER",), ((n,) for n in range(20_000)), "pretty")
-    assert told == ("10,000 rows", "there are more, --output csv prints all")
-    assert capsys.readouterr().out
+# A table for people
 
 
-def test_an_answer_without_rows_still_shows_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, NAMES, TYPES, [], "pretty") == "a  b\n─  ─\n"
-    assert printed(capsys, NAMES, TYPES, [], "csv") == "a,b\n"
-    assert json.loads(printed(capsys, NAMES, TYPES, [], "json")) == []
-    assert printed(capsys, NAMES, TYPES, [], "jsonl") == ""
+def test_a_table_aligns_numbers_and_tells_null_from_text() -> None:
+    sql = "FROM (VALUES (1, 'x'), (100, NULL), (NULL, ''), (2, 'null'), (3, 'NULL')) t(a, b)"
+    assert written(sql).decode() == ('   a  b\n────  ──────\n   1  x\n 100  NULL\nNULL\n   2  "null"\n   3  "NULL"\n')
+    assert written(sql, null="∅").decode().splitlines()[3] == "100  ∅"
 
 
-def test_json_is_json_whatever_the_values(capsys: pytest.CaptureFixture[str]) -> None:
-    moment = datetime(2024, 1, 31, 10)
-    row = (moment, date(2024, 1, 31), Decimal("1.50"), UUID(int=1), float("nan"), {"k": [b"\x01", moment]}, '{"x": 1}')
-    types = ("TIMESTAMP", "DATE", "DECIMAL(9,2)", "UUID", "DOUBLE", "STRUCT(k BLOB[])", "JSON")
-    names = ("t", "d", "n", "u", "f", "s", "j")
-    wanted = {
-        "t": "2024-01-31 10:00:00",
-        "d": "2024-01-31",
-        "n": "1.50",
-        "u": str(UUID(int=1)),
-        "f": None,
-        "s": {"k": ["01", "2024-01-31 10:00:00"]},
-        "j": {"x": 1},
-    }
-    assert json.loads(printed(capsys, names, types, [row, row], "json")) == [wanted, wanted]
-    lines = printed(capsys, names, types, [row, row], "jsonl").splitlines()
-    assert [json.loads(line) for line in lines] == [wanted, wanted]
+def test_a_null_is_darker_on_a_terminal() -> None:
+    assert "\x1b[2mNULL\x1b[0m" in written("SELECT NULL AS a", has_colour=True).decode()
 
 
-def test_columns_with_the_same_name_are_told_apart_in_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(printed(capsys, ("a", "a"), TYPES, [(1, "x")], "jsonl")) == {"a": 1, "a_2": "x"}
+@pytest.mark.parametrize("output", ["pretty", "plain", "line"])
+def test_what_could_steer_a_terminal_is_shown_escaped(output: str) -> None:
+    text = written(HOSTILE, output).decode()
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "\\u001b]0;x\\u0007\\u000ab\\u202e" in text
+    assert "a\\u001b[2J" in text
 
 
-def test_csv_comes_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [(1, 'say "hi",\nthere'), (2, None), (3, ["a", {"b": 1}])]
-    read = list(csv.reader(io.StringIO(printed(capsys, NAMES, TYPES, rows, "csv"))))
-    assert read == [["a", "b"], ["1", 'say "hi",\nthere'], ["2", ""], ["3", '["a", {"b": 1}]']]
+def test_a_table_fits_the_terminal_and_says_what_it_leaves_out() -> None:
+    columns = ", ".join(f"repeat('x', {5 * n}) AS column_{n}" for n in range(20))
+    text, told = written_with(f"SELECT {columns} FROM range(2)", room=60)
+    lines = text.decode().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[0].startswith("column_0  column_1  column_2    column_3")
+    assert lines[0].endswith("  …")
+    assert told.left_out == "4 of 20 columns fit, so name those you want, or use another --output"
 
 
-def test_a_plan_is_printed_as_it_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    names, types = ("explain_key", "explain_value"), ("VARCHAR", "VARCHAR")
-    assert printed(capsys, names, types, [("physical_plan", "┌─┐\n└─┘")], "pretty") == "┌─┐\n└─┘\n"
+def test_the_widest_cells_are_cut_first() -> None:
+    text = written("SELECT 'short' AS a, repeat('y', 100) AS b, repeat('z', 20) AS c FROM range(2)", room=60).decode()
+    assert text.splitlines()[2] == f"short  {'y' * 30}…  {'z' * 20}"
 
 
-def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    names = [f"column_{n}" for n in range(20)]
-    rows = [["x" * n * 5 for n in range(20)]]
-    count, left_out = print_answer(names, ["VARCHAR"] * 20, rows, "pretty")
-    assert count == "1 row"
-    assert left_out == "5 of 20 columns fit, so name those you want, or use another --output"
-    assert all(len(line) <= 60 for line in capsys.readouterr().out.splitlines())
+def test_one_row_that_does_not_fit_is_shown_from_top_to_bottom() -> None:
+    columns = ", ".join(f"{n} AS a_long_name_{n}" for n in range(10))
+    assert written(f"SELECT {columns}", room=60).decode().splitlines()[1] == "a_long_name_1 = 1"
+
+
+def test_no_more_rows_are_shown_than_people_read() -> None:
+    text, told = written_with("FROM range(20000)")
+    assert (told.rows, len(text.splitlines())) == (10_000, 10_002)
+    assert told.left_out == "there are more, --output csv prints all"
+    assert written_with("FROM range(20000)", limit=10_000)[1].left_out == ""
+
+
+def test_a_plan_is_drawn_as_it_is() -> None:
+    assert written("EXPLAIN SELECT 1").decode().splitlines()[0].startswith("┌──")
+
+
+def test_values_are_shown_as_duckdb_shows_them() -> None:
+    """Also where Python knows less: intervals, nanoseconds, zones, short floats."""
+    sql = EVERY_TYPE + " LIMIT 1"
+    pairs = (line.partition(" =") for line in written(sql, "line").decode().splitlines())
+    texts = {name.strip(): text.strip() for name, _, text in pairs}
+    names = [
+        name for name in ask(sql).columns if name not in ("struct", "list", "map", "nest", "fixed", "text", "nothing")
+    ]
+    casts = ", ".join(f'CAST("{name}" AS VARCHAR)' for name in names)
+    row = connect().execute(f"SELECT {casts} FROM ({sql})").fetchone()
+    assert row is not None
+    assert {name: texts[name] for name in names} == dict(zip(names, (str(text).strip() for text in row), strict=True))
+    assert texts["struct"] == '{"a":1,"b":[null,"q\\"q"],"f":NaN}'
+
+
+def test_values_of_common_types_are_shown_without_arrow() -> None:
+    sql = (
+        "SELECT TIMESTAMP '2024-01-31 10:00:00.5' AS ts, DATE '2024-01-31' AS d, 1.50::DECIMAL(9,2) AS n, true AS b, "
+        "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t"
+    )
+    shown = written(sql, "plain").decode().splitlines()[1]
+    assert shown == '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00'
+
+
+# Plain, line
+
+
+def test_plain_is_separated_and_has_no_frame() -> None:
+    sql = "FROM (VALUES (1, 'x y'), (2, NULL)) t(a, b)"
+    assert written(sql, "plain") == b"a\tb\n1\tx y\n2\t\n"
+    assert written(sql, "plain", separator=" ", has_header=False, null="-") == b"1 x y\n2 -\n"
+
+
+def test_line_has_one_column_in_each_line() -> None:
+    sql = "FROM (VALUES (1, 'x'), (2, NULL)) t(a, long)"
+    assert written(sql, "line").decode() == "a    = 1\nlong = x\n\na    = 2\nlong =\n"
+
+
+# csv, JSON
+
+
+@pytest.mark.parametrize("sql", [EVERY_TYPE, AWKWARD, "SELECT 1 AS a WHERE false", "SELECT NULL AS a", "SHOW TABLES"])
+@pytest.mark.parametrize("shape", [{}, {"separator": ";"}, {"separator": "\t", "null": "NULL"}, {"has_header": False}])
+def test_csv_is_what_duckdb_writes(tmp_path: Path, sql: str, shape: dict[str, object]) -> None:
+    options = f"FORMAT csv, DELIMITER '{shape.get('separator', ',')}', NULLSTR '{shape.get('null', '')}'"
+    source = f"FROM ({sql})" if sql.startswith("SHOW") else sql
+    expected = copied(tmp_path, source, f"{options}, HEADER {shape.get('has_header', True)}")
+    assert written(sql, "csv", **shape) == expected
+
+
+@pytest.mark.parametrize(
+    "sql", [EVERY_TYPE, "SELECT 1 AS a, 'x' AS \"b c\" FROM range(50000)", "SELECT 1 AS a WHERE false"]
+)
+def test_json_is_what_duckdb_writes_and_valid(tmp_path: Path, sql: str) -> None:
+    for output, option in (("json", "ARRAY true"), ("jsonl", "ARRAY false")):
+        text = written(sql, output)
+        expected = copied(tmp_path, sql, f"FORMAT json, {option}")
+        bare = {
+            b'"nan":NaN': b'"nan":null',
+            b'"inf":Infinity': b'"inf":null',
+            b'"minus_inf":-Infinity': b'"minus_inf":null',
+        }
+        for before, after in {**bare, b'"f":NaN}': b'"f":null}'}.items():
+            expected = expected.replace(before, after)
+        assert text == expected
+        rows = json.loads(text) if output == "json" else [json.loads(line) for line in text.splitlines()]
+        assert all(isinstance(row, dict) for row in rows)
+
+
+def test_text_that_looks_like_a_number_json_lacks_stays_text() -> None:
+    sql = """SELECT 'nan'::DOUBLE AS a, 'NaN "NaN' || chr(92) AS b, ['-inf'::DOUBLE, 1] AS "NaN",
+        '[NaN, "Infinity"]'::JSON AS j"""
+    (row,) = json.loads(written(sql, "json"))
+    assert row == {"a": None, "b": 'NaN "NaN\\', "NaN": [None, 1.0], "j": [None, "Infinity"]}
+
+
+def test_columns_with_the_same_name_are_told_apart_in_json() -> None:
+    assert json.loads(written('SELECT 1 AS a, 2 AS a, 3 AS "A"', "jsonl")) == {"a": 1, "a_1": 2, "A_2": 3}
+
+
+def test_a_separator_that_cannot_work_is_refused_before_anything_is_written() -> None:
+    parts: list[bytes] = []
+    with pytest.raises(UsageError, match="NULL") as caught:
+        write_answer(ask("SELECT 1"), Shape("csv", null="a,b"), parts.append)
+    assert "--null" in caught.value.hint
+    assert parts == []
+
+
+@pytest.mark.parametrize("output", ["csv", "jsonl", "plain"])
+def test_a_limit_ends_the_answer(output: str) -> None:
+    text, told = written_with("FROM range(10000000000)", output, limit=30_000, has_header=output != "plain")
+    assert told.rows == 30_000
+    assert len(text.splitlines()) == 30_000 + (output == "csv")
+    assert written_with("FROM range(9)", output, limit=0)[1].rows == 0
+
+
+def test_the_memory_does_not_grow_with_the_rows() -> None:
+    def grown(rows: int) -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        answer = ask(f"SELECT range AS a, repeat('x', 500) || range AS b FROM range({rows})")
+        assert write_answer(answer, Shape("csv"), lambda _: None).rows == rows
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+
+    grown(60_000)
+    assert grown(300_000) < 100_000, "kilobytes, for 150 MB of text"
+
+
+# Parquet, Arrow
+
+
+def test_parquet_and_arrow_hold_every_type_in_a_form_that_others_read() -> None:
+    kept = EVERY_TYPE.replace("170141183460469231731687303715884105727", "17").replace(
+        "340282366920938463463374607431768211455", "34"
+    )
+    parquet = pyarrow.parquet.read_table(io.BytesIO(written(kept, "parquet")))
+    arrow = pyarrow.ipc.open_file(written(kept, "arrow")).read_all()
+    for table in (parquet, arrow):
+        assert (table.num_rows, table.column_names) == (3, list(ask(kept).columns))
+        first = table.drop(["ides", "ever", "ns"]).slice(0, 1).to_pylist()[0]  # what Python has no room for
+        assert (first["huge"], first["span"]) == (17, "1 year 2 days 00:00:03.5")
+        assert (first["id"], first["j"]) == ("7b0a1b1e-0000-4000-8000-00000000000a", '{"x": [1, null, "NaN"]}')
+        assert table.schema.field("ts").type == pyarrow.timestamp("us")
+        assert table.schema.field("day").type == pyarrow.date32()
+    assert parquet.schema.field("huge").type == pyarrow.decimal128(38, 0)
+
+
+@pytest.mark.parametrize("output", ["parquet", "arrow"])
+def test_an_answer_without_rows_keeps_its_columns(output: str) -> None:
+    data = written("SELECT 1 AS a, {'x': 'y'} AS b WHERE false", output)
+    table = (
+        pyarrow.parquet.read_table(io.BytesIO(data)) if output == "parquet" else pyarrow.ipc.open_file(data).read_all()
+    )
+    assert str(table.schema) == "a: int32\nb: struct<x: string>\n  child 0, x: string"
+    assert table.num_rows == 0
+
+
+def test_a_value_that_does_not_fit_is_told() -> None:
+    with pytest.raises(UsageError, match="too large"):
+        written("SELECT 170141183460469231731687303715884105727::HUGEINT AS a", "parquet")
+
+
+def test_an_answer_without_rows_still_shows_its_columns() -> None:
+    sql = "SELECT 1 AS a, 'x' AS b WHERE false"
+    assert written(sql).decode() == "a  b\n─  ─\n"
+    assert written(sql, "csv") == b"a,b\n"
+    assert json.loads(written(sql, "json")) == []
+    assert written(sql, "jsonl") == b""

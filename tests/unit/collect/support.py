@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect import events
 from tailpipe.collect.collect import collect
@@ -55,6 +56,16 @@ class LocalEngine(InProcess):
 
 
 @dataclass
+class Tight(Disk):
+    """A disk with so much room left."""
+
+    left: int
+
+    def free(self, path: Path) -> int:
+        return self.left
+
+
+@dataclass
 class World:
     """Logs, a config over them, and the workspace they are collected into."""
 
@@ -63,6 +74,7 @@ class World:
     now: datetime = NOW
     engine: LocalEngine = field(default_factory=LocalEngine)
     seen: list[events.Event] = field(default_factory=list)
+    free: int | None = None
 
     @property
     def logs(self) -> Path:
@@ -99,12 +111,13 @@ class World:
         config = self.config
         tables = {**config.tables}
         chosen = [(one, tables[one.table]) for one in config.partitions.values()]
-        with Catalog.open(self.root / "home", clock=lambda: self.now) as catalog:
+        with self.catalog() as catalog:
             asked = Options(Ask(self.now, window, overwrite), **options)
             return collect(config, chosen, catalog, self.engine, asked, self.seen.append)
 
     def catalog(self) -> Catalog:
-        return Catalog.open(self.root / "home", clock=lambda: self.now)
+        disk = Disk() if self.free is None else Tight(self.free)
+        return Catalog.open(self.root / "home", disk=disk, clock=lambda: self.now)
 
     def rows(self, columns: str = "message", partition: str = "app.x") -> list[Any]:
         """What can be queried, in the order of its first column."""

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tailpipe.collect import events
-from tailpipe.errors import ConfigError
+from tailpipe.errors import ConfigError, StorageError
 from tailpipe.model.coverage import DaySet
+from tailpipe.query.rejected import rejected_rows
 
 from .support import CONFIG, NOW, World
 
@@ -148,6 +149,62 @@ def test_rejected_rows_are_counted_and_shown(world: World) -> None:
         (str(path), "line 3"),
         (str(path), "line 4"),
     ]
+
+
+def test_the_rejected_rows_of_a_replaced_artifact_go_with_it(world: World) -> None:
+    for name in ("a", "b"):
+        path = world.logs / name / f"{TODAY}.jsonl"
+        path.parent.mkdir()
+        path.write_text("oops\n{}\n")
+        world.write(f"{name}/{TODAY}.jsonl", f"{name}1", mode="a")
+    world.collect()
+    (world.logs / "b" / f"{TODAY}.jsonl").unlink()
+    # What is no longer listed keeps its rows, so the unit is rewritten; one of the bad lines is good by now.
+    world.text = CONFIG.replace('source = "time"', 'transform = "coalesce(try_cast(time as timestamp), now())"')
+    summary = world.collect(start=str(TODAY), overwrite=True)
+    assert (summary.committed[0].accounts.rejected, summary.committed[0].accounts.kept) == (1, 2)
+    with world.catalog() as catalog:
+        (totals,) = catalog.partitions()
+        paths = list(catalog.rejected_files("app.x").values())
+        assert catalog.accounts("app.x").rejected == totals.rejected_rows == 3
+    rows = rejected_rows("app.x", paths, 100)
+    assert sorted((Path(row.file).parent.name, row.line) for row in rows) == [("a", 1), ("b", 1), ("b", 2)]
+
+
+def test_a_run_that_finds_nothing_or_fails_is_noted_too(world: World) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.collect()
+    world.collect()
+    with world.catalog() as catalog:
+        (one,) = catalog.overview()
+    assert one.last_run is not None
+    assert (one.last_run.begun_at, one.last_run.outcome) == (world.now, "done")
+    shutil.rmtree(world.logs)
+    world.text = world.text.replace("LOGS", str(world.root / "gone"))
+    assert world.collect().error
+    with world.catalog() as catalog:
+        (one,) = catalog.overview()
+    assert one.last_run is not None
+    assert (one.last_run.begun_at, one.last_run.outcome) == (world.now, "failed")
+
+
+def test_nothing_is_begun_on_a_full_disk_and_a_tight_one_is_told_of(world: World) -> None:
+    path = world.write(f"{TODAY}.jsonl", "a")
+    with path.open("a") as file:
+        file.write(" " * 2_000_000 + "\n")
+    world.free = 1_000_000
+    with pytest.raises(StorageError, match=r"only 1 MB are left for .*staging, and 67 MB are needed") as caught:
+        world.collect()
+    assert "free some space" in caught.value.hint
+    assert world.rows() == []
+    world.free = 100_000_000
+    world.collect()
+    assert not any(isinstance(event, events.Warned) for event in world.seen)
+    for number in range(3):
+        os.truncate(world.write(f"{number}/{TODAY}.jsonl.gz", "a"), 50_000_000)
+    world.collect(skip_bad_artifacts=True)
+    (warned,) = (event for event in world.seen if isinstance(event, events.Warned))
+    assert warned.what == "100 MB are left on the disk, and 1,200 MB of logs are to be collected"
 
 
 def test_overwriting_replaces_and_a_failed_overwrite_keeps_what_was_there(world: World) -> None:

@@ -104,9 +104,9 @@ def run(*arguments: Any, **facts: Any) -> Run:
     return Run(task(*arguments, **facts))
 
 
-def _order(row: Mapping[str, Any]) -> tuple[str, int]:
+def _order(row: Mapping[str, Any]) -> tuple[str, str]:
     prefix, _, ordinal = row["tp_id"].partition("-")
-    return row["tp_source_location"] + prefix, int(ordinal)
+    return row["tp_source_location"] + prefix, ordinal.rjust(32)
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

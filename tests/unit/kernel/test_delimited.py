@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.header import is_header, unique_names
+from tailpipe.kernel.header import is_header, snake_name, unique_names
 from tailpipe.kernel.lines import line_parser
 from tailpipe.kernel.splitter import Splitter
 from tailpipe.kernel.task import Limits
@@ -253,3 +253,78 @@ def test_each_file_in_an_archive_has_its_own_header() -> None:
         assert done.accounts == (4, 4, 0, 0, 0)
         assert [(row["n"], row["s"]) for row in done.rows] == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
         assert [row["tp_id"][17:] for row in done.rows] == ["2", "3", "5", "7"]
+
+
+W3C = delimited(delimiter=r"\t", comment="#", header_prefix="#Fields:", quote="", header=False, snake_case=True)
+
+
+def test_a_line_with_the_prefix_names_the_fields_from_there_on() -> None:
+    rows = parse(
+        W3C, ["#Version: 1.0", "#Fields: date c-ip cs(User-Agent)", "a\tb\tc", "#x", "#Fields: c-ip n", "d\te"]
+    )
+    assert [(row["_ordinal"], row["date"], row["c_ip"], row["cs_user_agent"], row["n"]) for row in rows] == [
+        *[(3, "a", "b", "c", None), (6, None, "d", None, "e")]
+    ]
+
+
+def test_the_names_of_a_prefix_are_remembered_and_found_in_the_head() -> None:
+    parser = line_parser(W3C)
+    assert values(parse(parser, run_of(["#Version: 1.0", "#Fields: x y", "1\t2"]))) == [("1", "2")]
+    head = ["#Version: 1.0", "#Fields: x y", "1\t2"]
+    assert values(parse(parser, run_of(["3\t4"], first=4, head=head)), "y") == [("4",)]
+    assert values(parse(line_parser(W3C), run_of(["3\t4"], first=4, head=head)), "y") == [("4",)]
+
+
+def test_values_may_be_added_at_the_end() -> None:
+    grows = delimited(delimiter=" ", fields=["a", "b", "c"], min_values=2, header=False)
+    lines = ["1 2 3", "1 2", "1", '1 2 3 "4 5" 6', "1 2 3"]
+    rows = parse(grows, lines)
+    assert [(row["_ordinal"], row["c"], row["column_4"], row["column_5"]) for row in rows if not row["_bad"]] == [
+        *[(1, "3", None, None), (2, None, None, None), (4, "3", "4 5", "6"), (5, "3", None, None)]
+    ]
+    assert bad(rows) == [(3, "has 1 value, 2 are needed", "1")]
+
+
+@pytest.mark.parametrize("first", ["1 2", "1 2 3", "1 2 3 4", "1"])
+def test_what_becomes_of_a_line_does_not_hang_on_the_first_one(first: str) -> None:
+    grows = delimited(delimiter=" ", fields=["a", "b", "c"], min_values=2, header=False)
+    others = ["5 6 7", "5 6", "5 6 7 8", "5"]
+    rows = parse(grows, [first, *others])[1:]
+    found = [(row["a"], row["b"], row.get("c"), row.get("column_4")) for row in rows if not row["_bad"]]
+    assert found == [("5", "6", "7", None), ("5", "6", None, None), ("5", "6", "7", "8")]
+
+
+def test_a_quote_inside_quotes_may_be_text() -> None:
+    loose = delimited(delimiter=" ", escape="\\", fields=["a", "b", "c"], header=False, loose_quotes=True)
+    rows = parse(loose, ['1 "x y" 2', '1 "x "y"z" 2', r'1 "x \" y" 2', '1 "h2","http/1.1" 2', '1 "x y 2', '1 "x" y" 2'])
+    assert values(rows, "b") == [("x y",), ('x "y"z',), ('x " y',), ('h2","http/1.1',)]
+    assert [(ordinal, reason) for ordinal, reason, _ in bad(rows)] == [
+        *[(5, "a quote is not closed"), (6, "a quote stands inside a value")]
+    ]
+
+
+def test_a_header_of_known_names_wins_over_the_fields() -> None:
+    known = delimited(delimiter=" ", fields=["a", "b"], known_fields=["a", "b", "c_d"], snake_case=True)
+    assert values(parse(known, ["c-d a", "1 2"])) == [("1", "2")]
+    assert parse(known, ["c-d a", "1 2"])[0]["c_d"] == "1"
+    assert parse(known, ["c-d a new", "1 2 3"])[0]["new"] == "3"
+    assert values(parse(known, ["1 2", "3 4"])) == [("1", "2"), ("3", "4")]
+
+
+@pytest.mark.parametrize(
+    ("name", "snake"),
+    [
+        ("lineItem/UsageAccountId", "line_item_usage_account_id"),
+        ("reservation/ReservationARN", "reservation_reservation_arn"),
+        ("resourceTags/user:Cost Center", "resource_tags_user_cost_center"),
+        ("cs(User-Agent)", "cs_user_agent"),
+        ("timestamp(ms)", "timestamp_ms"),
+        ("x_CostCategories", "x_cost_categories"),
+        ("pkt-srcaddr", "pkt_srcaddr"),
+        ("already_snake", "already_snake"),
+        ("EC2Instance", "ec2_instance"),
+        ("()", ""),
+    ],
+)
+def test_names_in_snake_case(name: str, snake: str) -> None:
+    assert snake_name(name) == snake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.kernel.evolve import evolve
+from tailpipe.kernel.evolve import evolve, merged_columns
 from tailpipe.kernel.outputs import COMMON_TYPES
 from tailpipe.model.table import Column
 from tests.unit.kernel.support import table
@@ -65,3 +65,39 @@ def test_any_other_change_is_refused_with_both_types_and_what_to_do(old: str, ne
 def test_undeclared_fields_widen_too() -> None:
     assert verdicts({"x": "BIGINT", "time": "VARCHAR"}, x="double", time="varchar") == {"x": "widened"}
     assert verdicts({"time": "VARCHAR"}, x="double", time="varchar") == {"x": "added"}
+
+
+@pytest.mark.parametrize(
+    ("sets", "merged"),
+    [
+        ([{"a": "INTEGER"}], {"a": "INTEGER"}),
+        ([{"a": "INTEGER"}, {"a": "BIGINT", "b": "DATE"}], {"a": "BIGINT", "b": "DATE"}),
+        ([{"a": "BIGINT"}, {"a": "INTEGER"}], {"a": "BIGINT"}),
+        ([{"a": "BIGINT"}, {"a": "DOUBLE"}, {"a": "VARCHAR"}], {"a": "VARCHAR"}),
+        ([{"a": "VARCHAR[]"}, {"a": "VARCHAR"}], None),
+        ([{"a": "DATE"}, {"a": "BOOLEAN"}], None),
+        (
+            [{"A": "INTEGER", "tp_id": "VARCHAR"}, {"a": "INTEGER", "z": "BLOB"}],
+            {"a": "INTEGER", "z": "BLOB", "tp_id": "VARCHAR"},
+        ),
+        ([{"s": 'STRUCT("x" INTEGER)'}, {"s": "STRUCT(x INTEGER)"}], {"s": "STRUCT(x INTEGER)"}),
+    ],
+)
+def test_files_are_merged_into_columns_that_can_hold_all_of_them(
+    sets: list[dict[str, str]], merged: dict[str, str] | None
+) -> None:
+    found = merged_columns(sets, None)
+    assert found == merged
+    assert list(found or ()) == list(merged or ())
+
+
+def test_merged_columns_are_those_of_the_table_and_whatever_else_is_there() -> None:
+    made = table(Column("b", "bigint"), Column("a", "varchar"), Column("open"))
+    old = {"a": "INTEGER", "gone": "DATE", "b": "INTEGER", "tp_id": "VARCHAR"}
+    merged = merged_columns([old], made)
+    assert merged is not None
+    assert list(merged)[:3] == ["b", "a", "gone"]
+    assert [merged[name] for name in ("a", "b", "gone", "tp_tags")] == ["VARCHAR", "BIGINT", "DATE", "VARCHAR[]"]
+    assert "open" not in merged  # nobody knows its type yet
+    assert merged_columns([{"b": "VARCHAR", "tp_id": "VARCHAR"}], made) is not None  # the wider type of the files stays
+    assert (merged_columns([{"b": "VARCHAR"}], made) or {})["b"] == "VARCHAR"

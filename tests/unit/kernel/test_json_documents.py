@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tailpipe.errors import UsageError
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
 from tailpipe.plugin.formats import Json
@@ -200,3 +201,40 @@ def test_the_members_of_an_archive_that_turns_out_damaged_are_let_go() -> None:
     done = run({"/bad.tgz": packed.getvalue()[:-200], "/good": good}, N, Json(records="Records"))
     assert done.accounts == (5, 5, 0, 0, 0)
     assert "truncated" in str(done.outcome.results[0].error)
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_a_record_may_know_the_document_around_it(limits: Limits) -> None:
+    frames: list[dict[str, Any]] = [
+        {"id": n, "detail": {"x": "]}", "rows": [], "y": {"z": [n]}}, "last": "é" * n} for n in range(3)
+    ]
+    documents = []
+    for n, frame in enumerate(frames):
+        documents.append({**frame, "detail": {**frame["detail"], "rows": records(n * 10, n * 10 + 10)}})
+    content = b"\n".join(map(dump, documents)) + dump({"detail": {"rows": []}})
+    columns = [*N, Column("event", "json"), Column("from", "integer", transform="(event ->> 'id')::INTEGER")]
+    done = run(content, columns, Json(records="detail.rows", document="event"), limits=limits)
+    assert done.accounts == (30, 30, 0, 0, 0)
+    assert done.column("n") == list(range(30))
+    assert done.column("from") == [n // 10 for n in range(30)]
+    assert [json.loads(event) for event in done.column("event")[::10]] == frames
+
+
+def test_a_frame_that_has_no_end_or_is_no_json_or_is_long_is_left_out() -> None:
+    columns = [*N, Column("event", "json")]
+    format = Json(records="rows", document="event")
+    for around in (
+        b'{"id": 1, "rows": %s',
+        b'{"id": oops, "rows": %s}',
+        b'{"id": "' + b"x" * 70_000 + b'", "rows": %s}',
+    ):
+        done = run(around % dump([*records(0, 2), 7, {}]), columns, format)
+        assert done.column("n") == [0, 1]
+        assert done.column("event") == [None, None]
+        reasons = [row["reason"] for row in done.rejected]
+        assert reasons[:2] == ["the record is a JSON ubigint, not an object", '"time" gives no time']
+
+
+def test_the_document_is_that_around_its_records() -> None:
+    with pytest.raises(UsageError, match="no meaning without"):
+        Json(document="event")

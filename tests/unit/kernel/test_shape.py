@@ -333,3 +333,14 @@ def test_a_bare_name_among_the_common_columns_is_a_field_in_any_case() -> None:
     done = run(b'{"Time": "2024-01-31", "from": "10.0.0.1"}\n', of=mapped)
     assert done.accounts == (1, 1, 0, 0, 0)
     assert (done.rows[0]["tp_source_ip"], done.rows[0]["tp_ips"]) == ("10.0.0.1", None)
+
+
+def test_a_part_that_fails_in_several_expressions_costs_only_their_values() -> None:
+    double = Column("double", "integer", transform="a::INTEGER + a::INTEGER")
+    next_ = Column("next", "integer", transform="a::INTEGER + 1")
+    done = run(lines({"a": "1"}, {"a": "x"}, {"a": "2"}), [double, next_])
+    assert done.column("double") == [2, None, 4]
+    assert done.column("next") == [2, None, 3]
+    a = Column("a", "varchar")
+    filtered = run(lines({"a": "1"}, {"a": "x"}, {"a": "2"}), [a], filter="a::INTEGER * a::INTEGER > 1")
+    assert filtered.accounts == (3, 1, 1, 1, 0)

@@ -157,6 +157,7 @@ def test_a_column_is_not_required_unless_it_says_so() -> None:
         "transform": None,
         "null_if": None,
         "required": False,
+        "keys": None,
     }
 
 

@@ -31,7 +31,7 @@ def rows(files: Files, sql: str, *tables: Table) -> list[tuple[object, ...]]:
 def test_a_view_names_every_file_and_reads_nothing_from_their_paths(files: Files) -> None:
     first, second = files.add(f"SELECT 1 AS a, {TIME}"), files.add(f"SELECT 2 AS a, {TIME}")
     view = view_of(files)
-    assert view.sql.startswith('CREATE VIEW tailpipe."app_log" AS SELECT "a" AS "a", ')
+    assert view.sql.startswith('CREATE OR REPLACE VIEW "tailpipe"."app_log" AS SELECT "a" AS "a", ')
     assert f"read_parquet(['{first}', '{second}'], hive_partitioning = false)" in view.sql
 
 

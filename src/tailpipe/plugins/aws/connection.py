@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Connection, Secret, option
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-__all__ = ["Aws"]
+from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import boto3
+
+__all__ = ["Aws", "imported"]
+
+_MAKING = threading.Lock()
+"""Making a client is not safe in several threads; using one is."""
+
+
+def _check_endpoint(url: str) -> None:
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise UsageError(f'"{url}" is not the address of a server', hint="write it as https://host:port")
+
+
+def _check_retries(count: int) -> None:
+    if not 0 <= count <= 100:
+        raise UsageError("max_retries lies between 0 and 100")
 
 
 class Aws(Connection):
@@ -18,6 +41,113 @@ class Aws(Connection):
     region: str | None = option("Region to ask when the source names none.", default=None)
     role_arn: str | None = option("Role to assume after logging in.", default=None)
     external_id: Secret | None = option("External id that the role asks for.", default=None)
-    endpoint_url: str | None = option("Address of an S3-compatible server, instead of Amazon's.", default=None)
+    endpoint_url: str | None = option(
+        "Address of a server to ask instead of Amazon's, such as one of your own that speaks S3.",
+        default=None,
+        check=_check_endpoint,
+    )
     s3_force_path_style: bool = option("Whether the bucket's name stands in the path, not the host.", default=False)
-    max_retries: int = option("How often a request is tried again.", default=9)
+    max_retries: int = option("How often a request is tried again.", default=9, check=_check_retries)
+
+    def __post_init__(self) -> None:
+        if (self.access_key is None) != (self.secret_key is None):
+            raise UsageError("access_key and secret_key belong together", hint="give both, or neither")
+        if self.session_token is not None and self.access_key is None:
+            raise UsageError("session_token belongs to an access_key and a secret_key", hint="give all three")
+        if self.profile is not None and self.access_key is not None:
+            raise UsageError("a connection has a profile or an access_key, not both", hint="leave one of them out")
+        if self.external_id is not None and self.role_arn is None:
+            raise UsageError("external_id belongs to a role_arn", hint="name the role, or leave it out")
+
+    def session(self) -> boto3.Session:
+        """A session of boto3 that renews its credentials by itself; the same one each time, in a process."""
+        with _MAKING:
+            return _session(self)
+
+    def client(self, service: str, region: str | None = None) -> Any:
+        """A client of a service; it tries again by itself, later and later, and may be used by several threads."""
+        session = self.session()
+        with _MAKING:
+            return _client(self, session, service, region)
+
+    def renew(self) -> None:
+        """Forget the session, so that the next one looks for credentials anew: the server has refused the old ones."""
+        with _MAKING:
+            _session.cache_clear()
+            _client.cache_clear()
+
+
+def imported(name: str) -> ModuleType:
+    """A module of the extra `aws`, or a message that says how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise TailpipeError(
+            f"logs of AWS need {package}, which is not installed", hint="run: pip install 'tailpipe[aws]'"
+        ) from error
+
+
+@lru_cache(maxsize=16)
+def _session(connection: Aws) -> boto3.Session:
+    from tailpipe.plugins.aws.faults import told
+
+    boto3 = imported("boto3")
+    secret, token = connection.secret_key, connection.session_token
+    try:
+        base = boto3.Session(
+            aws_access_key_id=connection.access_key,
+            aws_secret_access_key=secret.reveal() if secret else None,
+            aws_session_token=token.reveal() if token else None,
+            region_name=connection.region,
+            profile_name=connection.profile,
+        )
+        return base if connection.role_arn is None else _in_role(connection, base)
+    except imported("botocore.exceptions").BotoCoreError as error:
+        raise told(error, connection) from None
+
+
+def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
+    """A session of the role: it is assumed at the first request, and again before its credentials expire."""
+    credentials, botocore = imported("botocore.credentials"), imported("botocore.session")
+    # The service that gives out roles is in every region; the global one answers without a region too.
+    sts = _make_client(connection, base, "sts", base.region_name or "us-east-1")
+    asked = {"RoleArn": connection.role_arn, "RoleSessionName": "tailpipe"}
+    if connection.external_id is not None:
+        asked["ExternalId"] = connection.external_id.reveal()
+
+    def assume() -> dict[str, str]:
+        given = sts.assume_role(**asked)["Credentials"]
+        return {
+            "access_key": given["AccessKeyId"],
+            "secret_key": given["SecretAccessKey"],
+            "token": given["SessionToken"],
+            "expiry_time": given["Expiration"].isoformat(),
+        }
+
+    inner = botocore.get_session()
+    inner._credentials = credentials.DeferredRefreshableCredentials(assume, "sts-assume-role")
+    return type(base)(botocore_session=inner, region_name=base.region_name)
+
+
+@lru_cache(maxsize=64)
+def _client(connection: Aws, session: boto3.Session, service: str, region: str | None) -> Any:
+    from tailpipe.plugins.aws.faults import told
+
+    try:
+        return _make_client(connection, session, service, region or session.region_name or "us-east-1")
+    except imported("botocore.exceptions").BotoCoreError as error:
+        raise told(error, connection) from None
+
+
+def _make_client(connection: Aws, session: boto3.Session, service: str, region: str) -> Any:
+    config = imported("botocore.config").Config(
+        retries={"mode": "standard", "total_max_attempts": connection.max_retries + 1},
+        s3={"addressing_style": "path" if connection.s3_force_path_style else "auto"},
+        max_pool_connections=32,
+        connect_timeout=10,
+        read_timeout=60,
+    )
+    return session.client(service, region_name=region, endpoint_url=connection.endpoint_url, config=config)

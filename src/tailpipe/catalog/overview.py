@@ -1,0 +1,78 @@
+"""The overview: every partition with what it holds, what is covered, and its last run; quick, for one screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.read import PartitionTotals, partitions
+from tailpipe.catalog.store import Store
+from tailpipe.model.coverage import Coverage
+
+__all__ = ["LastRun", "Overview", "overview"]
+
+Outcome = Literal["running", "done", "failed", "interrupted"]
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """When the last run of a partition began and ended, and how."""
+
+    begun_at: datetime
+    ended_at: datetime | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What there is to know of a partition at a glance."""
+
+    totals: PartitionTotals
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    last_run: LastRun | None = None
+
+
+def overview(store: Store) -> list[Overview]:
+    """All partitions that ever held something or were tried, by name."""
+    held = {totals.name: totals for totals in partitions(store)}
+    with store.reading() as connection:
+        known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
+        runs = {
+            partition: (begun, ended, outcome)
+            for partition, begun, ended, outcome in connection.execute(
+                "SELECT partition_id, begun_at, ended_at, outcome FROM runs"
+                " WHERE id IN (SELECT max(id) FROM runs GROUP BY partition_id)"
+            )
+        }
+        coverage = {key: load_coverage(connection, key) for key, _ in known}
+    return [
+        Overview(
+            held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
+            coverage[key],
+            _last_run(store, name, *runs[key]) if key in runs else None,
+        )
+        for key, name in known
+        if name in held or key in runs
+    ]
+
+
+def _last_run(store: Store, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:
+    if outcome == "running" and not _is_held(store, partition):
+        outcome = "interrupted"  # killed before it could say so
+    return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome)
+
+
+def _is_held(store: Store, partition: str) -> bool:
+    """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
+    try:
+        os.kill(int(json.loads(store.layout.lock(partition).read_bytes())["pid"]), 0)
+    except PermissionError:
+        return True  # it is alive, and somebody else's
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""`tailpipe compact`: small files become right-sized ones, and a new index is applied."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.window import parse_moment
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "partition": "partition",
+    "rows": "rows",
+    "files": "files",
+    "new_files": "now",
+    "size": "bytes",
+    "new_size": "bytes now",
+}
+
+
+@click.command(
+    "compact",
+    epilog=examples(
+        "tailpipe compact",
+        "tailpipe compact app_log.local --from T-30d --dry-run",
+        "tailpipe compact 'aws_*' --reindex",
+    ),
+)
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.option("--reindex", is_flag=True, help="Divide the files by the partition's present tp_index.")
+@click.option("--from", "start", metavar="TIME", help="Only files of this day on.")
+@click.option("--to", "end", metavar="TIME", help="Only files up to this day; a bare date includes that day.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@output
+@common
+@click.pass_context
+def command(
+    context: click.Context,
+    selectors: tuple[str, ...],
+    reindex: bool,
+    start: str | None,
+    end: str | None,
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Put the small files of the partitions that the SELECTORs name together; of all of them without one.
+
+    The files of a day become one, or several of about 200 MB, sorted by time. Nothing else changes: rows and
+    their ids, coverage and accounts stay, and queries go on meanwhile. What is right already is left alone.
+    """
+    from tailpipe.cli.progress import Display
+
+    workspace = workspace_of(context)
+    days = days_between(start, end, now=datetime.now(UTC))
+    display = Display(is_shown=True)
+    try:
+        done = workspace.compact(workspace.select(selectors), days=days, reindex=reindex, dry_run=dry_run, emit=display)
+    finally:
+        display.close()
+    busy = [asdict(one) for one in done if one.files]
+    if busy or output != "pretty":
+        hidden = ("new_files", "new_size") if dry_run else ()
+        render.records(busy, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
+    else:
+        render.say("there is nothing to compact")
+
+
+def days_between(start: str | None, end: str | None, *, now: datetime) -> DaySet:
+    """The days that two times touch."""
+    first = parse_moment(start, now=now).date() if start is not None else date.min
+    last = date.max
+    if end is not None:
+        last = (parse_moment(end, now=now, is_end=True) - timedelta(microseconds=1)).date()
+    return DaySet.span(first, last)

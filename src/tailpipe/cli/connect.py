@@ -1,0 +1,64 @@
+"""`tailpipe connect`: the tables for other clients, as a DuckDB database or as SQL."""
+
+from __future__ import annotations
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, workspace_of
+
+__all__ = ["command"]
+
+
+@click.command(
+    "connect",
+    epilog=examples(
+        'duckdb -readonly "$(tailpipe connect)"',
+        "tailpipe connect --from T-7d --partition app_log.shop",
+        "tailpipe connect --format sql > views.sql",
+    ),
+)
+@click.option("--live", is_flag=True, help="Views by glob over the hive: they see what is there when they are asked.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["duckdb", "sql"]),
+    default="duckdb",
+    show_default=True,
+    help="A database, or the statements that make the views in one of your own.",
+)
+@click.option("--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31.")
+@click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day.")
+@click.option(
+    "--partition",
+    "partitions",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completes(lambda workspace: list(workspace.held())),
+    help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
+)
+@click.option("--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several.")
+@common
+@click.pass_context
+def command(
+    context: click.Context,
+    live: bool,
+    form: str,
+    start: str | None,
+    end: str | None,
+    partitions: tuple[str, ...],
+    indexes: tuple[str, ...],
+) -> None:
+    """Let other clients read the tables: write a DuckDB database with views, and print its path.
+
+    The views name the files that are live. Every later commit replaces the database as a whole, so whoever
+    opens it sees whole days, and the newest ones.
+    """
+    from tailpipe.query.databases import Wish
+
+    wish = Wish(start, end, partitions, indexes, live)
+    workspace = workspace_of(context)
+    if form == "sql":
+        render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))
+    else:
+        render.data(str(workspace.connect(wish)))

@@ -1,0 +1,67 @@
+"""`tailpipe expire`: drops the days that are older than the retention of their partition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.lifecycle.retain import Expired
+from tailpipe.workspace import Workspace
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "partition": "partition",
+    "keep": "keep",
+    "dates": "expired",
+    "rows": "rows",
+    "files": "files",
+    "bytes": "bytes",
+}
+
+
+def _names(workspace: Workspace) -> list[str]:
+    return [name for name, partition in workspace.config.partitions.items() if partition.retention]
+
+
+@click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
+@click.option("--dry-run", is_flag=True, help="Tell what has expired, and drop nothing.")
+@output
+@common
+@click.pass_context
+def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, output: str) -> None:
+    """Drop the days that are older than the retention of the partitions that the SELECTORs name.
+
+    Every collection does so too. Whole days are dropped, by the date of the rows. They do not come back by
+    a plain collect, only by one that asks for them with --from. A partition without a retention block keeps
+    everything.
+    """
+    workspace = workspace_of(context)
+    chosen = workspace.select(selectors)
+    found = [_record(workspace, one) for one in workspace.expire(chosen, dry_run=dry_run)]
+    gone = [record for record in found if record["files"]]
+    if gone or output != "pretty":
+        render.records(gone, output, COLUMNS)
+    elif found:
+        render.say("nothing has expired")
+    else:
+        render.say('no partition has a retention; add one: retention { keep = "400d" }')
+    if gone and dry_run:
+        render.say("nothing was dropped")
+
+
+def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
+    retention = workspace.config.partitions[expired.partition].retention
+    return {
+        "partition": expired.partition,
+        "keep": retention.keep if retention else "",
+        "oldest_kept": str(expired.oldest),
+        "dates": str(expired.dates),
+        "rows": expired.rows,
+        "files": expired.files,
+        "bytes": expired.size,
+    }

@@ -1,0 +1,88 @@
+"""Cells under headings: a table for people, cut to the room that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+import click
+
+from tailpipe.model.visible import shorten, width
+
+__all__ = ["Grid", "grid"]
+
+_GAP = 2
+_NARROWEST = 12
+"""What a column keeps when there is little room, if it has that much to show."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The lines of a table, and how many of its columns had room."""
+
+    lines: list[str]
+    columns: int
+
+
+def grid(
+    headings: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    *,
+    room: int | None = None,
+    numbers: Container[int] = (),
+    dim: Container[tuple[int, int]] = (),
+    has_header: bool = True,
+) -> Grid:
+    """Lay out cells that are safe to show.
+
+    `room` is the width of a line, None if there is no end to it. `numbers` are the columns whose values
+    end below each other, `dim` the cells (line, column) that a terminal shows darker.
+    """
+    rows = [headings, *cells] if has_header or not cells else cells
+    natural = [max(width(row[x]) for row in rows) for x in range(len(headings))]
+    widths = natural if room is None else _fit(natural, room)
+    is_cut = len(widths) < len(natural)
+    lines = []
+    if has_header:
+        more = "  …" if is_cut else ""
+        names = (_pad(name, size, x in numbers) for x, (name, size) in enumerate(zip(headings, widths, strict=False)))
+        lines.append(("  ".join(names) + more).rstrip())
+        lines.append("  ".join("─" * size for size in widths) + more)
+    for y, row in enumerate(cells):
+        padded = [_pad(row[x], size, x in numbers) for x, size in enumerate(widths)]
+        if dim:
+            padded = [click.style(cell, dim=True) if (y, x) in dim else cell for x, cell in enumerate(padded)]
+        lines.append("  ".join(padded).rstrip())
+    return Grid(lines, len(widths))
+
+
+def _fit(natural: Sequence[int], room: int) -> list[int]:
+    """The widths of the columns that have room, the first ones before the others.
+
+    The widest are cut first, all to the same width; only when each is down to the narrowest do columns go.
+    """
+    least = [min(size, _NARROWEST) for size in natural]
+    count = len(natural)
+    if _total(least) > room:
+        while count > 1 and _total(least[:count]) + _GAP + 1 > room:  # and the mark of those that are left out
+            count -= 1
+    if count < len(natural):
+        room -= _GAP + 1
+    kept, low, high = natural[:count], 1, max(natural, default=1)
+    while low < high:  # the greatest width for all that still fits
+        middle = (low + high + 1) // 2
+        if _total([min(size, middle) for size in kept]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return [min(size, low) for size in kept]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _pad(text: str, size: int, is_number: bool) -> str:
+    cut = shorten(text, size)
+    blanks = " " * (size - width(cut))
+    return blanks + cut if is_number else cut + blanks

@@ -1,0 +1,88 @@
+"""The flags that say which part of the data a query sees, and whether it may do more than read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import completes, log_from
+from tailpipe.errors import UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from tailpipe.query.narrowing import Narrowing
+    from tailpipe.query.on_spark import SparkQueries
+    from tailpipe.query.session import Session
+
+__all__ = ["Narrowed", "narrowing"]
+
+
+class Narrowed:
+    """What the flags ask for; called with a workspace it gives the session."""
+
+    def __init__(self, narrowing: Narrowing, is_unsafe: bool) -> None:
+        self.narrowing = narrowing
+        self.is_unsafe = is_unsafe
+
+    def __call__(self, workspace: Any) -> Session:
+        """The session, and a warning if it is not a safe one."""
+        if self.is_unsafe:
+            render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
+        session: Session = workspace.session(self.narrowing, unsafe=self.is_unsafe)
+        return session
+
+    def on_spark(self, workspace: Any) -> AbstractContextManager[SparkQueries]:
+        """The same on Spark."""
+        if self.is_unsafe:
+            raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
+        log_from(workspace.settings.log_level)
+        queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(self.narrowing)
+        return queries
+
+
+def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take `--from`, `--to`, `--partition`, `--index`, `--schema` and `--unsafe`, as `narrowed`."""
+
+    @click.option("--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31.")
+    @click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day.")
+    @click.option(
+        "--partition",
+        "partitions",
+        metavar="NAME",
+        multiple=True,
+        shell_complete=completes(lambda workspace: list(workspace.held())),
+        help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
+    )
+    @click.option(
+        "--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several."
+    )
+    @click.option(
+        "--schema",
+        metavar="NAME",
+        shell_complete=completes(lambda workspace: ["tailpipe", *workspace.config.schemas]),
+        help="Schema in which tables are looked up.",
+    )
+    @click.option("--unsafe", is_flag=True, help="Let statements write, and read other files too.")
+    @wraps(command)
+    def narrowed(
+        *arguments: Any,
+        start: str | None,
+        end: str | None,
+        partitions: tuple[str, ...],
+        indexes: tuple[str, ...],
+        schema: str | None,
+        unsafe: bool,
+        **options: Any,
+    ) -> Any:
+        from tailpipe.query.narrowing import Narrowing  # late, so that --help stays fast
+
+        asked = Narrowing.parse(start, end, partitions, indexes, schema, now=datetime.now(UTC))
+        return command(*arguments, narrowed=Narrowed(asked, unsafe), **options)
+
+    return narrowed

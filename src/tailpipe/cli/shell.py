@@ -1,0 +1,178 @@
+"""The interactive shell of `tailpipe query`: reads what is typed, answers it, and goes on whatever happens."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from contextlib import suppress
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tailpipe import __version__
+from tailpipe.cli import render
+from tailpipe.cli.answer import BINARY, Shape, answer_statement
+from tailpipe.cli.narrowing import Narrowed
+from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
+from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
+from tailpipe.cli.sinks import Sink, screen, to_file, to_screen
+from tailpipe.cli.statements import Statement, place_of, split
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.query.narrowing import Narrowing
+
+__all__ = ["Shell", "is_whole"]
+
+_LEAVING = ("exit", "quit")
+
+
+def is_whole(text: str) -> bool:
+    """Whether Enter ends the text: it is a command, or its last statement ends with a semicolon."""
+    import duckdb
+
+    stripped = text.strip()
+    if not stripped or stripped.startswith(".") or stripped in _LEAVING:
+        return True
+    tokens = duckdb.tokenize(text)
+    if not tokens:  # only comments, or a quote that is still open
+        return stripped.startswith("--") and "\n" not in stripped
+    raw, last = text.encode(), tokens[-1][0]
+    behind = raw[last + 1 :].strip()
+    return raw[last : last + 1] == b";" and (not behind or behind.startswith((b"--", b"/*")))
+
+
+class Shell:
+    """What a person sees and sets: how answers look, where they go, and which part of the data is asked."""
+
+    def __init__(self, workspace: Any, narrowed: Narrowed, shape: Shape, timing: bool | None) -> None:
+        self.workspace = workspace
+        self.narrowing = narrowed.narrowing
+        self.shape = shape
+        self.timing = timing
+        self.file: Path | None = None
+        self._is_unsafe = narrowed.is_unsafe
+        self._has_answers = False
+        self._vocabulary: Vocabulary | None = None
+        self.session = narrowed(workspace)
+
+    def run(self) -> None:
+        """Read and answer until the person leaves."""
+        from tailpipe.cli.shell_prompt import open_prompt
+
+        prompt = open_prompt(self._history(), self.suggest)
+        tables = render.counted(len(self.session.tables()), "table")
+        render.say(f"tailpipe {__version__}, {tables}; a statement ends with ; and .help tells the rest")
+        try:
+            while True:
+                try:
+                    text = prompt("tailpipe (part)> " if self.narrowing != Narrowing() else "tailpipe> ")
+                except KeyboardInterrupt:  # what was typed is gone, and that is all
+                    continue
+                self.submit(text)
+        except (EOFError, LeaveShell):
+            pass
+        finally:
+            self.session.close()
+
+    def submit(self, text: str) -> None:
+        """Do what one input says; a failure is told, and no more than that."""
+        try:
+            if text.lstrip().startswith("."):
+                self._command(text.strip())
+            elif text.strip().rstrip(";").lower() in _LEAVING:
+                raise LeaveShell
+            else:
+                self.answer(split(text))
+        except TailpipeError as failure:
+            render.error(failure)
+        except KeyboardInterrupt:
+            self.session.interrupt()
+            render.say("cancelled")
+        except (LeaveShell, BrokenPipeError):
+            raise
+        except Exception as failure:  # noqa: BLE001 - what was typed so far must not be lost by a bug
+            render.bug(failure)
+
+    def answer(self, statements: list[Statement]) -> None:
+        """Answer one statement after the other, each over what is committed at that moment."""
+        for statement in statements:
+            if self.session.refresh():
+                self._vocabulary = None
+            try:
+                answer_statement(self.session, statement.sql, self._shape(), self._sink(), self.timing)
+                self._has_answers = True
+            except TailpipeError as failure:
+                render.error(place_of(statement, failure))
+
+    def write_to(self, file: Path | None) -> None:
+        """Have answers go to a file, or to the screen again; the first one replaces what is in the file."""
+        self.file, self._has_answers = file, False
+
+    def narrow(self, **changes: Any) -> None:
+        """Show another part of the data; if that cannot be, all stays as it was."""
+        narrowing = replace(self.narrowing, **changes)
+        session = self.workspace.session(narrowing, unsafe=self._is_unsafe)
+        self.session.close()
+        self.session, self.narrowing, self._vocabulary = session, narrowing, None
+
+    def suggest(self, text: str, cursor: int) -> list[Suggestion]:
+        """What may stand at the cursor."""
+        if text.lstrip().startswith("."):
+            return self._suggest_command(text[:cursor].lstrip())
+        return suggestions(text, cursor, self._words())
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text.rstrip(";").partition(" ")
+        if name not in COMMANDS:
+            near = get_close_matches(name, COMMANDS, n=1)
+            raise UsageError(
+                f'there is no command "{name}"', hint=f'did you mean "{near[0]}"?' if near else ".help lists them all"
+            )
+        try:
+            words = shlex.split(rest)
+        except ValueError:
+            raise UsageError(f"a quote is not closed in: {text}") from None
+        most = len(COMMANDS[name].argument.split())
+        if len(words) > most:
+            raise UsageError(f"too many words behind {name}", hint=f"type: {name} {COMMANDS[name].argument}".rstrip())
+        COMMANDS[name].run(self, words[0] if words else "")
+
+    def _suggest_command(self, before: str) -> list[Suggestion]:
+        name, blank, typed = before.partition(" ")
+        known = COMMANDS[name].choices(self) if blank and name in COMMANDS else COMMANDS if not blank else ()
+        typed = typed if blank else name
+        return [Suggestion(word, len(typed), "command") for word in known if word.startswith(typed)]
+
+    def _words(self) -> Vocabulary:
+        if self._vocabulary is None:
+            reserved = self.session.run(
+                "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+            )
+            session = self.session
+            names = frozenset(name for (name,) in reserved.rows)
+            self._vocabulary = Vocabulary(
+                session.schema, session.tables(), session.functions(), session.keywords(), names
+            )
+        return self._vocabulary
+
+    def _shape(self) -> Shape:
+        room, has_colour = screen() if self.file is None else (None, False)
+        if self.file is None and self.shape.output in BINARY:
+            raise UsageError(f"{self.shape.output} is not for a terminal", hint="name a file with: .output FILE")
+        return replace(self.shape, room=room, has_colour=has_colour)
+
+    def _sink(self) -> Sink:
+        if self.file is None:
+            return to_screen(self.shape.output)
+        return partial(to_file, self.file, has_more=self._has_answers and self.shape.output not in BINARY)
+
+    def _history(self) -> Path | None:
+        """The file that keeps what was typed, for its owner alone; None if it cannot be."""
+        path: Path = self.workspace.environment.install_dir / "history"
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            path.chmod(0o600)
+            return path
+        return None

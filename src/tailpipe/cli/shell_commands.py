@@ -1,0 +1,182 @@
+"""What the shell does besides SQL: the commands that begin with a dot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.cli import render
+from tailpipe.cli.answer import OUTPUTS
+from tailpipe.cli.statements import read_file
+from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.window import parse_moment
+
+if TYPE_CHECKING:
+    from tailpipe.cli.shell import Shell
+
+__all__ = ["COMMANDS", "LeaveShell", "ShellCommand"]
+
+OFF = "off"
+
+
+class LeaveShell(Exception):  # noqa: N818 - it is a wish, no error
+    """The person wants to go."""
+
+
+@dataclass(frozen=True)
+class ShellCommand:
+    """A command: what may stand behind its name, what it does in words, and the doing; the word behind may be empty."""
+
+    argument: str
+    help: str
+    run: Callable[[Shell, str], None]
+    choices: Callable[[Shell], Sequence[str]] = lambda _: ()
+
+
+def _help(_: Shell, __: str) -> None:
+    rows = [{"command": f"{name} {one.argument}".rstrip(), "does": one.help} for name, one in COMMANDS.items()]
+    render.records(rows, "pretty")
+    render.say("a statement of SQL ends with ; and Tab completes names; Ctrl-C cancels, Ctrl-D leaves")
+
+
+def _tables(shell: Shell, _: str) -> None:
+    shell.session.refresh()
+    shapes = shell.session.tables()
+    render.records([{"table": _address(shell, one), "columns": len(one.columns)} for one in shapes], "pretty")
+
+
+def _inspect(shell: Shell, name: str) -> None:
+    if not name:
+        _tables(shell, "")
+        return
+    shell.session.refresh()
+    shapes = {_address(shell, one).lower(): one for one in shell.session.tables()}
+    wanted = name.lower().removeprefix(f"{shell.session.schema}.")
+    if wanted not in shapes:
+        raise UsageError(f"table not found: {name}", hint=did_you_mean(wanted, list(shapes), "see: .tables"))
+    render.records([{"column": column.name, "type": column.type} for column in shapes[wanted].columns], "pretty")
+
+
+def _schemas(shell: Shell, _: str) -> None:
+    counts: dict[str, int] = {}
+    for one in shell.session.tables():
+        counts[one.schema] = counts.get(one.schema, 0) + 1
+    render.records([{"schema": name, "tables": count} for name, count in counts.items()], "pretty")
+
+
+def _output(shell: Shell, file: str) -> None:
+    if file:
+        shell.write_to(None if file == OFF else Path(file).expanduser())
+    render.say("answers go to the screen" if shell.file is None else f'answers go to "{shell.file}"')
+
+
+def _mode(shell: Shell, output: str) -> None:
+    if output:
+        wanted = "pretty" if output == "table" else output
+        if wanted not in OUTPUTS:
+            raise UsageError(f'there is no output "{output}"', hint="there are: " + ", ".join(OUTPUTS))
+        # What was said for another output does not hold for this one.
+        shell.shape = replace(shell.shape, output=wanted, separator=None, null=None)
+    render.say(f"answers are {shell.shape.output}")
+
+
+def _timing(shell: Shell, word: str) -> None:
+    if word not in ("", "on", OFF):
+        raise UsageError(f'"{word}" is neither on nor off')
+    if word:
+        shell.timing = word == "on"
+    render.say("timing is " + {None: "on where people read the answer", True: "on", False: OFF}[shell.timing])
+
+
+def _read(shell: Shell, file: str) -> None:
+    if not file:
+        raise UsageError("name a file", hint="type: .read FILE")
+    shell.answer(read_file(Path(file).expanduser()))
+
+
+def _exit(_: Shell, __: str) -> None:
+    raise LeaveShell
+
+
+def _narrow(name: str, read: Callable[[str], Any], nothing: Any) -> Callable[[Shell, str], None]:
+    """A command that shows a part of the data: by its word, all of it again with `off`."""
+
+    def run(shell: Shell, word: str) -> None:
+        if word:
+            shell.narrow(**{name: nothing if word == OFF else read(word)})
+        said = {
+            "from": _moment(shell.narrowing.start),
+            "to": _moment(shell.narrowing.end),
+            "partitions": ", ".join(shell.narrowing.partitions),
+            "indexes": ", ".join(shell.narrowing.indexes),
+            "schema": shell.narrowing.schema,
+        }
+        told = ", ".join(f"{key} {value}" for key, value in said.items() if value)
+        render.say(f"statements see: {told or 'everything'}")
+
+    return run
+
+
+def _moment(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _start(word: str) -> datetime:
+    return parse_moment(word, now=datetime.now(UTC))
+
+
+def _end(word: str) -> datetime:
+    return parse_moment(word, now=datetime.now(UTC), is_end=True)
+
+
+def _several(word: str) -> tuple[str, ...]:
+    return tuple(part for part in word.split(",") if part)
+
+
+def _address(shell: Shell, table: Any) -> str:
+    """A table as it can be written in a statement."""
+    return str(table.name) if table.schema == shell.session.schema else f"{table.schema}.{table.name}"
+
+
+def _table_names(shell: Shell) -> list[str]:
+    return [_address(shell, one) for one in shell.session.tables()]
+
+
+def _schema_names(shell: Shell) -> list[str]:
+    return [OFF, *dict.fromkeys(one.schema for one in shell.session.tables())]
+
+
+def _partition_names(shell: Shell) -> list[str]:
+    return [OFF, *shell.workspace.select(())]
+
+
+COMMANDS: dict[str, ShellCommand] = {
+    ".help": ShellCommand("", "Tell what can be typed here.", _help),
+    ".tables": ShellCommand("", "List the tables.", _tables),
+    ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or the tables.", _inspect, _table_names),
+    ".schemas": ShellCommand("", "List the schemas.", _schemas),
+    ".mode": ShellCommand(
+        "[OUTPUT]", "Choose how answers are written: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS
+    ),
+    ".output": ShellCommand(
+        "[FILE|off]", "Write answers into a file, or on the screen again.", _output, lambda _: (OFF,)
+    ),
+    ".timing": ShellCommand("[on|off]", "Tell how long each answer took.", _timing, lambda _: ("on", OFF)),
+    ".read": ShellCommand("FILE", "Answer the statements of a file.", _read),
+    ".from": ShellCommand("[TIME|off]", "See only what is from this time on.", _narrow("start", _start, None)),
+    ".to": ShellCommand(
+        "[TIME|off]", "See only what is before this time; a bare date includes its day.", _narrow("end", _end, None)
+    ),
+    ".partition": ShellCommand(
+        "[NAME,…|off]", "See only these partitions.", _narrow("partitions", _several, ()), _partition_names
+    ),
+    ".index": ShellCommand("[VALUE,…|off]", "See only these values of tp_index.", _narrow("indexes", _several, ())),
+    ".schema": ShellCommand("[NAME|off]", "Look up names in this schema.", _narrow("schema", str, None), _schema_names),
+    ".exit": ShellCommand("", "Leave; so do .quit and Ctrl-D.", _exit),
+    ".quit": ShellCommand("", "Leave.", _exit),
+}
+"""All commands by their names."""

@@ -1,0 +1,153 @@
+"""Where answers go: stdout, a pager, or a file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import IO
+
+from tailpipe.errors import TailpipeError
+
+__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen"]
+
+Write = Callable[[bytes], None]
+Sink = Callable[[], AbstractContextManager[Write]]
+"""Where one answer goes."""
+FOR_PEOPLE = ("pretty", "plain", "line")
+
+
+def screen() -> tuple[int | None, bool]:
+    """How many columns stdout shows, None if it is no terminal, and whether it shows colours."""
+    if not sys.stdout.isatty():
+        return None, False
+    return shutil.get_terminal_size().columns, "NO_COLOR" not in os.environ
+
+
+def to_screen(output: str) -> Sink:
+    """Stdout, through a pager if people read it on a terminal."""
+    is_read = output in FOR_PEOPLE and sys.stdout.isatty() and sys.stdin.isatty()
+    return _to_pager if is_read else _to_stdout
+
+
+def shared(write: Write) -> Sink:
+    """One place for several answers."""
+    return lambda: nullcontext(write)
+
+
+@contextmanager
+def _to_stdout() -> Iterator[Write]:
+    """Straight to stdout."""
+    sys.stdout.flush()
+
+    def write(data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+
+    yield write
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _to_pager() -> Iterator[Write]:
+    """To stdout as long as it fits on the screen, and to a pager when it does not.
+
+    The pager is what PAGER says, or `less`. Whoever leaves it early has seen enough, which is no failure.
+    """
+    pager = _Pager(shutil.get_terminal_size().lines - 2)
+    try:
+        with suppress(BrokenPipeError):
+            yield pager.write
+    finally:
+        pager.close()
+
+
+class _Pager:
+    def __init__(self, lines: int) -> None:
+        self._held: list[bytes] = []
+        self._left = lines
+        self._process: subprocess.Popen[bytes] | None = None
+        words = shlex.split(os.environ.get("PAGER", "less"))
+        self._command = words if words and words != ["cat"] and shutil.which(words[0]) else []
+
+    def write(self, data: bytes) -> None:
+        stream = self._stream(data)
+        if stream is None:
+            self._held.append(data)
+        else:
+            stream.write(data)
+
+    def _stream(self, data: bytes) -> IO[bytes] | None:
+        if not self._command:
+            return sys.stdout.buffer
+        self._left -= data.count(b"\n")
+        if self._left >= 0:
+            return None
+        if self._process is None:
+            env = {"LESS": "-RSX", **os.environ}
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, env=env)
+            assert self._process.stdin is not None  # noqa: S101 - it was asked for
+            self._process.stdin.write(b"".join(self._held))
+            self._held = []
+        return self._process.stdin
+
+    def close(self) -> None:
+        if self._process is None:
+            sys.stdout.buffer.write(b"".join(self._held))
+            sys.stdout.buffer.flush()
+            return
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager now
+        try:
+            with suppress(BrokenPipeError):
+                self._process.communicate()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
+    """To a file that takes its name only when all is written; with `has_more`, behind what is there.
+
+    A failure leaves the file as it was. What is no plain file, such as a pipe, is written straight.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            with target.open("wb") as stream:
+                yield _writer(stream)
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                if has_more and target.exists():
+                    with target.open("rb") as before:
+                        shutil.copyfileobj(before, stream)
+                yield _writer(stream)
+                stream.flush()
+                os.fchmod(stream.fileno(), target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+                os.fsync(stream.fileno())
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise TailpipeError(f'cannot write "{path}": {error.strerror or error}', hint="name another file") from error
+
+
+def _writer(stream: IO[bytes]) -> Write:
+    def write(data: bytes) -> None:
+        stream.write(data)
+
+    return write
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,80 @@
+"""What to run: statements from the command line, from .sql files and from standard input, each with its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+
+from tailpipe.errors import QueryError, TailpipeError, UsageError
+
+__all__ = ["STDIN", "Statement", "gather", "place_of", "read_file", "split"]
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, and where it stands: a file and a line, or nothing for one of the command line."""
+
+    sql: str
+    file: str = ""
+    line: int = 1
+
+
+def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
+    """The failure of a statement, told with its place in the file."""
+    if isinstance(failure, QueryError) and failure.place is not None and statement.file:
+        line = failure.place.line + statement.line - 1
+        return QueryError(
+            failure.message, hint=failure.hint, place=replace(failure.place, file=statement.file, line=line)
+        )
+    return failure
+
+
+def gather(arguments: Sequence[str]) -> list[Statement]:
+    """The statements of all arguments in order: SQL, files that end in `.sql`, patterns of them, or `-` for stdin."""
+    found: list[Statement] = []
+    for argument in arguments:
+        if argument == STDIN:
+            found += split(sys.stdin.read(), "stdin")
+        elif argument.lower().endswith(".sql") and "\n" not in argument:
+            found += [statement for path in _paths(argument) for statement in read_file(path)]
+        else:
+            found += split(argument)
+    if not found:
+        raise UsageError("there is no statement to run", hint="write one, such as: FROM app_log LIMIT 10")
+    return found
+
+
+def read_file(path: Path) -> list[Statement]:
+    """The statements of a file."""
+    try:
+        return split(path.read_text(encoding="utf-8-sig"), str(path))
+    except OSError as error:
+        raise UsageError(f'cannot read "{path}": {error.strerror}') from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f'"{path}" is not UTF-8: {error.reason} at byte {error.start}') from error
+
+
+def _paths(pattern: str) -> list[Path]:
+    if Path(pattern).exists():
+        return [Path(pattern)]
+    found = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - an absolute pattern is one too
+    if not found:
+        raise UsageError(f'there is no file "{pattern}"', hint="what ends in .sql is a file, or a pattern of files")
+    return [Path(path) for path in found]
+
+
+def split(text: str, file: str = "") -> list[Statement]:
+    """The statements of a text."""
+    from tailpipe.query.statements import split_statements  # late, so that --help stays fast
+
+    statements, position = [], 0
+    for sql in split_statements(text):
+        position = max(text.find(sql, position), position)
+        statements.append(Statement(sql, file, text.count("\n", 0, position) + 1))
+        position += len(sql)
+    return statements

@@ -1,0 +1,171 @@
+"""`tailpipe status`: one screen that tells what is here, what is missing, and how the last runs went."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from tailpipe.catalog.overview import Overview
+from tailpipe.catalog.planning import gaps
+from tailpipe.catalog.read import PartitionTotals
+from tailpipe.cli import render
+from tailpipe.cli.grid import grid
+from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.model.coverage import NO_DAYS
+from tailpipe.model.visible import shorten, visible, width
+from tailpipe.workspace import Workspace
+
+__all__ = ["command"]
+
+HEADINGS = ["partition", "last run", "days", "gaps", "rows", "size", "files", "rejected"]
+WIDTH = 80
+SUMS = ("rows", "bytes", "files", "rejected_rows")
+
+
+@click.command("status", epilog=examples("tailpipe status", "tailpipe status --output json"))
+@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the answer is printed.")
+@common
+@click.pass_context
+def command(context: click.Context, output: str) -> None:
+    """Show all partitions on one screen: last run, days covered, gaps, rows, size, files and rejected rows.
+
+    Gaps are days that the next plain collect fills. A partition that the config no longer names is marked
+    with a star.
+    """
+    workspace, now = workspace_of(context), datetime.now(UTC)
+    records = _records(workspace, now)
+    total = {name: sum(record[name] for record in records) for name in SUMS}
+    settings = workspace.settings
+    whole = {
+        "workspace": settings.workspace.name,
+        "location": str(settings.location),
+        "partitions": records,
+        "total": {"partitions": len(records), **total},
+    }
+    if output == "json":
+        render.data(json.dumps(whole, indent=2, ensure_ascii=False))
+        return
+    render.data(f"workspace {settings.workspace.name}: {visible(str(settings.location))}")
+    if not records:
+        render.data("no partition yet; tailpipe collect shows an example of one")
+        return
+    cells = [_cells(record, now) for record in records]
+    cells.append([f"total {len(records):,}", "", "", "", *_sizes(total)])
+    render.data("\n".join(grid(HEADINGS, _fitted(cells), numbers=range(2, len(HEADINGS))).lines))
+    for line in _remarks(records):
+        render.data(line)
+
+
+def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
+    known = {one.totals.name: one for one in workspace.overview()}
+    partitions = workspace.config.partitions
+    records = []
+    for name in sorted({*known, *partitions}):
+        partition = partitions.get(name)
+        one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
+        oldest = partition.retention.oldest(now) if partition and partition.retention else None
+        covered, missing = NO_DAYS, NO_DAYS
+        for coverage in one.coverage.values():
+            covered |= coverage.covered
+            missing |= gaps(coverage, now.date(), oldest)
+        run, totals = one.last_run, one.totals
+        records.append(
+            {
+                "partition": name,
+                "is_in_config": partition is not None,
+                "last_run": {
+                    "begun_at": run.begun_at.isoformat(timespec="seconds"),
+                    "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
+                    "outcome": run.outcome,
+                }
+                if run
+                else None,
+                "days_covered": len(covered),
+                "first_date": str(totals.first_date) if totals.first_date else None,
+                "last_date": str(totals.last_date) if totals.last_date else None,
+                "gaps": str(missing),
+                "gap_days": len(missing),
+                "rows": totals.rows,
+                "bytes": totals.size,
+                "files": totals.files,
+                "rejected_rows": totals.rejected_rows,
+            }
+        )
+    return records
+
+
+def _cells(record: dict[str, Any], now: datetime) -> list[str]:
+    mark = "" if record["is_in_config"] else "*"
+    days = [f"{record['days_covered']:,}", f"{record['gap_days']:,}"]
+    return [record["partition"] + mark, _run(record["last_run"], now), *days, *_sizes(record)]
+
+
+def _sizes(record: dict[str, Any]) -> list[str]:
+    rejected = _short(record["rejected_rows"])
+    return [_short(record["rows"]), _bytes(record["bytes"]), _short(record["files"]), rejected]
+
+
+def _run(run: dict[str, Any] | None, now: datetime) -> str:
+    if run is None:
+        return "never"
+    age = _age(now - datetime.fromisoformat(run["ended_at"] or run["begun_at"]))
+    if run["outcome"] == "running":
+        return f"running {age}"
+    words = {"done": f"{age} ago", "failed": f"failed {age}", "interrupted": f"broken {age}"}
+    return words[run["outcome"]]
+
+
+def _age(span: timedelta) -> str:
+    seconds = max(0, int(span.total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def _short(count: int) -> str:
+    """A number in at most six characters: 12,345, then 123k, 12.3M, 1.2G."""
+    if count < 100_000:
+        return f"{count:,}"
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= size:
+            return _rounded(count / size) + unit
+    raise AssertionError
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+
+
+def _bytes(count: int) -> str:
+    for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= size:
+            return f"{_rounded(count / size)} {unit}"
+    return f"{count} B"
+
+
+def _fitted(cells: list[list[str]]) -> list[list[str]]:
+    """Names cut so that a line has room on the terminal, or in 80 columns where there is none."""
+    room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else WIDTH
+    others = [max(width(line[x]) for line in [HEADINGS, *cells]) + 2 for x in range(1, len(HEADINGS))]
+    most = max(12, room - sum(others) - 2)
+    return [[shorten(line[0], most), *line[1:]] for line in cells]
+
+
+def _remarks(records: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
+    if running:
+        lines.append(f"being collected now: {', '.join(running)}")
+    if any(not record["is_in_config"] for record in records):
+        lines.append("* no longer in the config")
+    if any(record["gap_days"] for record in records):
+        lines.append("gaps are filled by: tailpipe collect")
+    if any(record["rejected_rows"] for record in records):
+        lines.append("rejected rows are shown by: tailpipe rejected show PARTITION")
+    return lines

@@ -1,0 +1,76 @@
+"""Duplicates: events that were asked for again, and the same events through two sources, are left out of a unit.
+
+Both are done after a unit's tasks and before its commit: staged rows are held against each other and against
+the live files that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from tailpipe.catalog.read import Snapshot
+from tailpipe.collect.unit import UnitWork
+from tailpipe.kernel.dedupe import EVENT, Dedupe, Deduped
+from tailpipe.kernel.task import Outcome, Staging
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.staged import StagedFile
+
+__all__ = ["asked_again", "leave_out", "same_events"]
+
+
+def asked_again(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
+    """What to look at for events that the unit has already; `rejected` are the files of its rejected rows.
+
+    A unit that is collected anew lets go of them instead: see `UnitWork.carry`.
+    """
+    files = [file for file in work.files if file.path in work.keyed_files]
+    live = () if work.is_anew else tuple(path for path, unit in _live(snapshot) if unit == str(work.plan.unit))
+    of_rejected = () if work.is_anew else tuple(str(path) for path in rejected)
+    for role, rivals in (("data", live), ("rejected", (*live, *of_rejected))):
+        chosen = tuple(file for file in files if file.role == role)
+        if chosen:
+            yield Dedupe(chosen, rivals, EVENT, Staging(str(work.transaction.staging), f"events-{role}"))
+
+
+def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Iterator[Dedupe]:
+    """What to look at for rows with the same key, date by date: the unit's own, and all live ones that stay."""
+    staging = work.transaction.staging
+    by_date: dict[date, list[StagedFile]] = {}
+    for file in work.files:
+        if file.role == "data" and file.tp_date is not None:
+            by_date.setdefault(file.tp_date, []).append(file)
+    for day, files in sorted(by_date.items()):
+        live = [
+            path
+            for path, file in zip(snapshot.paths(), snapshot.files, strict=True)
+            if file.tp_date == day and (work.plan.kind == "append" or file.unit != str(work.plan.unit))
+        ]
+        live += [str(staging / file.path) for file in work.carried if file.tp_date == day]
+        yield Dedupe(tuple(files), tuple(live), tuple(key), Staging(str(staging), f"same-{day}"))
+
+
+def leave_out(work: UnitWork, partition: str, tasks: Sequence[Dedupe], found: Sequence[Deduped]) -> None:
+    """Let the unit's outcomes be what they are without the duplicates."""
+    for task, one in zip(tasks, found, strict=True):
+        if one.lost:
+            role = task.files[0].role
+            work.outcomes = [_without(outcome, one, role == "rejected", partition) for outcome in work.outcomes]
+
+
+def _without(outcome: Outcome, found: Deduped, is_rejected: bool, partition: str) -> Outcome:
+    files = (found.files.get(file.path, file) for file in outcome.files)
+    results = []
+    for result in outcome.results:
+        lost = found.lost.get(result.reading.row_prefix(partition), 0)
+        gone = Accounts(rejected=-lost, duplicate=lost) if is_rejected else Accounts(kept=-lost, duplicate=lost)
+        results.append(replace(result, accounts=result.accounts + gone))
+    made = replace(outcome, files=tuple(file for file in files if file is not None), results=tuple(results))
+    return replace(made, samples=made.samples if made.accounts.rejected else ())
+
+
+def _live(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    for path, file in zip(snapshot.paths(), snapshot.files, strict=True):
+        yield path, file.unit

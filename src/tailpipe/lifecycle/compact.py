@@ -1,0 +1,213 @@
+"""Compact partitions: a job over the groups of small files, then one transaction for each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Protocol
+
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.commit import Transaction
+from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.errors import UsageError
+from tailpipe.kernel.carry import CarriedFile
+from tailpipe.kernel.compact import Compaction, Index
+from tailpipe.kernel.evolve import merged_columns
+from tailpipe.kernel.task import Staging
+from tailpipe.lifecycle.policy import Group, Wanted, groups_to_compact
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import Unit
+from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.partition import Partition
+from tailpipe.model.staged import Staged, StagedFile
+from tailpipe.model.table import Table
+
+__all__ = ["Compacted", "Engine", "Subject", "compact", "compact_all", "preview", "subject_of"]
+
+BATCH_BYTES = 4 * 1024 * 1024 * 1024
+"""About how much is staged at once; then it is committed, and the next job begins."""
+
+
+class Engine(Protocol):
+    """Does the work on files, in parallel. Answers come in the order of the tasks."""
+
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of each task's files in right-sized ones."""
+        ...
+
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        """The paths of files whose index is not the value of the column in all of their rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A partition to compact: its table, if it still has one, and its index now, if that is to be applied."""
+
+    partition: str
+    table: Table | None = None
+    index: Index | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What became of a partition, or would: so many files with so many bytes into others."""
+
+    partition: str
+    groups: int = 0
+    rows: int = 0
+    files: int = 0
+    size: int = 0
+    new_files: int | None = None
+    new_size: int | None = None
+
+
+def subject_of(
+    name: str, partition: Partition | None, tables: Mapping[str, Table], days: DaySet, *, reindex: bool
+) -> Subject:
+    """What to compact of a partition; one that the config no longer names has no index to apply."""
+    if reindex and partition is None:
+        hint = "compact it without --reindex"
+        raise UsageError(f"{name} is no longer in the config, so nobody knows its index", hint=hint)
+    index = Index(partition.tp_index) if reindex and partition is not None else None
+    return Subject(name, tables.get(name.partition(".")[0]), index, Wanted(days))
+
+
+def compact_all(catalog: Catalog, engine: Engine, subjects: Iterable[Subject], *, dry_run: bool) -> list[Compacted]:
+    """Compact partitions one after the other, or tell what that would do."""
+    act = preview if dry_run else compact
+    return [act(catalog, engine, subject) for subject in subjects]
+
+
+def preview(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
+    """What compacting would do; nothing is changed."""
+    _, groups = _plan(catalog, engine, subject)
+    return _sums(subject, groups)
+
+
+def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
+    """Put the small files of each unit, date and index together.
+
+    Rows, accounts, ledger and coverage stay as they are. A query that is under way keeps the files it
+    has begun with: these are removed after the grace period only.
+    """
+    if not _plan(catalog, engine, subject)[1]:
+        return Compacted(subject.partition)  # without a lock, and without Spark
+    with catalog.writer(subject.partition) as writer:
+        snapshot, groups = _plan(catalog, engine, subject)
+        done: list[StagedFile] = []
+        for batch in _batches(groups):
+            done += _Batch(writer, engine, subject, snapshot).run(batch)
+        writer.clean()
+    whole = _sums(subject, groups)
+    return Compacted(
+        whole.partition, whole.groups, whole.rows, whole.files, whole.size, len(done), sum(file.size for file in done)
+    )
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Units that one job does together."""
+
+    writer: Writer
+    engine: Engine
+    subject: Subject
+    snapshot: Snapshot
+
+    def run(self, groups: Sequence[Group]) -> list[StagedFile]:
+        self.writer.check_space(sum(group.size for group in groups))
+        units = {unit: list(some) for unit, some in groupby(groups, key=lambda group: group.unit)}
+        begun: dict[str, Transaction] = {}
+        done: list[StagedFile] = []
+        try:
+            for unit in units:
+                begun[unit] = self.writer.begin(Unit.from_key(unit), "rewrite")
+            tasks = [self._task(group, begun[group.unit], n) for n, group in enumerate(groups)]
+            made = iter(self.engine.compact(tasks))
+            for unit, some in units.items():
+                files = tuple(file for _ in some for file in next(made))
+                retires = tuple(file.path for group in some for file in group.files)
+                begun.pop(unit).commit(Staged(files=files, retires=retires, carried=sum(file.rows for file in files)))
+                done += files
+        finally:
+            for transaction in begun.values():  # after a failure or an interrupt: nothing of them stays
+                transaction.abort()
+        return done
+
+    def _task(self, group: Group, transaction: Transaction, number: int) -> Compaction:
+        columns = _columns(self.snapshot, group, self.subject.table)
+        assert columns is not None  # noqa: S101 - such a group was left out
+        return Compaction(
+            tuple(_carried(self.snapshot, group.files)),
+            columns,
+            Staging(str(transaction.staging), f"c{number:05d}"),
+            group.size,
+            self.subject.index if group.is_moved else None,
+            group.part_bytes,
+        )
+
+
+def _plan(catalog: Catalog, engine: Engine, subject: Subject) -> tuple[Snapshot, list[Group]]:
+    """The groups to be done; without those whose files have columns that no single file can have."""
+    snapshot = catalog.snapshot(partition=subject.partition)
+    groups = groups_to_compact(snapshot.files, subject.wanted, _misplaced(snapshot, engine, subject))
+    return snapshot, [group for group in groups if _columns(snapshot, group, subject.table) is not None]
+
+
+def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]:
+    if subject.index is None:
+        return set()
+    files = [file for file in snapshot.files if file.tp_date in subject.wanted.days]
+    if subject.index.column is None:
+        return {file.path for file in files if file.tp_index != "default"}
+    if not files:
+        return set()
+    columns = merged_columns(list(snapshot.columns.values()), subject.table) or {}
+    kinds = {name.lower(): kind for name, kind in columns.items()}
+    if subject.index.column.lower() not in kinds:
+        hint = did_you_mean(subject.index.column, columns, "mend tp_index of the partition")
+        raise UsageError(f'no file of {subject.partition} has a column "{subject.index.column}"', hint=hint)
+    kind = kinds[subject.index.column.lower()]
+    found = engine.misplaced(list(_carried(snapshot, files)), subject.index.column, kind)
+    return {path.removeprefix(f"{snapshot.root}/") for path in found}
+
+
+def _columns(snapshot: Snapshot, group: Group, table: Table | None) -> dict[str, str] | None:
+    """The columns of the new files: those of the whole partition, or at least those of the group."""
+    of_group = [snapshot.columns[key] for key in sorted({file.columns_id for file in group.files})]
+    return (
+        merged_columns(list(snapshot.columns.values()), table)
+        or merged_columns(of_group, table)
+        or (merged_columns(of_group, None))
+    )
+
+
+def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedFile]:
+    for file in files:
+        columns = snapshot.columns[file.columns_id]
+        yield CarriedFile(f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, columns)
+
+
+def _batches(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    """Whole units together, as long as there is room; a unit is never parted."""
+    batch: list[Group] = []
+    for _, some in groupby(groups, key=lambda group: group.unit):
+        unit = list(some)
+        if batch and sum(group.size for group in (*batch, *unit)) > BATCH_BYTES:
+            yield batch
+            batch = []
+        batch += unit
+    if batch:
+        yield batch
+
+
+def _sums(subject: Subject, groups: Sequence[Group]) -> Compacted:
+    return Compacted(
+        subject.partition,
+        len(groups),
+        sum(group.rows for group in groups),
+        sum(len(group.files) for group in groups),
+        sum(group.size for group in groups),
+    )

@@ -1,0 +1,118 @@
+"""What AWS answers when something is wrong, in words that say whose connection it is and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.plugin import TailpipeError
+
+if TYPE_CHECKING:
+    from tailpipe.plugins.aws.connection import Aws
+
+__all__ = ["code_of", "is_expired", "told"]
+
+_EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired")
+_WRONG_KEY = ("InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidToken")
+_WRONG_SECRET = ("SignatureDoesNotMatch", "InvalidSignatureException")
+_DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AllAccessDisabled", "403", "Forbidden")
+_SKEWED = ("RequestTimeTooSkewed", "RequestInTheFuture")
+_ELSEWHERE = ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301")
+_BUSY = (
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "TooManyRequestsException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ServiceUnavailableException",
+    "InternalError",
+    "503",
+    "429",
+)
+_NO_KEYS = "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"
+_OLD_LOGIN = "SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "SSOError", "LoginRefreshRequired"
+
+
+def code_of(error: Exception) -> str:
+    """The code of an answer of AWS, such as `NoSuchBucket`, or the name of the exception."""
+    answer: Any = getattr(error, "response", None)
+    if isinstance(answer, dict):
+        return str(answer.get("Error", {}).get("Code", ""))
+    return type(error).__name__
+
+
+def is_expired(error: Exception) -> bool:
+    """Whether the credentials were good once: new ones of the same connection may be good again."""
+    return code_of(error) in _EXPIRED
+
+
+def told(error: Exception, connection: Aws, what: str = "") -> TailpipeError:
+    """The error as one message; `what` is what was tried, such as `list bucket "logs"`."""
+    message, hint = _words(error, connection)
+    return TailpipeError(f"cannot {what}: {message}" if what else message, hint=hint)
+
+
+def _words(error: Exception, connection: Aws) -> tuple[str, str]:
+    code, own = code_of(error), connection.address
+    if code in _EXPIRED or code in _OLD_LOGIN:
+        return f"the credentials of {own} have expired", _login(connection)
+    if code in _NO_KEYS:
+        return f"there are no credentials for {own}", _login(connection)
+    if code == "ProfileNotFound":
+        return f'there is no profile "{connection.profile}" of {own}', "see: aws configure list-profiles"
+    if code in _WRONG_KEY:
+        return f"the access key of {own} is not known there", _keys(connection)
+    if code in _WRONG_SECRET:
+        return f"the secret key of {own} is wrong", _keys(connection)
+    if code in _DENIED:
+        return (
+            f"access denied to {own}",
+            "ask whoever manages the account for the permission, or use another connection",
+        )
+    if code in _SKEWED:
+        return (
+            "the clock of this machine is wrong by more than 15 minutes",
+            "set it, for instance by: timedatectl set-ntp true",
+        )
+    if code in _ELSEWHERE:
+        region = _region(error)
+        where = f"it is in region {region}" if region else "it is in another region"
+        return where, f'set region = "{region or "…"}" in the source or in {own}'
+    if code in _BUSY:
+        return f"the service is too busy ({code})", "run it again later: what was collected stays"
+    if code == "NoSuchBucket":
+        return "there is no such bucket", 'mend "bucket", or endpoint_url of the connection'
+    if code in ("EndpointConnectionError", "ConnectTimeoutError", "ConnectionClosedError", "ReadTimeoutError"):
+        where = connection.endpoint_url or "AWS"
+        return f"{where} does not answer", "check the network, the region and endpoint_url of the connection"
+    return f"{own}: {_plain(error)}", ""
+
+
+def _login(connection: Aws) -> str:
+    if connection.access_key is not None:
+        return f"put new keys into {connection.address}"
+    if connection.profile is not None:
+        return f"run: aws sso login --profile {connection.profile}, or: aws configure --profile {connection.profile}"
+    return "run: aws sso login, or: aws configure, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
+
+def _keys(connection: Aws) -> str:
+    if connection.access_key is not None:
+        return f"mend access_key and secret_key of {connection.address}"
+    return _login(connection)
+
+
+def _region(error: Exception) -> str:
+    answer: Any = getattr(error, "response", {})
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return str(headers.get("x-amz-bucket-region") or answer.get("Error", {}).get("Region") or "")
+
+
+def _plain(error: Exception) -> str:
+    """What the service says, on one line."""
+    answer: Any = getattr(error, "response", None)
+    if isinstance(answer, dict):
+        said = answer.get("Error", {})
+        return " ".join(f"{said.get('Message', '')} ({said.get('Code', '')})".split())
+    return " ".join(str(error).split())

@@ -1,0 +1,79 @@
+"""Requests through Classic Load Balancers."""
+
+from __future__ import annotations
+
+from tailpipe.plugin import Column, Table
+from tailpipe.plugins.aws.tables.lines import (
+    EXTRA,
+    address,
+    line_format,
+    load_balancer_layouts,
+    method,
+    port,
+    url,
+    version,
+)
+from tailpipe.plugins.aws.tables.pieces import texts
+
+__all__ = ["ClbAccessLog"]
+
+_FIELDS = """
+    timestamp elb client backend request_processing_time backend_processing_time response_processing_time
+    elb_status_code backend_status_code received_bytes sent_bytes request user_agent ssl_cipher ssl_protocol
+"""
+
+
+class ClbAccessLog(Table):
+    """One row for each request or connection that reached a Classic Load Balancer."""
+
+    name = "aws_clb_access_log"
+    format = line_format("aws_clb_access_log", _FIELDS, min_values=12)
+    columns = [
+        Column("backend_ip", "varchar", "Address of the instance, IPv4 or IPv6.", transform=address("backend")),
+        Column("backend_port", "bigint", "Port of the instance.", transform=port("backend")),
+        Column(
+            "backend_processing_time",
+            "double",
+            "Seconds until the instance began to answer; null if it did not.",
+            null_if="-1",
+        ),
+        Column("backend_status_code", "bigint", "HTTP status that the instance gave; null for TCP listeners."),
+        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=address("client")),
+        Column("client_port", "bigint", "Port of the client.", transform=port("client")),
+        Column("elb", "varchar", "Name of the load balancer."),
+        Column("elb_status_code", "bigint", "HTTP status that the client got; null for TCP listeners."),
+        Column("received_bytes", "bigint", "Size of the request, in bytes."),
+        Column("request_http_method", "varchar", "Method of the request, such as `GET`.", transform=method("request")),
+        Column("request_http_version", "varchar", "Protocol of the request.", transform=version("request")),
+        Column(
+            "request_processing_time",
+            "double",
+            "Seconds until the request was sent to an instance; null if it never was.",
+            null_if="-1",
+        ),
+        Column(
+            "request_url",
+            "varchar",
+            "URL of the request; all of a request line that is none.",
+            transform=url("request"),
+        ),
+        Column(
+            "response_processing_time",
+            "double",
+            "Seconds from the instance's answer until it was sent to the client; null if there was none.",
+            null_if="-1",
+        ),
+        Column("sent_bytes", "bigint", "Size of the answer, in bytes."),
+        Column("ssl_cipher", "varchar", "Cipher of the TLS connection."),
+        Column("ssl_protocol", "varchar", "Protocol of the TLS connection."),
+        Column("timestamp", "timestamp", "When the request came in, in UTC."),
+        Column("user_agent", "varchar", "What the client calls itself."),
+        EXTRA,
+    ]
+    common = {
+        "tp_timestamp": "timestamp",
+        "tp_source_ip": address("client"),
+        "tp_destination_ip": address("backend"),
+        "tp_ips": texts(address("client"), address("backend")),
+    }
+    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}.log")

@@ -1,0 +1,74 @@
+"""Traffic of network interfaces."""
+
+from __future__ import annotations
+
+from tailpipe.plugin import Column, Table
+from tailpipe.plugins.aws.flow_format import FlowLogFormat
+from tailpipe.plugins.aws.tables.lines import layouts as layouts_of
+from tailpipe.plugins.aws.tables.pieces import texts
+
+__all__ = ["VpcFlowLog"]
+
+_FOLDERS = (
+    "(aws-account-id=)?%{NUMBER:account_id}/(aws-service=)?vpcflowlogs/(aws-region=)?%{DATA:region}/"
+    "(year=)?%{YEAR:year}/(month=)?%{MONTHNUM:month}/(day=)?%{MONTHDAY:day}/((hour=)?%{HOUR:hour}/)?"
+)
+_FILE = "%{DATA}.(log.gz|log.parquet|parquet)"
+
+
+class VpcFlowLog(Table):
+    """One row for each flow record: traffic between two addresses at a network interface, in some seconds."""
+
+    name = "aws_vpc_flow_log"
+    format = FlowLogFormat()
+    columns = [
+        Column("version", "integer", "Version of the record: the highest of its fields."),
+        Column("account_id", "varchar", "Account of the network interface."),
+        Column("interface_id", "varchar", "Network interface that the traffic went through."),
+        Column("src_addr", "varchar", "Address that the traffic came from.", source="srcaddr"),
+        Column("dst_addr", "varchar", "Address that the traffic went to.", source="dstaddr"),
+        Column("src_port", "integer", "Port that the traffic came from.", source="srcport"),
+        Column("dst_port", "integer", "Port that the traffic went to.", source="dstport"),
+        Column("protocol", "integer", "Number of the protocol: 6 is TCP, 17 is UDP, 1 is ICMP."),
+        Column("packets", "bigint", "How many packets."),
+        Column("bytes", "bigint", "How many bytes."),
+        Column("start_time", "timestamp", "When the first packet came, in UTC.", source="start"),
+        Column("end_time", "timestamp", "When the last packet came, in UTC.", source="end"),
+        Column("action", "varchar", "`ACCEPT` or `REJECT`."),
+        Column("log_status", "varchar", "`OK`, `NODATA` if there was no traffic, `SKIPDATA` if records were skipped."),
+        Column("vpc_id", "varchar", "VPC of the network interface."),
+        Column("subnet_id", "varchar", "Subnet of the network interface."),
+        Column("instance_id", "varchar", "Instance of the network interface."),
+        Column("tcp_flags", "integer", "TCP flags, added up: 1 FIN, 2 SYN, 4 RST, 8 PSH, 16 ACK, 32 URG."),
+        Column("type", "varchar", "`IPv4`, `IPv6` or `EFA`."),
+        Column("pkt_src_addr", "varchar", "Address in the packet, behind a NAT gateway for one.", source="pkt_srcaddr"),
+        Column("pkt_dst_addr", "varchar", "Address in the packet that it was meant for.", source="pkt_dstaddr"),
+        Column("region", "varchar", "Region of the network interface."),
+        Column("az_id", "varchar", "Id of the availability zone."),
+        Column("sublocation_type", "varchar", "`wavelength`, `outpost` or `localzone`."),
+        Column("sublocation_id", "varchar", "Id of the sublocation."),
+        Column("pkt_src_aws_service", "varchar", "AWS service whose address `pkt_src_addr` is."),
+        Column("pkt_dst_aws_service", "varchar", "AWS service whose address `pkt_dst_addr` is."),
+        Column("flow_direction", "varchar", "`ingress` or `egress`, seen from the interface."),
+        Column("traffic_path", "integer", "Number of the path that egress traffic took: 8 is an internet gateway."),
+        Column("ecs_cluster_arn", "varchar", "ARN of the ECS cluster."),
+        Column("ecs_cluster_name", "varchar", "Name of the ECS cluster."),
+        Column("ecs_container_instance_arn", "varchar", "ARN of the ECS container instance."),
+        Column("ecs_container_instance_id", "varchar", "Id of the ECS container instance."),
+        Column("ecs_container_id", "varchar", "Id of the first container of the task."),
+        Column("ecs_second_container_id", "varchar", "Id of the second container of the task."),
+        Column("ecs_service_name", "varchar", "Name of the ECS service."),
+        Column("ecs_task_arn", "varchar", "ARN of the ECS task."),
+        Column("ecs_task_definition_arn", "varchar", "ARN of the definition of the ECS task."),
+        Column("ecs_task_id", "varchar", "Id of the ECS task."),
+        Column("reject_reason", "varchar", "Why traffic was rejected, such as `BPA`."),
+        Column("additional", "json", "Fields of the log that have no column of their own.", source="*"),
+    ]
+    common = {
+        "tp_timestamp": 'coalesce(start::VARCHAR, "end"::VARCHAR)',
+        "tp_source_ip": "srcaddr",
+        "tp_destination_ip": "dstaddr",
+        "tp_ips": texts("srcaddr", "nullif(pkt_srcaddr, srcaddr)", "dstaddr", "nullif(pkt_dstaddr, dstaddr)"),
+        "tp_akas": texts("ecs_cluster_arn", "ecs_container_instance_arn", "ecs_task_arn", "ecs_task_definition_arn"),
+    }
+    layouts = layouts_of(f"AWSLogs/(%{{DATA:org_id}}/)?{_FOLDERS}{_FILE}", f"{_FOLDERS}{_FILE}")

@@ -1,0 +1,83 @@
+"""Views for other clients: the statements that make them in a database of the client's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tailpipe.catalog.layout import partition_segment
+from tailpipe.kernel.sql import literal, quoted
+from tailpipe.model.partition import Schema
+from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.views import View, schema_views
+
+__all__ = ["listed_statements", "live_statements"]
+
+_MAIN = "main"
+"""Where a client looks for tables without being told."""
+
+
+def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: datetime) -> list[str]:
+    """Views over the files that are live now, named one by one."""
+    blocks = list(schemas)
+    shown = [replace(view, schema=_MAIN) for view in views]
+    return [*_schemas(blocks), *(view.sql for view in (*shown, *schema_views(views, blocks, now=now)))]
+
+
+def live_statements(
+    views: Sequence[View], schemas: Iterable[Schema], narrowing: Narrowing, hive: Path, *, now: datetime
+) -> list[str]:
+    """Views over whatever the hive holds when they are asked; a table without a file has no rows until then."""
+    blocks = list(schemas)
+    statements = _schemas(blocks)
+    for view in views:
+        statements.append(_live(replace(view, schema=_MAIN), hive, _conditions(narrowing)))
+        for block in blocks:
+            if any(fnmatchcase(view.name, pattern) for pattern in block.tables):
+                own = [*_conditions(narrowing), *_conditions(Narrowing.of_schema(block, now=now))]
+                own += [] if block.where is None else [block.where]
+                statements.append(_live(replace(view, schema=block.name), hive, own))
+    return statements
+
+
+def _schemas(blocks: Iterable[Schema]) -> list[str]:
+    return [f"CREATE SCHEMA IF NOT EXISTS {quoted(block.name)}" for block in blocks]
+
+
+def _live(view: View, hive: Path, conditions: Iterable[str]) -> str:
+    if not view.files:
+        return view.outline
+    glob = f"{_escaped(str(hive))}/{partition_segment(f'{view.name}.x').partition('/')[0]}/*/*/*/*.parquet"
+    select = (
+        f"SELECT {view.selected} FROM read_parquet({literal(glob)}, hive_partitioning = false, union_by_name = true)"
+    )
+    if found := " AND ".join(f"({one}\n)" for one in conditions):
+        select = f"SELECT * FROM ({select}) WHERE {found}"
+    return f"CREATE OR REPLACE VIEW {quoted(view.schema)}.{quoted(view.name)} AS {select}"
+
+
+def _escaped(path: str) -> str:
+    """A directory as a glob that means it alone."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
+
+
+def _conditions(narrowing: Narrowing) -> Iterator[str]:
+    if narrowing.start is not None:
+        yield f"tp_timestamp >= {_moment(narrowing.start)}"
+    if narrowing.end is not None:
+        yield f"tp_timestamp < {_moment(narrowing.end)}"
+    if narrowing.partitions:
+        address = "tp_table || '.' || tp_partition"
+        yield " OR ".join(
+            f"{address if '.' in pattern else 'tp_partition'} GLOB {literal(pattern)}"
+            for pattern in narrowing.partitions
+        )
+    if narrowing.indexes:
+        yield " OR ".join(f"tp_index GLOB {literal(pattern)}" for pattern in narrowing.indexes)
+
+
+def _moment(moment: datetime) -> str:
+    return f"TIMESTAMP {literal(moment.replace(tzinfo=None).isoformat(' '))}"

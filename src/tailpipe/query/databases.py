@@ -1,0 +1,113 @@
+"""Databases for other clients: DuckDB files whose views are the tables, each replaced whole after every commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tailpipe.catalog.layout import Layout
+from tailpipe.errors import TailpipeError, WorkspaceError
+
+__all__ = ["Databases", "Wish"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a client shall see, in the words of the command line: so that `T-7d` goes on meaning seven days."""
+
+    start: str | None = None
+    end: str | None = None
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    is_live: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its database: always the same for the same wish."""
+        if self == Wish():
+            return "tailpipe"
+        if self == Wish(is_live=True):
+            return "tailpipe-live"
+        return f"tailpipe-{hashlib.sha256(self.text().encode()).hexdigest()[:8]}"
+
+    def text(self) -> str:
+        """The wish as it is kept."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_text(cls, text: str) -> Wish:
+        """The wish that was kept."""
+        given = json.loads(text)
+        return cls(given["start"], given["end"], tuple(given["partitions"]), tuple(given["indexes"]), given["is_live"])
+
+
+Statements = Callable[[Wish], Sequence[str]]
+"""The SQL that makes the views of a wish, as the catalog is at this moment."""
+
+
+@dataclass(frozen=True)
+class Databases:
+    """The databases of a workspace. A wish is kept beside its database, and forgotten when that was deleted."""
+
+    layout: Layout
+    statements: Statements
+
+    def make(self, wish: Wish) -> Path:
+        """Write the database of a wish, and look after it from now on."""
+        directory = self.layout.clients
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = self._write(wish)
+            kept = directory / f"{wish.name}.json"
+            draft = kept.with_suffix(f".{secrets.token_hex(4)}")
+            draft.write_text(wish.text(), encoding="utf-8")
+            draft.replace(kept)
+        except OSError as error:
+            message = f"cannot write the database: {error.strerror}"
+            raise WorkspaceError(message, path=str(directory)) from error
+        return path
+
+    def refresh(self) -> None:
+        """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it."""
+        for wish in self._wishes():
+            path = self.layout.client_database(wish.name)
+            try:
+                if path.exists():
+                    self._write(wish)
+                else:
+                    (self.layout.clients / f"{wish.name}.json").unlink(missing_ok=True)
+            except (OSError, TailpipeError) as error:
+                _log.warning("%s is out of date: %s", path, error)
+
+    def _wishes(self) -> Iterator[Wish]:
+        for path in sorted(self.layout.clients.glob("*.json")):
+            try:
+                yield Wish.from_text(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                _log.warning("%s cannot be read: %s", path, error)
+
+    def _write(self, wish: Wish) -> Path:
+        import duckdb
+
+        path = self.layout.client_database(wish.name)
+        draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"
+        try:
+            with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
+                for statement in self.statements(wish):
+                    connection.execute(statement)
+            draft.chmod(0o600)
+            os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
+        except duckdb.Error as error:
+            first = str(error).partition("\n")[0]
+            raise TailpipeError(first, hint="see what is wrong with: tailpipe doctor") from error
+        finally:
+            draft.unlink(missing_ok=True)
+        return path

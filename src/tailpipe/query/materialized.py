@@ -1,0 +1,196 @@
+"""Materialized schemas: a copy of each view's rows, named by all that it was made of, so that it is never out of date.
+
+    .tailpipe/schemas/<schema>/<table>/<key>            the copy, in parquet
+    .tailpipe/schemas/<schema>/<table>/<key>.retired    no longer the one; it goes after a grace period
+
+The key is a hash of the block, of the columns, and of the files behind the view. Whoever finds a file of that name
+may read it in place of the view; whoever does not reads the view itself. So a copy that is late, half written
+or gone costs time, and never a wrong answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+
+from tailpipe.catalog.apply import EPOCH
+from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.kernel.sql import literal, quoted
+from tailpipe.model.partition import Schema
+from tailpipe.model.table import Table
+from tailpipe.query.check import refuse_broken
+from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.views import View, narrowed, schema_views, table_views
+
+__all__ = ["COPIES", "GRACE", "from_copies", "refresh"]
+
+COPIES = "schemas"
+GRACE = timedelta(hours=1)
+"""How long a copy stays that a running query may still read."""
+
+_FORM = 1
+"""Counts changes of how copies are written."""
+_OF_THE_MOMENT = re.compile(
+    r"\b(now|today|random|uuid\w*|gen_random_uuid|\w*current_\w+|transaction_timestamp)\b", re.I
+)
+_KEPT_AS_TEXT = re.compile(r'"(?:[^"]|"")*"|\b(UUID|INTERVAL|JSON)\b')
+
+
+def from_copies(views: Iterable[View], schemas: Iterable[Schema], *, now: datetime) -> list[View]:
+    """The views of schemas, those of materialized ones over their copies where these are there."""
+    whole, chosen = list(views), list(schemas)
+    copied = {schema.name: schema for schema in chosen if _is_kept(schema)}
+    found = []
+    for view in schema_views(whole, chosen, now=now):
+        if (schema := copied.get(view.schema)) is not None:
+            path = _path(schema, _behind(whole, schema, view.name))
+            if (size := _size(view.root / path)) is not None:
+                found.append(_over_copy(view, path, size, Narrowing.of_schema(schema, now=now)))
+                continue
+        found.append(view)
+    return found
+
+
+def refresh(
+    snapshot: Snapshot,
+    tables: Mapping[str, Table],
+    schemas: Iterable[Schema],
+    *,
+    now: datetime,
+    grace: timedelta = GRACE,
+) -> int:
+    """Make the copies that are missing, and drop those that nothing asks for any more; how many were made."""
+    made = 0
+    chosen = [schema for schema in schemas if _is_kept(schema)]
+    whole = table_views(snapshot, tables)
+    wanted: set[Path] = set()
+    for schema in chosen:
+        # Without the end of the window: if it is relative, it moves on, and a copy must hold what it will show.
+        block = schema_views(whole, [replace(schema, to=None)], now=now)
+        for view in block:
+            place = snapshot.root / _path(schema, _behind(whole, schema, view.name))
+            wanted.add(place)
+            if view.files and not place.exists():
+                _write(view, schema, place)
+                made += 1
+    _drop(snapshot.root / COPIES, wanted, grace)
+    return made
+
+
+def _behind(whole: Iterable[View], schema: Schema, table: str) -> View:
+    """The view over all files that a schema's window could ever touch."""
+    (view,) = (view for view in whole if view.name == table)
+    return narrowed(view, Narrowing.of_schema(replace(schema, from_=None, to=None), now=EPOCH))
+
+
+def _path(schema: Schema, behind: View) -> str:
+    told = [
+        _FORM,
+        [list(schema.partitions), list(schema.indexes), schema.from_, schema.to, schema.where],
+        behind.selected,
+        list(behind.columns.items()),
+        [file.path for file in behind.files],
+    ]
+    key = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+    return f"{COPIES}/{schema.name}/{behind.name}/{key}"
+
+
+def _is_kept(schema: Schema) -> bool:
+    """Whether it has copies: what it shows must not depend on the moment of the question."""
+    return schema.materialized and not _OF_THE_MOMENT.search(schema.where or "")
+
+
+def _over_copy(view: View, path: str, size: int, window: Narrowing) -> View:
+    """The same view over its copy, cut to the window as it is now; the rest of the conditions is in the copy."""
+    selected = ", ".join(
+        f"{quoted(name)} AS {quoted(name)}"
+        if _stored(kind) == kind
+        else f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}"
+        for name, kind in view.columns.items()
+    )
+    copy = LiveFile(path, f"{view.name}.", "", None, date.min, view.rows, size, None, None, 0)
+    condition = Narrowing(window.start, window.end).condition([copy])
+    return replace(
+        view,
+        files=(copy,),
+        selected=selected,
+        options="hive_partitioning = false",
+        conditions=(condition,) if condition else (),
+    )
+
+
+def _stored(kind: str) -> str:
+    """The type in the copy: text for what parquet does not keep exactly."""
+    return _KEPT_AS_TEXT.sub(lambda match: "VARCHAR" if match[1] else match[0], kind)
+
+
+def _write(view: View, schema: Schema, place: Path) -> None:
+    """Write the rows beside their place, sync them, and give them their name in one step."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = place.with_name(f"{place.name}.{os.getpid()}.writing")
+    columns = ", ".join(
+        f"CAST({quoted(name)} AS {_stored(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
+    )
+    try:
+        with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as connection:
+            refuse_broken(connection, schema)
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
+            connection.execute(view.sql)
+            connection.execute(
+                f"COPY (SELECT {columns} FROM {quoted(view.schema)}.{quoted(view.name)})"
+                f" TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
+            )
+        beside.chmod(0o400)
+        for path in (beside, place.parent):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        beside.rename(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _drop(copies: Path, wanted: set[Path], grace: timedelta) -> None:
+    """Retire what is not wanted, and remove what was retired long enough ago."""
+    if not copies.is_dir():
+        return
+    oldest = time.time() - grace.total_seconds()
+    for place in sorted(copies.glob("*/*/*")):
+        if place in wanted:
+            _mark(place).unlink(missing_ok=True)
+        elif place.suffix == ".writing":
+            if place.stat().st_mtime < time.time() - GRACE.total_seconds():  # of a process that was killed
+                place.unlink(missing_ok=True)
+        elif not place.suffix:
+            mark = _mark(place)
+            if not mark.exists():
+                mark.touch(mode=0o600)
+            if mark.stat().st_mtime <= oldest:
+                place.unlink(missing_ok=True)
+                mark.unlink(missing_ok=True)
+    for directory in sorted(copies.glob("**/"), reverse=True):
+        if not any(directory.iterdir()):
+            directory.rmdir()
+
+
+def _mark(place: Path) -> Path:
+    return place.with_name(f"{place.name}.retired")
+
+
+def _size(place: Path) -> int | None:
+    try:
+        return place.stat().st_size
+    except OSError:
+        return None

@@ -1,0 +1,95 @@
+"""Mistakes: what DuckDB says of a statement that failed, in one line, with the place in it and the name meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import duckdb
+
+from tailpipe.errors import Place, QueryError, TailpipeError
+from tailpipe.query.views import SCHEMA, View
+
+__all__ = ["told"]
+
+_KIND = re.compile(r"(?:[A-Z]\w*\s)+Error: ")
+_PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
+_TABLE = re.compile(r"Table with name (\S+) does not exist")
+_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
+_FUNCTION = re.compile(r"Function with name (\S+) does not exist")
+_FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
+_OTHER = re.compile(r'Did you mean "([^"]+)"')
+_CANDIDATES = re.compile(r"Candidate bindings: (.+)")
+
+
+def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA) -> TailpipeError | KeyboardInterrupt:
+    """The failure of a statement as people read it; `schema` is the one of names without one."""
+    text = str(error)
+    if isinstance(error, duckdb.InterruptException) or (isinstance(error, RuntimeError) and "interrupted" in text):
+        return KeyboardInterrupt()  # how DuckDB tells of Ctrl-C
+    if isinstance(error, duckdb.IOException):
+        return TailpipeError(_first(text), hint="see what is wrong with: tailpipe doctor")
+    if isinstance(error, duckdb.PermissionException) and (match := _FILE.search(text)):
+        message = f'a query reads what was collected, and "{match[1]}" was not'
+        return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
+    if match := _TABLE.search(text):
+        return _mistake("table", match[1], _tables(views, schema), text, sql)
+    if match := _COLUMN.search(text):
+        return _mistake("column", match[1], _columns(views, text, sql), text, sql)
+    if match := _FUNCTION.search(text):
+        near = _OTHER.search(text)
+        return QueryError(
+            f'there is no function "{match[1]}"', hint=_meant(near[1]) if near else "", place=_place(text, sql)
+        )
+    hint = "the brackets or quotes may not be closed" if "end of input" in text or "unterminated" in text else ""
+    return QueryError(_first(text), hint=hint, place=_place(text, sql))
+
+
+def _mistake(noun: str, name: str, known: Sequence[str], text: str, sql: str) -> QueryError:
+    near = get_close_matches(name.strip('"').lower(), known, n=1)
+    there = "there are: " + ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
+    hint = _meant(near[0]) if near else there if known else "there is none yet"
+    return QueryError(f'there is no {noun} "{name}"', hint=hint, place=_place(text, sql))
+
+
+def _tables(views: Sequence[View], schema: str) -> list[str]:
+    return [view.name if view.schema == schema else f"{view.schema}.{view.name}" for view in views]
+
+
+def _columns(views: Sequence[View], text: str, sql: str) -> list[str]:
+    """The columns of the tables that are named, or what DuckDB says there is."""
+    used = [view for view in views if re.search(rf"\b{re.escape(view.name)}\b", sql, re.IGNORECASE)]
+    columns = list(dict.fromkeys(column for view in used for column in view.columns))
+    candidates = _CANDIDATES.search(text)
+    return columns or (re.findall(r'"([^"]+)"', candidates[1]) if candidates else [])
+
+
+def _meant(name: str) -> str:
+    return f'did you mean "{name}"?'
+
+
+def _first(text: str) -> str:
+    """The first line, without the kind of error before it."""
+    line = _KIND.sub("", text.partition("\n")[0], count=1).rstrip("!. ")
+    return line[:1].lower() + line[1:] if line[1:2].islower() else line
+
+
+def _place(text: str, sql: str) -> Place | None:
+    """Where DuckDB's caret stands, in the statement as it was written; None if it is in the SQL of a view."""
+    match = _PLACE.search(text)
+    lines = sql.splitlines()
+    if match is None:
+        # The end of the input has no caret.
+        return Place("statement", len(lines), len(lines[-1]) + 1, 1, lines[-1]) if "end of input" in text else None
+    number, shown = int(match[2]), match[3]
+    if not 1 <= number <= len(lines):
+        return None
+    line = lines[number - 1]
+    head = 3 if shown.startswith("...") and not line.startswith("...") else 0
+    begin = line.find(shown[head:].removesuffix("..."))
+    column = begin + len(match[4]) - len(match[1]) - head
+    if begin < 0 or not 0 <= column < len(line):
+        return None
+    word = re.match(r"\w+", line[column:])
+    return Place("statement", number, column + 1, len(word[0]) if word else 1, line)

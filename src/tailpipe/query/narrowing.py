@@ -1,0 +1,128 @@
+"""Narrowing: which part of what was collected queries see: a span of time, partitions, indexes, a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+from functools import cache
+
+from tailpipe.catalog.apply import EPOCH
+from tailpipe.catalog.read import LiveFile
+from tailpipe.errors import UsageError
+from tailpipe.kernel.sql import literal
+from tailpipe.model.partition import Schema
+from tailpipe.model.window import Window, parse_moment
+
+__all__ = ["Narrowing"]
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What of the tables is shown; empty means all of it.
+
+    Times are in UTC, `start` included and `end` not. A partition is meant by its name or by `table.name`, an
+    index by its value, both with wildcards. `schema` is the one that names without a schema are looked up in.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    schema: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None:
+            Window(self.start, self.end)  # refuses one that ends before it begins
+
+    @classmethod
+    def parse(
+        cls,
+        start: str | None = None,
+        end: str | None = None,
+        partitions: Sequence[str] = (),
+        indexes: Sequence[str] = (),
+        schema: str | None = None,
+        *,
+        now: datetime,
+    ) -> Narrowing:
+        """Read what a command line says: times in all forms of `--from` and `--to`."""
+        since = None if start is None else parse_moment(start, now=now)
+        until = None if end is None else parse_moment(end, now=now, is_end=True)
+        return cls(since, until, tuple(partitions), tuple(indexes), schema)
+
+    @classmethod
+    def of_schema(cls, schema: Schema, *, now: datetime) -> Narrowing:
+        """What a `schema` block shows of its tables."""
+        partitions = () if "*" in schema.partitions else tuple(schema.partitions)
+        indexes = () if "*" in schema.indexes else tuple(schema.indexes)
+        return cls.parse(schema.from_, schema.to, partitions, indexes, now=now)
+
+    def files(self, files: Iterable[LiveFile]) -> tuple[LiveFile, ...]:
+        """Those that can hold rows of it, by what the catalog knows of them."""
+        low, high = _microseconds(self.start), _microseconds(self.end)
+        return tuple(
+            file
+            for file in files
+            if (not self.partitions or self._has_partition(file.partition))
+            and (not self.indexes or self._has_index(file.tp_index))
+            and (low is None or file.max_microseconds is None or file.max_microseconds >= low)
+            and (high is None or file.min_microseconds is None or file.min_microseconds < high)
+        )
+
+    def condition(self, files: Iterable[LiveFile]) -> str:
+        """The SQL that cuts rows off files which lie across an end of the window; empty if none does."""
+        low, high = _microseconds(self.start), _microseconds(self.end)
+        cuts = []
+        some = tuple(files)
+        if low is not None and any(file.min_microseconds is None or file.min_microseconds < low for file in some):
+            cuts.append(f"tp_timestamp >= {_timestamp(self.start)}")
+        if high is not None and any(file.max_microseconds is None or file.max_microseconds >= high for file in some):
+            cuts.append(f"tp_timestamp < {_timestamp(self.end)}")
+        return " AND ".join(cuts)
+
+    def check(self, files: Sequence[LiveFile], partitions: Iterable[str]) -> None:
+        """Refuse a partition or an index that nothing has: a wrong name must not look like no rows."""
+        known = sorted({*partitions, *(file.partition for file in files)})
+        for pattern in self.partitions:
+            if not any(_is_partition(pattern, name) for name in known):
+                raise UsageError(f"partition not found: {pattern}", hint=_nearest(pattern, known))
+        indexes = sorted({file.tp_index for file in files if file.tp_index is not None})
+        for pattern in self.indexes:
+            if indexes and not any(fnmatchcase(name, pattern) for name in indexes):
+                raise UsageError(f"index not found: {pattern}", hint=_nearest(pattern, indexes))
+
+    def _has_partition(self, name: str) -> bool:
+        return any(_is_partition(pattern, name) for pattern in self.partitions)
+
+    def _has_index(self, value: str | None) -> bool:
+        return value is not None and any(_matches(pattern, value) for pattern in self.indexes)
+
+
+def _is_partition(pattern: str, address: str) -> bool:
+    return _matches(pattern, address if "." in pattern else address.partition(".")[2])
+
+
+@cache
+def _matches(pattern: str, name: str) -> bool:
+    """Cached, because ten thousand files have few partitions and indexes."""
+    return fnmatchcase(name, pattern)
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else (moment - EPOCH) // _MICROSECOND
+
+
+def _timestamp(moment: datetime | None) -> str:
+    return "NULL" if moment is None else f"TIMESTAMP {literal(moment.replace(tzinfo=None).isoformat(' '))}"
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    if near := get_close_matches(name, known, n=1):
+        return f'did you mean "{near[0]}"?'
+    return "there are: " + ", ".join(known[:5]) + (" …" if len(known) > 5 else "") if known else "there is none yet"

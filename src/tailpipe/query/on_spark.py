@@ -1,0 +1,117 @@
+"""Queries on Spark: the same statement over the same snapshot, for tables that have outgrown one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from tailpipe.errors import SparkError, TailpipeError, UsageError
+from tailpipe.kernel.sql import quoted
+from tailpipe.query.answer import Answer
+from tailpipe.query.translate import spark_name, to_spark, to_spark_condition
+from tailpipe.query.views import View
+from tailpipe.spark.jobs import told
+from tailpipe.spark.tables import FileSet, table_frame, user_session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tailpipe.query.session import Session
+
+__all__ = ["SparkQueries", "frame_of"]
+
+
+class SparkQueries:
+    """Runs statements of DuckDB's SQL on Spark. DuckDB checks them first, and gives names and types to the answer."""
+
+    def __init__(self, session: Session, start: Callable[[], SparkSession]) -> None:
+        self._session = session
+        self._start = start
+        self._registered: dict[tuple[str, str], int] = {}
+
+    @cached_property
+    def _spark(self) -> SparkSession:
+        return user_session(self._start())
+
+    def run(self, sql: str) -> Answer:
+        """Run one SELECT; its rows come over when Spark has them all."""
+        tables: dict[str, list[str]] = {}
+        for view in self._session.views:
+            tables.setdefault(view.schema, []).append(view.name)
+        lists = {name for view in self._session.views for name, kind in view.columns.items() if kind.endswith("[]")}
+        translated = to_spark(sql, tables, default=self._session.schema, lists=lists)
+        columns, types = self._session.describe(sql)
+        for view in self._session.views:
+            if (view.schema, view.name) in translated.tables:
+                self._register(view)
+        return _answer(self._collected(translated.sql), columns, types)
+
+    def interrupt(self) -> None:
+        """End what Spark is doing."""
+        self._spark.sparkContext.cancelAllJobs()
+
+    def _register(self, view: View) -> None:
+        if self._registered.get(view.address) != self._session.sequence:
+            frame = _frame(self._spark, view, self._session.column_sets)
+            frame.createOrReplaceTempView(spark_name(view.schema, view.name))
+            self._registered[view.address] = self._session.sequence
+
+    def _collected(self, sql: str) -> pa.Table:
+        from pyspark.errors import PySparkException
+
+        try:
+            return self._spark.sql(sql).toArrow()
+        except KeyboardInterrupt:
+            self.interrupt()
+            raise
+        except PySparkException as error:
+            first = str(error).partition("\n")[0]
+            raise SparkError(f"Spark refused it: {first}", hint=f"it was translated to: {sql}") from error
+        except Exception as error:
+            raise told(error) from error
+
+
+def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> DataFrame:
+    """The rows of a table, or of `schema.table`, as a DataFrame."""
+    schema, _, table = name.rpartition(".")
+    for view in session.views:
+        if view.address == ((schema or session.schema).lower(), table.lower()):
+            return _frame(user_session(start()), view, session.column_sets)
+    known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
+    near = get_close_matches(name, known, n=1)
+    raise UsageError(
+        f"table not found: {name}", hint=f'did you mean "{near[0]}"?' if near else "see: tailpipe table list"
+    )
+
+
+def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[str, str]]) -> DataFrame:
+    paths: dict[int, list[str]] = {}
+    for file in view.files:
+        paths.setdefault(file.columns_id, []).append(f"{view.root}/{file.path}")
+    sets = [FileSet(column_sets[number], found) for number, found in sorted(paths.items())]
+    frame = table_frame(spark, view.columns, sets)
+    for condition in view.conditions:
+        frame = frame.filter(to_spark_condition(condition))
+    return frame
+
+
+def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -> Answer:
+    """Rows that Spark has given, with the names and types that DuckDB would have given them."""
+    connection = duckdb.connect(":memory:", config={"autoload_known_extensions": "false"})
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
+    items = (
+        f"CAST({quoted(str(place))} AS {kind}) AS {quoted(name)}"
+        for place, (name, kind) in enumerate(zip(columns, types, strict=True))
+    )
+    connection.execute(f"SELECT {', '.join(items)} FROM answer")
+    return Answer(columns, types, connection, _refused)
+
+
+def _refused(error: Exception) -> BaseException:
+    return TailpipeError(str(error).partition("\n")[0])

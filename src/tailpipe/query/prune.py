@@ -1,0 +1,177 @@
+"""Prune: the files that a statement needs, told from its plan before any of them is opened.
+
+DuckDB leaves out files by the values in their directories, but only after it has bound the whole list, and
+it opens every file to learn the times in it. The catalog knows all that. So the statement is first planned over
+empty tables of the same columns, which takes a millisecond; what the plan filters each table by is held
+against what the catalog knows of each file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import duckdb
+
+from tailpipe.catalog.apply import EPOCH
+from tailpipe.catalog.read import LiveFile
+from tailpipe.kernel.sql import literal, quoted
+from tailpipe.query.statements import explained
+from tailpipe.query.views import View
+
+__all__ = ["FEW", "KNOWN", "Pruner"]
+
+FEW = 32
+"""So many files are opened sooner than a plan is made."""
+KNOWN = frozenset({"tp_timestamp", "tp_date", "tp_partition", "tp_index"})
+"""The columns of which the catalog knows what is in each file."""
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "threads": "1",
+    # What is in the tables must not matter, only what the statement says.
+    "disabled_optimizers": "statistics_propagation,late_materialization,join_filter_pushdown",
+}
+_VOLATILE = re.compile(r"random|uuid|nextval|Dynamic Filter", re.IGNORECASE)
+_TIME = r"'([^']+)'::TIMESTAMP(?: WITH TIME ZONE)?"
+_COLUMN = r"(?:tp_timestamp|CAST\(tp_timestamp AS TIMESTAMP WITH TIME ZONE\))"
+_COMPARED = re.compile(rf"\(*{_COLUMN} ?(=|>=|<=|>|<) ?{_TIME}\)*")
+_AMONG = re.compile(rf"{_COLUMN} IN \((.*)\)")
+
+Address = tuple[str, str]
+Scans = dict[Address, list[list[str]]]
+"""For each table the filters of each time that it is read."""
+
+
+class Pruner:
+    """Plans statements over empty tables with the columns of the views."""
+
+    def __init__(self, inet: str = "") -> None:
+        self._connection = duckdb.connect(
+            ":memory:", config=_CONFIG if not inet else {**_CONFIG, "enable_external_access": "true"}
+        )
+        if inet:
+            self._connection.execute(inet)
+            self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._made: set[Address] = set()
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._connection.close()
+
+    def files(self, sql: str, views: Sequence[View], schema: str) -> Mapping[Address, tuple[LiveFile, ...]]:
+        """The files of each view that the statement needs; a view that is not there needs all of its own."""
+        try:
+            scans = self._scans(sql, views, schema)
+        except (duckdb.Error, ValueError, LookupError):
+            return {}  # a statement that cannot be planned says so when it is run
+        return {view.address: self._needed(view, scans[view.address]) for view in views if view.address in scans}
+
+    def _scans(self, sql: str, views: Sequence[View], schema: str) -> Scans:
+        run = self._connection.execute
+        for view in views:
+            if view.address not in self._made:
+                columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in view.columns.items())
+                run(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
+                run(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
+                self._made.add(view.address)
+        run(f"SET search_path = '{schema}'")
+        ((_, plan),) = run(f"EXPLAIN (FORMAT json) {explained(sql)}").fetchall()
+        scans: Scans = {}
+        for table, filters in _scanned(json.loads(plan)):
+            _, in_schema, name = table.split(".")
+            scans.setdefault((in_schema.lower(), name.lower()), []).append(filters)
+        return scans
+
+    def _needed(self, view: View, scans: Sequence[Sequence[str]]) -> tuple[LiveFile, ...]:
+        needed: set[LiveFile] = set()
+        for filters in scans:
+            needed.update(self._left(view.files, filters))
+        # One of each set of columns stays, so that columns and types are those of the whole view.
+        first = {file.columns_id: file for file in reversed(view.files)}
+        missing = first.keys() - {file.columns_id for file in needed}
+        needed.update(first[number] for number in missing)
+        return tuple(file for file in view.files if file in needed)
+
+    def _left(self, files: Iterable[LiveFile], filters: Iterable[str]) -> list[LiveFile]:
+        """The files that can hold a row which meets all filters."""
+        left = list(files)
+        for text in filters:
+            condition = text.removeprefix("optional: ")
+            if _VOLATILE.search(condition):
+                continue
+            if "tp_timestamp" in condition:
+                left = [file for file in left if _may_be_within(file, condition)]
+            for column, kind in (("tp_date", "DATE"), ("tp_index", "VARCHAR"), ("tp_partition", "VARCHAR")):
+                if column in condition:
+                    values = {_value(file, column) for file in left}
+                    met = self._met(column, kind, values, condition)
+                    left = left if met is None else [file for file in left if _value(file, column) in met]
+        return left
+
+    def _met(self, column: str, kind: str, values: set[Any], condition: str) -> set[Any] | None:
+        """Those of the values that meet the condition, or None if it is about something else too."""
+        # As text, because DuckDB's Python imports pandas for a list of values.
+        listed = ", ".join("NULL" if value is None else literal(str(value)) for value in values)
+        query = f"SELECT {column} FROM (SELECT unnest([{listed}]::{kind}[]) AS {column}) WHERE {condition}"
+        try:
+            return {value for (value,) in self._connection.execute(query).fetchall()}
+        except duckdb.Error:
+            return None
+
+
+def _scanned(nodes: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    """Each table that a plan reads, with the filters on it."""
+    for node in nodes:
+        facts = node.get("extra_info", {})
+        if "Table" in facts:
+            filters = facts.get("Filters", [])
+            yield facts["Table"], [filters] if isinstance(filters, str) else list(filters)
+        yield from _scanned(node.get("children", []))
+
+
+def _value(file: LiveFile, column: str) -> str | date | None:
+    if column == "tp_date":
+        return file.tp_date
+    return file.tp_index if column == "tp_index" else file.partition.partition(".")[2]
+
+
+def _may_be_within(file: LiveFile, condition: str) -> bool:
+    """Whether a time of the file can meet the condition; yes, if the condition is not about times alone."""
+    low, high = file.min_timestamp, file.max_timestamp
+    if low is None or high is None:
+        return True
+    if match := _AMONG.fullmatch(condition):
+        moments = [_moment(text) for text in re.findall(_TIME, match[1])]
+        return any(moment is None or low <= moment <= high for moment in moments)
+    # Brackets may stand around parts of it; read without them, a condition only becomes wider.
+    return any(_meets_all(low, high, part.split(" AND ")) for part in condition.split(" OR "))
+
+
+def _meets_all(low: datetime, high: datetime, parts: Iterable[str]) -> bool:
+    bounds = [_COMPARED.fullmatch(part) for part in parts if part != "(tp_timestamp IS NOT NULL)"]
+    return None in bounds or all(_reaches(low, high, match[1], _moment(match[2])) for match in bounds if match)
+
+
+def _reaches(low: datetime, high: datetime, operator: str, moment: datetime | None) -> bool:
+    if moment is None:
+        return True
+    if operator == "=":
+        return low <= moment <= high
+    if operator in (">", ">="):
+        return high > moment or (operator == ">=" and high == moment)
+    return low < moment or (operator == "<=" and low == moment)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # infinity, or a year that Python does not know
+        return None
+    return moment.replace(tzinfo=EPOCH.tzinfo) if moment.tzinfo is None else moment

@@ -1,0 +1,65 @@
+"""Shapes: what tables there are and what is in them, for completion and for `.tables`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tailpipe.errors import UsageError
+from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
+from tailpipe.query.views import View
+
+__all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
+
+
+@dataclass(frozen=True)
+class ColumnShape:
+    """A column or a field of a struct: its name, its DuckDB type, and the fields inside it."""
+
+    name: str
+    type: str
+    fields: tuple[ColumnShape, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """A table of a schema, with its columns in order."""
+
+    schema: str
+    name: str
+    columns: tuple[ColumnShape, ...]
+
+
+@dataclass(frozen=True)
+class Content:
+    """How much a table of a schema shows: rows, bytes of the files behind them, first and last `tp_timestamp`."""
+
+    table: str
+    rows: int
+    size: int
+    first: datetime | None
+    last: datetime | None
+    is_copy: bool
+
+
+def shape_of(view: View) -> TableShape:
+    """What a view shows."""
+    columns = tuple(ColumnShape(name, kind, _fields_of(kind)) for name, kind in view.columns.items())
+    return TableShape(view.schema, view.name, columns)
+
+
+def _fields_of(kind: str) -> tuple[ColumnShape, ...]:
+    if "STRUCT" not in kind:
+        return ()
+    try:
+        return _fields(parse_type(kind))
+    except UsageError:  # a type of DuckDB that no table declares
+        return ()
+
+
+def _fields(kind: ColumnType) -> tuple[ColumnShape, ...]:
+    if isinstance(kind, ListType):
+        return _fields(kind.element)
+    if not isinstance(kind, StructType):
+        return ()
+    return tuple(ColumnShape(name, inner.duckdb, _fields(inner)) for name, inner in kind.fields)

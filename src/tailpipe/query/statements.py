@@ -1,0 +1,135 @@
+"""Statements: a text taken apart into them, and which of them only read. The words are DuckDB's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import duckdb
+
+from tailpipe.errors import UsageError
+
+__all__ = ["explained", "is_refused", "readable", "split_statements", "words"]
+
+_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\(\s*(?:analyze|format)[^()]*\)\s*)?", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_NOTHING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|;)*", re.DOTALL)
+_EXPANDED = ("import", "pragma")
+"""Statements that DuckDB puts others in place of, as soon as it takes the text apart."""
+_OPEN = "--unsafe allows everything"
+
+_BY_ADDRESS = {"arrow_scan", "arrow_scan_dumb", "pandas_scan", "python_map_function", "seq_scan"}
+"""They take the address of an object in memory."""
+_BY_TEXT = {"json_execute_serialized_sql", "query", "query_table"}
+"""They run what stands in a text, where nobody sees it."""
+_BY_DEED = {
+    "add_parquet_key",
+    "checkpoint",
+    "copy_database",
+    "force_checkpoint",
+    "getenv",
+    "import_database",
+    "read_duckdb",
+    "truncate_duckdb_logs",
+    "write_log",
+}
+"""They write, or tell of the surroundings."""
+_BY_SWITCH = ("disable_", "enable_", "verify_")
+"""So begin those that change how the session works."""
+
+
+def is_refused(function: str) -> bool:
+    """Whether no statement may call it, though the statement has the form of one that reads."""
+    return function in _BY_ADDRESS | _BY_TEXT | _BY_DEED or function.startswith(_BY_SWITCH)
+
+
+def split_statements(text: str) -> tuple[str, ...]:
+    """The statements of a text, without the semicolons; quotes, dollar quotes and comments are DuckDB's.
+
+    Nothing is checked, so that a mistake in one statement leaves the others whole.
+    """
+    raw = text.encode()
+    parts, begin, has_words = [], 0, False
+    for position, _ in _tokens(text):
+        if raw[position : position + 1] == b";":
+            if has_words:
+                parts.append(raw[begin:position].decode().strip())
+            begin, has_words = position + 1, False
+        else:
+            has_words = True
+    if has_words:
+        parts.append(raw[begin:].decode().strip())
+    elif not parts and not _NOTHING.fullmatch(text):  # DuckDB finds no word, because a quote is never closed
+        parts.append(text.strip())
+    return tuple(parts)
+
+
+def words(sql: str) -> frozenset[str]:
+    """All words of a statement in lower case, wherever they stand."""
+    return frozenset(word.lower() for word in _WORD.findall(sql))
+
+
+def explained(sql: str) -> str:
+    """The statement without an EXPLAIN before it."""
+    begin = _EXPLAIN.match(sql)
+    return sql[begin.end() :] if begin else sql
+
+
+def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
+    """The one statement in the text, or its parts; whatever could change something is refused.
+
+    The connection must be the locked one: to take some statements apart, DuckDB reads files.
+    """
+    for name in _called(sql):
+        if is_refused(name):
+            raise UsageError(f'a query only reads, and the function "{name}" may do more', hint=_OPEN)
+    for one in split_statements(sql):
+        if (first := _first_word(one)) in _EXPANDED:
+            raise _not_reading(first.upper())
+    statements = connection.extract_statements(sql)
+    # A PIVOT is taken apart into a type that is made and a SELECT; such parts have no text of their own.
+    is_pivot = all(not one.query and one.type == duckdb.StatementType.CREATE for one in statements[:-1])
+    if not statements:
+        raise UsageError("there is no statement to run", hint="write one, such as: FROM app_log LIMIT 10")
+    if not is_pivot:
+        raise UsageError("one statement at a time, please", hint="call tailpipe query once for each")
+    last = statements[-1]
+    if last.type == duckdb.StatementType.EXPLAIN:
+        begin = _EXPLAIN.match(last.query)  # it may run what it explains, so that must be a reading one too
+        if begin is None:
+            raise UsageError("EXPLAIN must be the first word of the statement")
+        readable(connection, last.query[begin.end() :])
+    elif last.type != duckdb.StatementType.SELECT:
+        raise _not_reading(last.type.name.replace("_", " "))
+    return list(statements)
+
+
+def _not_reading(what: str) -> UsageError:
+    hint = f"SELECT, FROM, DESCRIBE, SHOW and EXPLAIN do; {_OPEN}"
+    return UsageError(f"a query only reads, and {what} does not", hint=hint)
+
+
+def _called(sql: str) -> Iterator[str]:
+    """The names before an opening bracket, in lower case and without quotes."""
+    raw = sql.encode()
+    tokens = [position for position, _ in _tokens(sql)] + [len(raw)]
+    for this, following in pairwise(tokens):
+        if raw[following : following + 1] != b"(":
+            continue
+        if raw[this : this + 1] == b'"':
+            name = raw[this + 1 : following].decode().rpartition('"')[0].replace('""', '"')
+        else:
+            match = _WORD.match(raw[this:following].decode())
+            name = match[0] if match else ""
+        yield name.lower()
+
+
+def _first_word(sql: str) -> str:
+    raw = sql.encode()
+    match = next((_WORD.match(raw[position:].decode()) for position, _ in _tokens(sql)), None)
+    return match[0].lower() if match else ""
+
+
+def _tokens(text: str) -> list[tuple[int, object]]:
+    return list(duckdb.tokenize(text))

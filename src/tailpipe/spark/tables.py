@@ -1,0 +1,111 @@
+"""Tables on Spark: the live files of a table as a DataFrame with the columns that its view has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.sql import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+__all__ = ["FileSet", "table_frame", "user_session"]
+
+_AS_TEXT = ("JSON", "UUID", "INTERVAL", "INET")
+_PROPERTIES = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.execution.arrow.localRelationThreshold": "48MB",
+}
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Live files with the same columns, and what these are stored as."""
+
+    columns: Mapping[str, str]
+    paths: Sequence[str]
+
+
+def user_session(spark: SparkSession) -> SparkSession:
+    """A session beside ours, for what others do in Spark: our properties would cut it into batches of one row."""
+    session = spark.newSession()
+    for name, value in _PROPERTIES.items():
+        session.conf.set(name, value)
+    return session
+
+
+def table_frame(spark: SparkSession, columns: Mapping[str, str], sets: Sequence[FileSet]) -> DataFrame:
+    """The rows of these files, with the columns of the view and in its order.
+
+    What the view casts from text stays text. Files of other times may have fewer columns, and narrower types.
+    """
+    types = _types(columns, sets)
+    if not sets:
+        from pyspark.sql.types import StructField, StructType
+
+        return spark.createDataFrame([], StructType([StructField(name, types[name]) for name in columns]))
+    frames = [_selected(spark, columns, types, one) for one in sets]
+    return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def _selected(spark: SparkSession, columns: Iterable[str], types: Mapping[str, DataType], files: FileSet) -> DataFrame:
+    from pyspark.sql import functions
+
+    frame = spark.read.parquet(*files.paths)
+    there = {name.lower(): name for name in files.columns}
+
+    def column(name: str) -> Column:
+        if name.lower() not in there:
+            return functions.lit(None)
+        escaped = there[name.lower()].replace("`", "``")
+        return frame[f"`{escaped}`"]
+
+    return frame.select(*(column(name).cast(types[name]).alias(name) for name in columns))
+
+
+def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, DataType]:
+    """The Spark type that holds all values of a column, found as DuckDB finds it for files read together."""
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    known = {name.lower() for one in sets for name in one.columns}
+    missing = {name: _stored(shown) for name, shown in columns.items() if name.lower() not in known}
+    rows = [
+        "SELECT " + ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in one.items())
+        for one in (*(one.columns for one in sets), missing)
+        if one
+    ]
+    with connect() as connection:
+        schema = connection.execute(" UNION ALL BY NAME ".join(rows)).to_arrow_table().schema
+    found = {field.name.lower(): from_arrow_type(_signed(field.type), prefer_timestamp_ntz=True) for field in schema}
+    return {name: found[name.lower()] for name in columns}
+
+
+def _stored(shown: str) -> str:
+    """The type that a file would have for it: text, for what only DuckDB knows."""
+    for word in _AS_TEXT:
+        shown = shown.replace(word, "VARCHAR")
+    return shown
+
+
+def _signed(kind: pa.DataType) -> pa.DataType:
+    """Spark has no numbers without a sign, and reads those of a file as the next wider type."""
+    import pyarrow as pa
+
+    wider = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.decimal128(20, 0),
+    }
+    if pa.types.is_list(kind):
+        return pa.list_(_signed(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _signed(field.type)) for field in kind])
+    return wider.get(kind, kind)

@@ -1,0 +1,78 @@
+"""The tables of logs that go to CloudWatch read them as messages there, too."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+from tailpipe.kernel.run import read_rows
+from tailpipe.kernel.task import Reading, Task
+from tailpipe.plugin import Artifact, Source, Window
+from tests.aws_tables.golden import TABLES
+
+AT = 1706695200123
+
+
+class Messages(Source):
+    """Gives envelopes, as a source of messages does."""
+
+    type = "messages"
+    envelope = True
+    content: str = ""
+
+    def artifacts(self, window: Window) -> Iterator[Artifact]:
+        return iter(())
+
+    def open(self, artifact: Artifact) -> BinaryIO:
+        return io.BytesIO(self.content.encode())
+
+
+def rows(table: str, *messages: str, group: str = "g", stream: str = "s") -> list[dict[str, Any]]:
+    facts = {"ingestion_time": AT, "log_group": group, "log_stream": stream}
+    events = [
+        {"event_id": str(number), "timestamp": AT + number, "message": message, **facts}
+        for number, message in enumerate(messages)
+    ]
+    source = Messages(name="m", content="".join(json.dumps(event) + "\n" for event in events))
+    made, artifact = TABLES[table], Artifact("g/day", kind="range")
+    assert made.format is not None
+    now = datetime(2024, 6, 1, tzinfo=UTC)
+    task = Task(f"{table}.m", made, source, made.format, (Reading(artifact, artifact.uri),), now)
+    found = [row for batch in read_rows(task) for row in batch.to_pylist()]
+    return sorted(found, key=lambda row: str(row["tp_timestamp"]))
+
+
+def test_cloudtrail_is_read_from_messages_also_escaped_once_more() -> None:
+    who = {"type": "AssumedRole", "arn": "arn:aws:sts::111122223333:assumed-role/admin/berta"}
+    texts = []
+    for number in range(3):
+        event = {"eventTime": f"2024-01-31T10:00:0{number}Z", "eventName": "GetUser", "userIdentity": who, "odd": "é"}
+        texts.append(json.dumps(event))
+    plain, inside, string = texts[0], json.dumps(texts[1])[1:-1], json.dumps(texts[2])
+    found = rows("aws_cloudtrail_log", plain, inside, string, '{"eventName": "no time"}', "no event")
+    assert [row["event_name"] for row in found] == ["GetUser"] * 3
+    assert {row["tp_usernames"][0] for row in found} == {"berta"}
+    assert {row["additional"] for row in found} == {'{"odd":"é"}'}
+    assert {(row["tp_source_name"], row["tp_source_location"]) for row in found} == {("g", "s")}
+
+
+def test_lambda_has_the_time_of_the_event_if_the_text_has_none() -> None:
+    report = "REPORT RequestId: 8f5b1a52-0000-4000-8000-000000000001\tDuration: 9.5 ms\tBilled Duration: 10 ms\t\n"
+    trace = "Traceback (most recent call last):\n  File x\nKeyError: 'price'"
+    found = rows("aws_lambda_log", report, trace, group="/aws/lambda/shop")
+    assert [row["kind"] for row in found] == ["report", "function"]
+    assert found[0]["duration_ms"] == 9.5
+    assert found[1]["message"] == trace
+    assert {row["function_name"] for row in found} == {"shop"}
+    assert found[0]["tp_timestamp"].isoformat(sep=" ") == "2024-01-31 10:00:00.123000"
+
+
+def test_an_audit_event_knows_its_stream() -> None:
+    audit = '{"kind": "Event", "verb": "get", "requestReceivedTimestamp": "2024-01-31T10:00:00Z"}'
+    (found,) = rows("aws_eks_audit_log", audit, "I0131 a line of another log", stream="kube-apiserver-audit-1")
+    assert found["verb"] == "get"
+    assert found["log_stream"] == "kube-apiserver-audit-1"
+    assert found["additional"] is None

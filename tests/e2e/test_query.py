@@ -1,0 +1,111 @@
+"""`tailpipe query` as a process: what it takes, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.catalog.conftest import DAY, Workspace
+
+from .conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def data(install: Path) -> Workspace:
+    """Three rows of app_log.prod."""
+    (install / "config").mkdir(parents=True)
+    workspace = Workspace(install / "data" / "default")
+    workspace.collect([("web", DAY, ["a", "b", "c"])])
+    return workspace
+
+
+def environment(install: Path, tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "TAILPIPE_INSTALL_DIR": str(install), "HOME": str(tmp_path)}
+
+
+def test_a_batch_goes_on_after_a_mistake_and_ends_with_1(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "b.sql").write_text("SELECT 2 AS a;\n\n-- it has no such column\nSELECT tp_idd\nFROM app_log;")
+    (tmp_path / "c.sql").write_text("SELECT 3 AS a")
+    done = run("query", "SELECT 1 AS a; SELECT ';' AS a", "[bc].sql", "--output", "csv")
+    assert (done.code, done.out) == (1, "a\n1\na\n;\na\n2\na\n3\n")
+    assert "--> b.sql:4:8" in done.err
+    assert 'did you mean "tp_id"?' in done.err
+
+
+def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
+    for arguments in ([], ["-"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "tailpipe", "query", *arguments, "--output", "plain", "--no-header"],
+            input="SELECT count(*) FROM app_log;\nSELECT 2;\n",
+            env=environment(install, tmp_path),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "3\n2\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("none.sql",), 2, 'there is no file "none.sql"'),
+        (("",), 2, "there is no statement to run"),
+        (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
+        (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one answer"),
+        (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
+        (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
+        (("DROP VIEW app_log",), 2, "a query only reads"),
+    ],
+)
+def test_wrong_use_is_told(run: Run, arguments: tuple[str, ...], code: int, message: str) -> None:
+    done = run("query", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+
+
+def test_a_file_is_written_whole_or_not_at_all(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    done = run("query", "SELECT tp_id FROM app_log ORDER BY ALL", "--to-file", "a.csv", "--timing")
+    assert (done.code, done.out, path.read_text()) == (0, "", "tp_id\na\nb\nc\n")
+    assert "3 rows, " in done.err
+    done = run("query", "SELECT 1", "SELECT nope", "--to-file", "a.csv")
+    assert (done.code, path.read_text()) == (1, "tp_id\na\nb\nc\n")
+    assert 'nothing was written to "a.csv"' in done.err
+
+
+@pytest.mark.parametrize("output", ["csv", "plain", "arrow"])
+def test_a_reader_that_has_seen_enough_ends_it_silently(install: Path, tmp_path: Path, output: str) -> None:
+    sql = "FROM range(100000000000)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tailpipe", "query", sql, "--output", output],
+        env=environment(install, tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        assert process.stdout.read(2)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_neither_pandas_nor_pyspark_is_loaded_and_text_needs_no_arrow(install: Path, tmp_path: Path) -> None:
+    for output, unwanted in (("pretty", "pyarrow pandas.core pyspark prompt_toolkit"), ("csv", "pandas.core pyspark")):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "tailpipe", "query", "FROM app_log", "--output", output],
+            env=environment(install, tmp_path),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        loaded = {
+            line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")
+        }
+        assert "duckdb" in loaded
+        assert not loaded & set(unwanted.split())

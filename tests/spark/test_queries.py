@@ -1,0 +1,157 @@
+"""The same statement on Spark and on DuckDB gives the same answer: names, types and rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.model.partition import Schema
+from tailpipe.model.table import Column, Table
+from tailpipe.query.on_spark import SparkQueries, frame_of
+from tailpipe.query.session import Session
+from tests.unit.query.support import Files
+
+TABLE = Table(
+    name="app_log",
+    columns=[
+        Column("flag", "boolean"),
+        Column("tiny", "tinyint"),
+        Column("n", "integer"),
+        Column("big", "bigint"),
+        Column("ubig", "ubigint"),
+        Column("real", "double"),
+        Column("text", "varchar"),
+        Column("raw", "blob"),
+        Column("day", "date"),
+        Column("clock", "time"),
+        Column("span", "interval"),
+        Column("id", "uuid"),
+        Column("body", "json"),
+        Column("address", "inet"),
+        Column("price", "decimal(18,3)"),
+        Column("words", "varchar[]"),
+        Column("place", "struct(port integer, tags varchar[])"),
+        Column("later", "varchar"),
+        Column("level", "varchar"),
+    ],
+)
+ROWS = """
+  SELECT i % 3 = 0 AS flag, (i % 100)::TINYINT AS tiny, CASE WHEN i % 7 = 0 THEN NULL ELSE i END::INTEGER AS n,
+    i::BIGINT * 3000000000 AS big, (18446744073709551615 - i)::UBIGINT AS ubig, i / 8.0::DOUBLE AS real,
+    CASE i % 4 WHEN 0 THEN 'ü' WHEN 1 THEN NULL ELSE 'w' || (i % 5) END AS text, ('x' || i)::BLOB AS raw,
+    DATE '2024-01-01' + (i % 40)::INTEGER AS day, TIME '00:00:01' + to_seconds(i) AS clock,
+    (i || ' days 02:00:00')::VARCHAR AS span, '00000000-0000-4000-8000-' || lpad(i::VARCHAR, 12, '0') AS id,
+    '{"a": ' || i || ', "b": {"c": "v' || i % 3 || '"}}' AS body, '10.0.' || i % 3 || '.1' AS address,
+    (i / 4.0)::DECIMAL(18,3) AS price, ['a', 'b' || i % 2] AS words, {'port': i::INTEGER, 'tags': ['t']} AS place,
+    'info' AS level,
+    'id-' || i AS tp_id, TIMESTAMP '2024-01-31 10:00' + to_minutes(i) AS tp_timestamp, DATE '2024-01-31' AS tp_date
+  FROM range(200) t(i)
+"""
+STATEMENTS = [
+    "SELECT count(*), count(n), sum(n), min(big), max(ubig) FROM app_log",
+    "FROM app_log ORDER BY tp_id LIMIT 3",
+    "SELECT text, count(*) AS times FROM tailpipe.app_log GROUP BY ALL ORDER BY ALL",
+    "SELECT text, n FROM app_log ORDER BY n DESC, tp_id LIMIT 5",
+    "SELECT n // 7 AS whole, n / 8 AS part, n % 7 AS rest FROM app_log WHERE n > 190 ORDER BY n",
+    "SELECT tp_id, span, id, body, address, raw, clock FROM app_log ORDER BY tp_timestamp LIMIT 4",
+    "SELECT body->>'$.a' AS a, body->'b'->>'c' AS c FROM app_log ORDER BY tp_timestamp LIMIT 4",
+    "SELECT words[1] AS one, words[2] AS two, len(words) AS size FROM app_log ORDER BY tp_timestamp LIMIT 2",
+    "SELECT count(*) FROM app_log WHERE list_contains(words, 'b1')",
+    "SELECT place.port AS port, place.tags[1] AS tag FROM app_log ORDER BY port LIMIT 3",
+    "SELECT word, count(*) AS times FROM (SELECT unnest(words) AS word FROM app_log) GROUP BY word ORDER BY word",
+    "SELECT date_trunc('hour', tp_timestamp) AS hour, count(*) AS n FROM app_log GROUP BY 1 ORDER BY 1",
+    "SELECT strftime(tp_timestamp, '%Y-%m-%d %H:%M') AS at FROM app_log ORDER BY tp_timestamp LIMIT 2",
+    "SELECT count(*) FROM app_log WHERE tp_timestamp >= TIMESTAMP '2024-01-31 12:00' - INTERVAL 1 HOUR",
+    "SELECT day + INTERVAL 1 DAY AS next FROM app_log ORDER BY tp_timestamp LIMIT 1",
+    "SELECT avg(real) AS mean, sum(price) AS total, max(price) AS most FROM app_log",
+    "SELECT count(*) FILTER (WHERE flag) AS yes, count(DISTINCT text) AS words FROM app_log",
+    "WITH a AS (SELECT flag, max(n) AS top FROM app_log GROUP BY flag) SELECT * FROM a ORDER BY flag",
+    "SELECT a.tp_id FROM app_log a JOIN recent.app_log b USING (tp_id) ORDER BY a.tp_id LIMIT 3",
+    "SELECT n, row_number() OVER (PARTITION BY flag ORDER BY n DESC) AS rank FROM app_log QUALIFY rank = 1 ORDER BY n",
+    "SELECT CASE WHEN text IS NULL THEN '-' ELSE upper(text) END AS t, count(*) FROM app_log GROUP BY 1 ORDER BY 1",
+    "SELECT coalesce(text, '') || '!' AS t FROM app_log WHERE text ILIKE 'W%' ORDER BY tp_id LIMIT 3",
+    "SELECT count(*) FROM app_log WHERE id = '00000000-0000-4000-8000-000000000007' OR regexp_matches(text, '^w[12]$')",
+    "SELECT arg_max(text, big) AS last, string_agg(tiny::VARCHAR, ',' ORDER BY tiny) AS all FROM app_log WHERE n < 5",
+    "SELECT * EXCLUDE (raw, place) FROM app_log WHERE later IS NULL ORDER BY tp_id LIMIT 2",
+    "SELECT 1 AS one, NULL AS nothing, 'x' AS x",
+    "SELECT n FROM app_log WHERE n < 3 UNION ALL SELECT -1 ORDER BY n",
+]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    files = Files(tmp_path_factory.mktemp("queries") / "internal")
+    files.add(f"FROM ({ROWS}) WHERE tp_timestamp < TIMESTAMP '2024-01-31 12:00'")
+    files.add(f"SELECT *, 'new'::VARCHAR AS later FROM ({ROWS}) WHERE tp_timestamp >= TIMESTAMP '2024-01-31 12:00'")
+    recent = Schema(name="recent", where="n > 100 AND text = 'w3'")
+    with Session(files.snapshot(), {"app_log": TABLE}, schemas=[recent]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def queries(session: Session, spark: SparkSession) -> SparkQueries:
+    return SparkQueries(session, lambda: spark)
+
+
+@pytest.mark.parametrize("sql", STATEMENTS)
+def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: str) -> None:
+    ours = session.run(sql)
+    columns, types, rows = ours.columns, ours.types, list(ours.rows)
+    theirs = queries.run(sql)
+    assert theirs.columns == columns
+    assert theirs.types == types
+    assert list(theirs.rows) == rows
+    assert rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT nope FROM app_log", "nope"),
+        ("SELECT * FROM elsewhere", "elsewhere"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "file system operations are disabled"),
+        ("SELECT reflect('java.lang.System', 'getenv')", "reflect"),
+        ("DESCRIBE app_log", "on Spark a query is a SELECT"),
+        ("COPY app_log TO '/tmp/x'", "on Spark a query is a SELECT"),
+        ("SELECT FROM WHERE", "cannot be translated"),
+    ],
+)
+def test_what_spark_may_not_do_is_refused(queries: SparkQueries, sql: str, message: str) -> None:
+    with pytest.raises(TailpipeError, match=re.escape(message)):
+        queries.run(sql)
+
+
+def test_a_function_that_spark_lacks_is_told_with_the_translation(queries: SparkQueries) -> None:
+    with pytest.raises(TailpipeError, match="Spark refused it") as refused:
+        queries.run("SELECT bar(n, 0, 10, 5) FROM app_log").rows  # noqa: B018
+    assert "`tailpipe__app_log`" in refused.value.hint
+
+
+def test_a_table_is_a_dataframe(session: Session, spark: SparkSession, tmp_path: Path) -> None:
+    frame = frame_of(session, "app_log", lambda: spark)
+    assert frame.count() == 200
+    assert frame.columns[-1] == "tp_usernames"
+    assert frame_of(session, "recent.app_log", lambda: spark).count() == len(
+        list(session.run("FROM recent.app_log").rows)
+    )
+    with pytest.raises(UsageError, match="table not found: app_lag"):
+        frame_of(session, "app_lag", lambda: spark)
+
+
+def test_the_snippet_of_the_page_runs(
+    session: Session, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/clients.md").read_text(encoding="utf-8")
+    (snippet,) = (one for one in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if ".spark(" in one)
+    stopped: list[object] = []
+    monkeypatch.setattr(SparkSession, "stop", lambda self: stopped.append(self))  # the others want to go on
+    workspace = SimpleNamespace(spark=lambda name: frame_of(session, name, lambda: spark))
+    exec(compile(snippet, "docs/clients.md", "exec"), {"workspace": workspace})
+    assert "level='info', count=200" in capsys.readouterr().out
+    assert len(stopped) == 1

@@ -1,0 +1,162 @@
+"""`status`, `expire` and `compact` as a person sees them, over data that is there; no Spark is started."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.cli.app import app
+from tailpipe.errors import UsageError
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tailpipe.model.window import Window
+from tests.crash.collector import stage
+
+CONFIG = """
+table "app" {
+  format = format.jsonl.default
+  column "tp_timestamp" { source = "time" }
+}
+partition "app" "prod" {
+  source "file" { paths = ["/var/log/app"] }
+  MORE
+}
+"""
+DAYS = [date(2024, 1, 1) + timedelta(days=i) for i in range(4)]
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(app, arguments, env={"TAILPIPE_INSTALL_DIR": str(tmp_path), "HOME": str(tmp_path)})
+
+    return call
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A workspace with four days in one partition, and one in another that no config names."""
+    write(tmp_path)
+    home = tmp_path / "data" / "default"
+    home.mkdir(parents=True)
+    for partition, days in (("app.prod", DAYS), ("old.gone", DAYS[:1])):
+        for day in days:
+            commit(home, partition, day, [f"{day}-{n}" for n in range(3)])
+    return home
+
+
+def write(install: Path, more: str = "", text: str = CONFIG, name: str = "main.tpc") -> None:
+    (install / "config").mkdir(exist_ok=True)
+    (install / "config" / name).write_text(text.replace("MORE", more))
+
+
+def commit(home: Path, partition: str, day: date, ids: Sequence[str]) -> None:
+    with Catalog.open(home) as catalog, catalog.writer(partition) as writer:
+        transaction = writer.begin(Unit(day=day))
+        file = stage(transaction.staging, "part", "default", day, ids)
+        entry = LedgerEntry(
+            ids[0], "file", Unit(day=day), datetime.now(UTC), committed_bytes=9, committed_ordinals=len(ids)
+        )
+        accounts = Accounts(read=len(ids), kept=len(ids))
+        covers = (Covered("file", DaySet.of([day]), settled_before=date(2024, 2, 1)),)
+        transaction.commit(Staged((file,), (StagedArtifact(entry, accounts),), covers))
+
+
+def live(home: Path) -> int:
+    with Catalog.open(home, is_read_only=True) as catalog:
+        return len(catalog.snapshot().files)
+
+
+def test_status_fits_on_one_screen(run: Run, home: Path, tmp_path: Path) -> None:
+    long = "a_table_with_a_name_that_is_longer_than_it_should_be_by_far"
+    write(tmp_path, text=CONFIG.replace('"app"', f'"{long}"'), name="more.tpc")
+    lines = run("status").stdout.splitlines()
+    assert lines[0] == f"workspace default: {home}"
+    assert lines[1].split() == ["partition", "last", "run", "days", "gaps", "rows", "size", "files", "rejected"]
+    assert all(len(line) <= 80 for line in lines[1:])
+    assert re.fullmatch(rf"{long[:12]}\S*… +never +0 +0 +0 +0 B +0 +0", lines[3])
+    assert re.fullmatch(r"app\.prod +never +4 +[\d,]+ +12 +\S+ kB +4 +0", lines[4])
+    assert re.fullmatch(r"old\.gone\* +never +1 +[\d,]+ +3 +\S+ kB +1 +0", lines[5])
+    assert re.fullmatch(r"total 3 +15 +\S+ kB +5 +0", lines[6])
+    assert lines[7:] == ["* no longer in the config", "gaps are filled by: tailpipe collect"]
+
+
+def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home: Path) -> None:
+    with Catalog.open(home) as catalog, catalog.writer("app.prod") as writer:
+        writer.begin_run(Window.of_day(DAYS[0]), {})
+        going = json.loads(run("status", "--output", "json").stdout)
+        shown = run("status").stdout
+        writer.end_run("failed")
+    prod, gone = going["partitions"]
+    assert prod["last_run"]["outcome"] == "running"
+    assert re.search(r"app\.prod +running \ds", shown)
+    assert "being collected now: app.prod" in shown
+    assert (prod["days_covered"], prod["rows"], prod["files"], prod["is_in_config"]) == (4, 12, 4, True)
+    assert prod["gaps"].startswith("2024-01-05..")
+    assert (prod["first_date"], prod["last_date"]) == ("2024-01-01", "2024-01-04")
+    assert (gone["is_in_config"], gone["last_run"]) == (False, None)
+    assert (going["location"], going["total"]["rows"]) == (str(home), 15)
+    assert re.search(r"app\.prod +failed \ds", run("status").stdout)
+
+
+def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: Path) -> None:
+    assert "no partition yet" in run("status").stdout
+    write(tmp_path)
+    assert re.search(r"app\.prod +never", run("status").stdout)
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "size"),
+    [
+        (0, "0", "0 B"),
+        (999, "999", "999 B"),
+        (99_999, "99,999", "100 kB"),
+        (123_456, "123k", "123 kB"),
+        (1_250_000, "1.2M", "1.2 MB"),
+        (84_100_000_000, "84.1G", "84.1 GB"),
+        (5_200_000_000_000, "5200G", "5.2 TB"),
+    ],
+)
+def test_numbers_are_short(count: int, rows: str, size: str) -> None:
+    from tailpipe.cli.status import _bytes, _short
+
+    assert (_short(count), _bytes(count)) == (rows, size)
+
+
+def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path: Path) -> None:
+    assert "no partition has a retention" in run("expire").stderr
+    write(tmp_path, 'retention { keep = "1Y" }')
+    told = run("expire", "--dry-run", "--output", "json")
+    (record,) = json.loads(told.stdout)
+    assert (record["dates"], record["rows"], record["files"]) == ("2024-01-01..2024-01-04", 12, 4)
+    assert (told.exit_code, live(home)) == (0, 5)
+    assert "2024-01-01..2024-01-04" in run("expire").stdout
+    assert live(home) == 1
+    assert run("expire").stderr == "nothing has expired\n"
+    shown = json.loads(run("partition", "show", "app.prod", "--output", "json").stdout)
+    assert (shown["coverage"][0]["dropped"], shown["retention"]) == ("2024-01-01..2024-01-04", "1Y")
+    assert "2024" not in shown["gaps"]
+
+
+def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:
+    commit(home, "old.gone", DAYS[0], ["again"])
+    (record,) = json.loads(run("compact", "--dry-run", "--output", "json").stdout)
+    assert (record["partition"], record["files"], record["rows"], record["new_files"]) == ("old.gone", 2, 4, None)
+    assert live(home) == 6
+    assert run("compact", "--dry-run", "--from", "2024-01-02").stderr == "there is nothing to compact\n"
+    assert run("compact", "--dry-run", "--to", "2024-01-01").stdout
+    assert run("compact", "app.prod").stderr == "there is nothing to compact\n"
+    refused = run("compact", "old.gone", "--reindex").exception
+    assert isinstance(refused, UsageError)
+    assert "no longer in the config" in refused.message

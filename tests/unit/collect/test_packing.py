@@ -1,0 +1,63 @@
+"""Packing: many small artifacts go into few tasks, so that a run leaves few files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog.identity import Decision
+from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
+from tailpipe.collect.packing import TASK_BYTES, Recipe, tasks_of
+from tailpipe.kernel.task import Limits
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import Unit
+
+from .support import NOW, World
+
+TODAY = NOW.date()
+
+
+def planned(world: World, sizes: list[int | None], suffix: str = "") -> list[int]:
+    """How many artifacts each task of a unit gets."""
+    config = world.config
+    partition = config.partitions["app.x"]
+    recipe = Recipe(partition, config.tables["app"], {"file": partition.sources[0]}, {}, NOW, Limits())
+    artifacts = tuple(
+        PlannedArtifact(Decision("file", Artifact(f"{n}{suffix}", size=size), "new", f"{n}{suffix}"), "new")
+        for n, size in enumerate(sizes)
+    )
+    unit = UnitPlan(Unit(day=TODAY), "append", "new day", artifacts)
+    return [len(task.readings) for task in tasks_of(recipe, unit, "", "r0")]
+
+
+def test_small_artifacts_of_a_unit_are_one_task(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert planned(world, [300] * 10_000) == [10_000]
+    assert planned(world, [0] * 1000) == [1000]
+    assert planned(world, [None] * 1000) == [1000]
+    assert planned(world, [300] * 10_000, ".gz") == [10_000]
+    assert sum(planned(world, [TASK_BYTES // 10] * 20)) == 20
+    assert len(planned(world, [TASK_BYTES // 10] * 20)) == 2
+
+
+@pytest.mark.slow
+def test_ten_thousand_small_artifacts_over_thirty_days_leave_two_files_a_day_at_most(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.text = world.text.replace('partition "app" "x" {', 'partition "app" "x" {\n  tp_index = "message"')
+    for number in range(10_000):
+        day = TODAY - timedelta(days=number % 30)
+        # Some rows are of the day before, as in logs that are cut at odd times.
+        path = world.write(f"{number}/{day}.jsonl", f"m{number % 3}", day=day - timedelta(days=number % 7 == 0))
+        if number % 11 == 0:
+            with path.open("a") as file:
+                file.write("oops\n")
+    summary = world.collect()
+    assert summary.is_done
+    with world.catalog() as catalog:
+        live = catalog.snapshot().files
+    assert sum(file.rows for file in live) == 10_000
+    counts = Counter((file.unit, file.tp_date, file.tp_index) for file in live)
+    assert max(counts.values()) <= 2

@@ -1,0 +1,132 @@
+"""Which files are to be put together, and which days have expired: as tables."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from tailpipe.catalog.read import LiveFile
+from tailpipe.lifecycle.policy import (
+    LARGE_BYTES,
+    PART_BYTES,
+    SMALL_BYTES,
+    Group,
+    Wanted,
+    expired_days,
+    groups_to_compact,
+    is_right,
+)
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+
+DAY = date(2024, 3, 10)
+MB = 1024 * 1024
+
+
+def file(
+    name: str = "a",
+    megabytes: int = 1,
+    low: int = 0,
+    high: int = 10,
+    *,
+    unit: str = "2024-03-10",
+    day: date = DAY,
+    index: str | None = "default",
+) -> LiveFile:
+    return LiveFile(name, "app.x", unit, index, day, 5, megabytes * MB, low, high, 1)
+
+
+RIGHT = {
+    "one small file": [file()],
+    "one that is far too large": [file(megabytes=900)],
+    "two good ones, one after the other": [file("a", 190, 0, 10), file("b", 190, 10, 20)],
+    "a good one and a small rest": [file("a", 190, 0, 10), file("b", 2, 10, 20)],
+    "all rows at the same time": [file("a", 190, 5, 5), file("b", 190, 5, 5), file("c", 3, 5, 5)],
+}
+WRONG = {
+    "two small ones": [file("a", 1, 0, 10), file("b", 1, 10, 20)],
+    "two good ones of the same hours": [file("a", 190, 0, 10), file("b", 190, 5, 20)],
+    "one inside the other": [file("a", 190, 0, 20), file("b", 190, 5, 6)],
+    "small neighbours among good ones": [file("a", 190, 0, 10), file("b", 60, 10, 20), file("c", 60, 20, 30)],
+    "as much as two may have together": [file("a", 64, 0, 10), file("b", 64, 10, 20)],
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_right_is_left_alone(name: str) -> None:
+    assert is_right(RIGHT[name])
+    assert is_right(RIGHT[name][::-1])
+    assert groups_to_compact(RIGHT[name], Wanted()) == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_not_right_is_put_together(name: str) -> None:
+    assert groups_to_compact(WRONG[name], Wanted()) == [Group("2024-03-10", DAY, tuple(WRONG[name]))]
+
+
+def test_units_dates_and_indexes_are_never_merged() -> None:
+    apart = [
+        file("a"),
+        file("b", unit="2024-03-11"),
+        file("c", unit="pack:x"),
+        file("d", day=date(2024, 3, 9)),
+        file("e", index="other"),
+        file("f", index=None),
+    ]
+    assert groups_to_compact(apart, Wanted()) == []
+    twins = [one._replace(path=one.path + "2") for one in apart]
+    groups = groups_to_compact([*apart, *twins], Wanted())
+    assert sorted(tuple(one.path for one in group.files) for group in groups) == [(x, x + "2") for x in "abcdef"]
+    assert all(not group.is_moved for group in groups)
+
+
+def test_a_misplaced_file_takes_its_whole_date_and_unit_with_it() -> None:
+    files = [file("a", index="x"), file("b", index="y"), file("c", index="y", unit="2024-03-11")]
+    (group,) = groups_to_compact(files, Wanted(), misplaced={"a"})
+    assert (group.is_moved, [one.path for one in group.files]) == (True, ["a", "b"])
+
+
+def test_only_what_is_wanted_is_looked_at() -> None:
+    files = [file(f"{unit}{n}", unit=unit, day=day) for n in (1, 2) for unit in "uv" for day in (DAY, date(2024, 3, 1))]
+    chosen = groups_to_compact(files, Wanted(DaySet.of([DAY]), units={"u"}))
+    assert [(group.unit, group.tp_date) for group in chosen] == [("u", DAY)]
+    assert len(groups_to_compact(files, Wanted())) == 4
+
+
+@pytest.mark.parametrize(
+    ("day", "count", "is_due"),
+    [(10, 2, False), (10, 7, False), (10, 8, True), (9, 7, False), (9, 8, True), (8, 2, True), (11, 2, False)],
+)
+def test_after_a_collection_the_newest_dates_wait_until_it_pays(day: int, count: int, is_due: bool) -> None:
+    files = [file(str(n), day=date(2024, 3, day)) for n in range(count)]
+    assert bool(groups_to_compact(files, Wanted(today=DAY))) == is_due
+    assert groups_to_compact(files, Wanted())  # who asks for it himself gets it
+
+
+def test_a_group_becomes_one_file_as_long_as_that_is_not_too_large() -> None:
+    assert Group("u", DAY, (file(megabytes=128), file(megabytes=128))).part_bytes is None
+    assert Group("u", DAY, (file(megabytes=128), file(megabytes=129))).part_bytes == PART_BYTES
+    # What comes of it is right, so that nothing is written over and over again.
+    assert SMALL_BYTES < PART_BYTES < LARGE_BYTES
+
+
+def june(*days: int) -> DaySet:
+    return DaySet.of(date(2024, 6, day) for day in days)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "first_date", "expired"),
+    [
+        (Coverage(covered=june(1, 2, 3, 10)), 1, june(1, 2, 3, 4)),
+        (Coverage(covered=june(10)), 3, june(3, 4)),  # rows that were older than their file
+        (Coverage(missing=june(4), covered=june(10)), None, june(4)),
+        (Coverage(dropped=june(1, 2), covered=june(5)), 5, NO_DAYS),  # it went before
+        (Coverage(covered=june(5, 6)), 5, NO_DAYS),
+        (Coverage(), None, NO_DAYS),
+    ],
+)
+def test_days_before_the_oldest_that_is_kept_have_expired(
+    coverage: Coverage, first_date: int | None, expired: DaySet
+) -> None:
+    first = date(2024, 6, first_date) if first_date else None
+    assert expired_days(date(2024, 6, 5), {"file": coverage}, first) == expired

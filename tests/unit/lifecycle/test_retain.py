@@ -1,0 +1,117 @@
+"""Retention: what is too old goes, counts as dropped, and does not come back by itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog.plan import Ask
+from tailpipe.lifecycle.retain import Expired, expire, preview
+from tailpipe.lifecycle.tidy import tidy
+from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.partition import Retention
+from tailpipe.model.tidied import Tidied
+from tailpipe.model.window import Window
+from tests.unit.collect.support import CONFIG, NOW, World
+
+TODAY = NOW.date()
+KEEP = CONFIG.replace('partition "app" "x" {', 'partition "app" "x" {\n  retention { keep = "10d" }')
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A log for each of the last twenty days."""
+    world = World(tmp_path)
+    for count in range(20):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count:02d}")
+    return world
+
+
+def days_ago(count: int) -> date:
+    return TODAY - timedelta(days=count)
+
+
+def tidied(world: World, start: str | None = None) -> Tidied:
+    """Collect, and tidy up afterwards."""
+    world.collect(start=start)
+    window = Window.parse(start, None, now=world.now) if start else None
+    partition, table = world.config.partitions["app.x"], world.config.tables["app"]
+    with world.catalog() as catalog:
+        return tidy(catalog, world.engine, partition, table, Ask(world.now, window), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("keep", "oldest"),
+    [("1d", date(2024, 3, 9)), ("2W", date(2024, 2, 25)), ("1m", date(2024, 2, 10)), ("2Y", date(2022, 3, 10))],
+)
+def test_a_day_that_is_kept_in_part_is_kept_whole(keep: str, oldest: date) -> None:
+    assert Retention(keep=keep).oldest(datetime(2024, 3, 10, 23, 59, tzinfo=UTC)) == oldest
+    assert Retention(keep=keep).oldest(datetime(2024, 3, 10, 0, 0, tzinfo=UTC)) == oldest
+
+
+def test_what_has_expired_is_dropped_and_stays_away_until_it_is_asked_for(world: World) -> None:
+    assert tidied(world) == Tidied()  # without a retention everything stays
+    assert len(world.rows()) == 20
+    with world.catalog() as catalog:
+        told = preview(catalog, "app.x", days_ago(10))
+        assert catalog.snapshot().rows == 20
+    assert (told.dates, told.rows, told.files) == (DaySet.span(days_ago(19), days_ago(11)), 9, 9)
+    world.text = KEEP
+    assert tidied(world) == Tidied(told.dates, 9)
+    assert world.rows() == [f"m{count:02d}" for count in range(11)]
+    with world.catalog() as catalog:
+        known = catalog.coverage("app.x")["file"]
+        assert known.dropped.last == days_ago(11)
+        assert expire(catalog, "app.x", days_ago(10)) == Expired("app.x", days_ago(10))  # there is nothing left to do
+        sequence = catalog.snapshot().sequence
+    summary = world.collect()
+    assert (summary.committed, summary.gaps) == ((), NO_DAYS)
+    with world.catalog() as catalog:
+        assert catalog.snapshot().sequence == sequence
+    # Asked for, they come back, and stay until the next plain run.
+    start = str(days_ago(13))
+    done = tidied(world, start=start)
+    assert done.notes == (f"days before {days_ago(10)} are older than 10d: the next run without --from drops them",)
+    assert not done.expired
+    assert len(world.rows()) == 14
+    assert tidied(world).expired == DaySet.span(days_ago(13), days_ago(11))
+    assert len(world.rows()) == 11
+
+
+def test_a_first_collection_asks_for_nothing_beyond_the_retention(world: World) -> None:
+    world.text = KEEP
+    summary = world.collect()
+    assert world.rows() == [f"m{count:02d}" for count in range(11)]
+    assert set(summary.skipped) <= {"beyond the retention: ask for it with --from"}
+    with world.catalog() as catalog:
+        assert catalog.coverage("app.x")["file"].known.first == days_ago(10)
+
+
+def test_days_that_nobody_filled_are_no_gaps_once_they_are_too_old(world: World) -> None:
+    world.collect(start=str(days_ago(19)), end=str(days_ago(18)))
+    world.text = KEEP
+    summary = world.collect()
+    assert world.rows() == [*(f"m{count:02d}" for count in range(11)), "m18", "m19"]
+    assert not summary.gaps
+
+
+def test_undated_files_are_cut_to_what_is_kept(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEP.replace("file_layout", "// file_layout"))
+    for count in (1, 9, 12):
+        world.write("app.jsonl", f"m{count:02d}", day=days_ago(count), mode="a")
+    summary = world.collect()
+    assert world.rows() == ["m01", "m09"]
+    assert summary.accounts.out_of_window == 1
+    world.now += timedelta(days=5)
+    assert tidied(world).expired == DaySet.of([days_ago(9)])
+    assert world.rows() == ["m01"]
+    world.write("app.jsonl", "new", day=days_ago(0), mode="a")
+    tidied(world)
+    assert world.rows() == ["m01", "new"]
+
+
+def test_a_partition_that_holds_nothing_has_nothing_to_expire(world: World) -> None:
+    with world.catalog() as catalog:
+        assert expire(catalog, "app.x", TODAY) == Expired("app.x", TODAY)

@@ -1,0 +1,74 @@
+"""The verbs of a workspace, with the kernel in this process instead of Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.layout import Layout
+from tailpipe.cli.report import print_report
+from tailpipe.collect.events import Event
+from tailpipe.config.environment import Environment
+from tailpipe.errors import UsageError
+from tailpipe.plugin import Registry
+from tailpipe.workspace import Workspace
+from tests.unit.collect.support import CONFIG, LocalEngine
+
+TODAY = datetime.now(UTC).date()
+OLD = TODAY - timedelta(days=6)
+
+
+class Local(Workspace):
+    """Starts no Java."""
+
+    def _engine(self, layout: Layout, emit: Callable[[Event], None] = lambda _: None) -> LocalEngine:  # type: ignore[override]
+        return LocalEngine()
+
+
+def opened(install: Path, more: str = "") -> Workspace:
+    (install / "config").mkdir(exist_ok=True)
+    text = CONFIG.replace("LOGS", str(install / "logs")).replace('"x" {', '"x" {\n' + more)
+    (install / "config" / "main.tpc").write_text(text)
+    return Local(Environment.resolve({"TAILPIPE_INSTALL_DIR": str(install)}), Registry.installed())
+
+
+def write(install: Path, name: str) -> None:
+    path = install / "logs" / name / f"{OLD}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"time": f"{OLD}T10:00:00Z", "message": name}) + "\n")
+
+
+def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        write(tmp_path, name)
+        report = opened(tmp_path).collect(["app.x"], with_compaction=False)
+        assert report.partitions[0].tidied.files == 0
+    write(tmp_path, "c")
+    report = opened(tmp_path).collect(["app.x"])
+    print_report(report, "pretty")
+    assert capsys.readouterr().out.splitlines() == ["app.x: 1 row, 1 artifact, 1 day", "  compacted 3 files into 1"]
+    with Catalog.open(tmp_path / "data" / "default") as catalog:
+        assert [file.rows for file in catalog.snapshot().files] == [3]
+    report = opened(tmp_path, 'retention { keep = "5d" }').collect(["app.x"])
+    print_report(report, "pretty")
+    assert capsys.readouterr().out.splitlines() == ["app.x: nothing new", f"  expired: {OLD}, 3 rows"]
+    print_report(report, "json")
+    assert json.loads(capsys.readouterr().out)[0]["tidied"]["expired"] == str(OLD)
+    assert opened(tmp_path).compact(["app.x"])[0].files == 0
+
+
+def test_a_new_index_is_checked_before_it_is_applied(tmp_path: Path) -> None:
+    write(tmp_path, "a")
+    opened(tmp_path).collect(["app.x"])
+    with pytest.raises(UsageError, match=r'no file of app\.x has a column "massage"') as caught:
+        opened(tmp_path, 'tp_index = "massage"').compact(["app.x"], reindex=True)
+    assert caught.value.hint == 'did you mean "message"?'
+    (done,) = opened(tmp_path, 'tp_index = "message"').compact(["app.x"], reindex=True)
+    assert (done.files, done.new_files) == (1, 1)
