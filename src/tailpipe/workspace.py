@@ -20,12 +20,12 @@ from tailpipe.catalog.read import PartitionState, PartitionTotals, Snapshot
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.errors import UsageError, WorkspaceError
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.format import Format
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.selector import select
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tailpipe.kernel.engine import connect
+from tailpipe.kernel.json_guess import Guess, wrong_guesses
 from tailpipe.kernel.json_split import Splitter
 
 values: Any = st.recursive(
@@ -54,3 +57,39 @@ def test_a_document_cut_anywhere_gives_its_first_records(records: list[Any], dat
     found, problem = split(document[:cut], ("Records",), 7)
     assert found == records[: len(found)]
     assert cut == 0 or problem is not None
+
+
+CONNECTION = connect()
+keys = st.sampled_from(["a", 'a"', "b", "Records"])
+alike: Any = st.recursive(
+    st.sampled_from([1, None, '},{"a":', '"}]}', "é"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.dictionaries(keys, alike, min_size=1, max_size=3) | alike, max_size=5),
+    st.sampled_from([(), ("Records",), ("d", "Records")]),
+    st.sampled_from([None, 0, 2]),
+    st.sampled_from([b"", b"}", b",{}", b"[]", b"\n"]),
+    st.integers(0, 30),
+)
+def test_a_guess_is_either_right_or_known_to_be_wrong(
+    records: list[Any], path: tuple[str, ...], indent: int | None, tail: bytes, cut: int
+) -> None:
+    whole: Any = records
+    for key in reversed(path):
+        whole = {key: whole}
+    text = json.dumps(whole, indent=indent, ensure_ascii=False).encode()
+    for data in (text, text + tail, text[: len(text) - cut]):
+        guess = Guess(path, 1 << 20).places(data)
+        if guess is None:
+            continue
+        is_wrong = wrong_guesses(CONNECTION, [pa.array([text.decode() for text in guess.texts()])])
+        if not is_wrong:
+            splitter = Splitter(path)
+            assert [text for places in splitter.feed(data) for text in places.texts()] == guess.texts()
+            splitter.finish()
+            assert splitter.problem is None

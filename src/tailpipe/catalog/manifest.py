@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DaySet | Unit):
         return str(value)
     if dataclasses.is_dataclass(value):
-        return {name: _plain(item) for name, item in vars(value).items()}
+        return {name: item if type(item) in _SCALARS else _plain(item) for name, item in vars(value).items()}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):

@@ -7,7 +7,6 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -18,6 +17,7 @@ from tailpipe import __version__
 from tailpipe.cli import render
 from tailpipe.cli.options import common, log_from
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
+from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["COMPLETE", "app", "main"]
 
@@ -66,9 +66,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command, or the nearest name to a wrong one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f', did you mean "{near[0]}"?' if near else ""
-            raise click.UsageError(f'there is no command "{args[0]}"{hint}', ctx)
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f'there is no command "{args[0]}"' + (f", {hint}" if hint else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

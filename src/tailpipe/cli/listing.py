@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, output, workspace_of
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["noun_group"]
 
@@ -62,8 +62,7 @@ def noun_group(
         found = {record["name"]: record for record in records(workspace)}
         wanted = name.removeprefix(also_named)
         if wanted not in found:
-            near = get_close_matches(wanted, found, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"see: tailpipe {noun} list"
+            hint = did_you_mean(wanted, found, f"see: tailpipe {noun} list")
             raise UsageError(f"{noun} not found: {name}", hint=hint)
         record = more(workspace, found[wanted])
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.cli import render
 from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.statements import read_file
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.window import parse_moment
 
 if TYPE_CHECKING:

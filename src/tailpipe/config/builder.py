@@ -9,13 +9,13 @@ from typing import Any
 from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
 from tailpipe.config.decoder import Decoder
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tailpipe.config import syntax
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.config.functions import a_kind, shown
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Secret, type_name
 
 __all__ = ["Reference", "convert"]

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
-from tailpipe.config.evaluator import did_you_mean, nearest
 from tailpipe.config.scope import LABELS
 from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
+from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, options_of
 
 __all__ = ["Decoder"]

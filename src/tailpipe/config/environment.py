@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.config.config import Config
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.settings import LOG_LEVELS, WorkspaceSettings
 
 __all__ = ["Environment", "Settings"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
 from tailpipe.config.functions import FUNCTIONS, Surroundings, a_kind, arity, shown
@@ -26,14 +24,13 @@ from tailpipe.config.syntax import (
 )
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["Evaluator", "did_you_mean", "nearest"]
+__all__ = ["Evaluator"]
 
 Value = Any
 _SIZE_LIMIT = 1_000_000
 _LARGEST = 10**400
-_CANDIDATES = 1000
-"""How many names are compared for the nearest; a config of many thousand blocks must not take minutes."""
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -184,19 +181,6 @@ class Evaluator:
         if isinstance(value, str | list) and len(value) > _SIZE_LIMIT:
             raise Problem(f"the value is larger than {_SIZE_LIMIT:,}", expression.span)
         return value
-
-
-def did_you_mean(word: str, known: Any, otherwise: str = "") -> str:
-    """A hint with the nearest of the known names, if one is near."""
-    near = nearest(word, known)
-    return f'did you mean "{near}"?' if near is not None else otherwise
-
-
-def nearest(word: str, known: Iterable[Any]) -> str | None:
-    """The known name that is most like the word, whatever the case, if any is like it."""
-    by_lower = {str(name).lower(): str(name) for name in islice(known, _CANDIDATES)}
-    near = get_close_matches(word[:100].lower(), by_lower, n=1)
-    return by_lower[near[0]] if near else None
 
 
 def _there_are(known: Any) -> str:

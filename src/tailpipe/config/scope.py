@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailpipe.config.convert import Reference
-from tailpipe.config.evaluator import Evaluator, did_you_mean, nearest
+from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.syntax import Block, Expression, Literal, Name
 from tailpipe.config.text import ConfigText, Problem
+from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, options_of
 
 __all__ = ["LABELS", "Located", "Scope"]

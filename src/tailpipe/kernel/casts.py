@@ -13,7 +13,7 @@ from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import json_shape, literal, quoted, text_type
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 
-__all__ = ["Cast", "Clock", "cast", "kind_of"]
+__all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -72,6 +72,11 @@ def cast(value: str, given: str, wanted: ColumnType, clock: Clock = Clock(), dep
             return Cast(f"to_json({value})::VARCHAR")
         return _checked("NULL", value, wanted)
     return _scalar(value, given, wanted, clock)
+
+
+def is_whole(kind: ColumnType) -> bool:
+    """Whether a whole number casts to the type just as its text would."""
+    return kind.name in _INTEGERS or kind.name == "timestamp"
 
 
 def kind_of(given: str) -> ColumnType:
@@ -202,10 +207,15 @@ def _in_zone(naive: str, zone: str | None) -> str:
 def _epoch(number: str) -> str:
     """Whole seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size."""
     return (
-        f"make_timestamp(CASE WHEN abs({number}) < 100000000000 THEN {number} * 1000000"
-        f" WHEN abs({number}) < 100000000000000 THEN {number} * 1000"
-        f" WHEN abs({number}) < 100000000000000000 THEN {number} ELSE {number} // 1000 END)"
+        f"make_timestamp(CASE WHEN {_within(number, 100000000000)} THEN {number} * 1000000"
+        f" WHEN {_within(number, 100000000000000)} THEN {number} * 1000"
+        f" WHEN {_within(number, 100000000000000000)} THEN {number} ELSE {number} // 1000 END)"
     )
+
+
+def _within(number: str, limit: int) -> str:
+    # Not abs(): the least number of 64 bits has no positive counterpart.
+    return f"{number} > -{limit} AND {number} < {limit}"
 
 
 def _epoch_fraction(number: str) -> str:

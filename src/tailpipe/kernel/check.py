@@ -12,6 +12,7 @@ from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 
@@ -229,10 +230,5 @@ def _find(sql: str, word: str) -> int | None:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = get_close_matches(name.lower(), by_lower, n=1)
-    if near:
-        return f'did you mean "{by_lower[near[0]]}"?'
-    return "there are: " + ", ".join(list(by_lower.values())[:20])
+    names = list(known)
+    return did_you_mean(name, names, "there are: " + ", ".join(names[:20]))

@@ -7,8 +7,8 @@ out each line that is not plain; the rows that come back are numbered by the lin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -55,11 +55,13 @@ class Dialect:
     quote: str = ""
     is_quote_doubled: bool = False
     nulls: Sequence[str] = ()
+    numbers: Collection[str] = ()
+    """Columns that hold whole numbers of 64 bits and nothing else; the others are text."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The rows that were read, as text, and the line of each; all other lines are not among them."""
+    """The rows that were read, and the line of each; all other lines are not among them."""
 
     table: pa.Table
     lines: np.ndarray
@@ -82,9 +84,19 @@ def join_lines(text: pa.Array) -> LineText:
 def read_cells(text: LineText, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
     """The cells of the lines that are not blanked out; `lines` are their numbers.
 
-    A line with more or fewer cells than names is left out. So is everything, if the reader and we do not
-    agree on what a line is: the caller reads such lines with more care.
+    If a cell that should be a number is none, all cells are text. A line with more or fewer cells than
+    names is left out. So is everything, if the reader and we do not agree on what a line is: the caller reads
+    such lines with more care.
     """
+    try:
+        return _read(text, lines, names, dialect)
+    except pa.ArrowInvalid:
+        if not dialect.numbers:
+            raise
+        return _read(text, lines, names, replace(dialect, numbers=()))
+
+
+def _read(text: LineText, lines: np.ndarray, names: Sequence[str], dialect: Dialect) -> Cells:
     wrong: list[int] = []
 
     def skip(row: csv.InvalidRow) -> str:
@@ -92,7 +104,7 @@ def read_cells(text: LineText, lines: np.ndarray, names: Sequence[str], dialect:
         return "skip"
 
     longest = int((text.ends - text.starts).max(initial=0))
-    types = dict.fromkeys(names, pa.string())
+    types = {name: pa.int64() if name in dialect.numbers else pa.string() for name in names}
     table = csv.read_csv(
         pa.py_buffer(text.data),
         read_options=csv.ReadOptions(

@@ -8,7 +8,7 @@ one of `null_if` is null, quoted or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tailpipe.kernel.batch import Lines, Parsed
 from tailpipe.kernel.header import is_header, numbered_names, snake_name, unique_names
-from tailpipe.kernel.rows import Naming, read_rows
+from tailpipe.kernel.rows import Naming, alike, read_rows
 from tailpipe.kernel.splitter import Splitter
 from tailpipe.kernel.sql import quoted
 from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
@@ -27,6 +27,7 @@ __all__ = ["HEAD_LINES", "DelimitedParser"]
 
 HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
+_DIGITS = 19
 
 
 @dataclass
@@ -48,6 +49,8 @@ class DelimitedParser:
     """Reads delimited lines; remembers the header of each artifact of its task."""
 
     format: Delimited
+    numbers: Collection[str] = ()
+    """Fields that are wanted as whole numbers, whatever their text; lower case."""
     _artifacts: dict[int, _Artifact] = field(default_factory=dict)
     _spellings: dict[str, str] = field(default_factory=dict)
     """Of names that differ by case only, the one that came first."""
@@ -61,14 +64,35 @@ class DelimitedParser:
         """The values as text, under the names of all the artifacts together."""
         rows = [row for run in runs for row in self._rows(run) if len(row[1].text)]
         tables = [
-            read_rows(naming, [lines for _, lines in group], self._splitter, self.format.null_if)
+            self._table(naming, [lines for _, lines in group])
             for naming, group in groupby(rows, key=lambda row: row[0])
         ]
         tables.append(read_rows(Naming(), (), self._splitter, ()))  # so that there is one
-        table = pa.concat_tables(tables, promote_options="default")
-        names = [name for name in table.column_names if name not in RESERVED_FIELDS]
-        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, names)]) + " FROM delimited_rows"
-        return Parsed(sql, {"delimited_rows": table}, dict.fromkeys(names, "VARCHAR"), table.num_rows)
+        table = pa.concat_tables(alike(tables), promote_options="default")
+        kinds = {
+            field.name: "BIGINT" if field.type == pa.int64() else "VARCHAR"
+            for field in table.schema
+            if field.name not in RESERVED_FIELDS
+        }
+        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, kinds)]) + " FROM delimited_rows"
+        return Parsed(sql, {"delimited_rows": table}, kinds, table.num_rows)
+
+    def _table(self, naming: Naming, runs: Sequence[Lines]) -> pa.Table:
+        """The values of lines that have the same fields; one that is no number spoils them all, and for good."""
+        numbers = self._numbers(naming, runs[0].text[:HEAD_LINES].to_pylist()) if self.numbers else set()
+        table = read_rows(naming, runs, self._splitter, self.format.null_if, numbers)
+        if any(table.schema.field(name).type != pa.int64() for name in numbers):
+            self.numbers = ()
+        return table
+
+    def _numbers(self, naming: Naming, top: Sequence[str]) -> set[str]:
+        """The fields to be read as numbers: those that the first lines show as such."""
+        names = naming.names(naming.width)
+        found = {name for name in names if name.lower() in self.numbers}
+        for values in map(self._values, top):
+            shown = dict(zip(names, values, strict=False))
+            found = {name for name in found if _is_number(shown.get(name, ""), self.format.null_if)}
+        return found
 
     def _rows(self, run: Lines) -> Iterator[tuple[Naming, Lines]]:
         """The lines that are rows: without those skipped, comments and headers; apart where the names change."""
@@ -161,3 +185,7 @@ class DelimitedParser:
             return self._splitter.split(line)
         except ValueError:
             return [line]
+
+
+def _is_number(value: str, nulls: Collection[str]) -> bool:
+    return value in nulls or (value.isascii() and value.removeprefix("-").isdigit() and len(value) < _DIGITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -21,6 +21,9 @@ __all__ = ["Engine", "Group", "connect", "expression_types"]
 
 _WIDE = 200
 """Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
+_DISABLED = ("filter_pushdown", "join_order", "build_side_probe_side", "join_filter_pushdown")
+"""A condition that is pushed below the casts would have DuckDB compute them twice; one that a join pushes into
+Arrow's views fails. And rows keep their order through a join only if they are not the side that it hashes."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +65,33 @@ def expression_types(connection: duckdb.DuckDBPyConnection, query: str) -> list[
 class Engine:
     """Rows of one task, from the parser to whoever takes them; memory grows until they are taken."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, shape: Shape, references: Sequence[str]) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        shape: Shape,
+        references: Sequence[str],
+        artifacts: Mapping[str, Sequence[str | None]],
+    ) -> None:
         self.connection = connection
         self.shape = shape
         self.references = references
-        # A condition that is pushed below the casts would have DuckDB compute them twice; one that comes from a
-        # join would be handed to Arrow, which cannot choose among views.
-        disabled = ["filter_pushdown", "join_filter_pushdown"]
-        if len(shape.outputs) > _WIDE:
-            disabled.append("common_subexpressions")
+        self._know(artifacts)
+        disabled = [*_DISABLED, *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
         connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
         self._recipes: dict[tuple[object, ...], str] = {}
         self._has_table = False
         self.rows = 0
         """How many rows are in hand."""
+
+    def _know(self, artifacts: Mapping[str, Sequence[str | None]]) -> None:
+        """Make the table in which shapes look up what differs by artifact."""
+        import pyarrow as pa
+
+        columns = {name: pa.array(values, pa.string()) for name, values in artifacts.items()}
+        count = max(map(len, columns.values()), default=0)
+        self.connection.register("given", pa.table({"artifact": pa.array(range(count), pa.int32()), **columns}))
+        self.connection.execute("CREATE TEMP TABLE tp__artifacts AS FROM given")
+        self.connection.unregister("given")
 
     @contextmanager
     def tables(self, parsed: Parsed) -> Iterator[None]:

@@ -84,7 +84,8 @@ class EnvelopeParser:
         hidden = [quoted(name) for name in parsed.fields if name.lower() in ENVELOPE_FIELDS]
         left_out = f" EXCLUDE ({', '.join(hidden)})" if hidden else ""
         added = ", ".join(f"envelopes.{name}" for name in ENVELOPE_FIELDS)
-        joined = f"({parsed.sql}) AS inside JOIN envelopes USING (_artifact, _ordinal)"
+        # Each has its envelope. A left join keeps the order of the rows, and is a hash join without an optimizer.
+        joined = f"({parsed.sql}) AS inside LEFT JOIN envelopes USING (_artifact, _ordinal)"
         sql = f"SELECT inside.*{left_out}, {added} FROM {joined}"
         fields = {name: kind for name, kind in parsed.fields.items() if name.lower() not in ENVELOPE_FIELDS}
         fields |= dict.fromkeys(ENVELOPE_FIELDS, "VARCHAR")

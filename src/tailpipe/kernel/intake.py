@@ -13,9 +13,9 @@ from tailpipe.kernel.task import Task
 from tailpipe.kernel.unpack import Member, Unpacking, UnpackLimits
 from tailpipe.model.artifact import Artifact
 
-__all__ = ["Intake"]
+__all__ = ["GONE", "Intake"]
 
-_GONE = (FileNotFoundError, PermissionError, IsADirectoryError)
+GONE = (FileNotFoundError, PermissionError, IsADirectoryError)
 """What may happen to one artifact while all is well with the machine; any other OSError is a fault, and raises."""
 
 
@@ -37,7 +37,7 @@ class Intake:
                     continue
                 try:
                     yield from read(place, self._members(progress, open_))
-                except (*_GONE, TailpipeError) as problem:
+                except (*GONE, TailpipeError) as problem:
                     progress.error = str(problem)
                     drop(place)
                     yield Failed(place)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from tailpipe.kernel.encoding import PADDING, Decoder, repair
 from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.json_fields import JsonFields
+from tailpipe.kernel.json_guess import Guess, wrong_guesses
 from tailpipe.kernel.json_lines import JsonLines
 from tailpipe.kernel.json_split import Places, Splitter
 from tailpipe.kernel.progress import Progress
@@ -20,10 +24,22 @@ from tailpipe.kernel.text import string_views
 from tailpipe.kernel.unpack import Member
 from tailpipe.plugin.formats import Json
 
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
 __all__ = ["DocumentFeed"]
 
 _FRAME_BYTES = 64 * 1024
 """Each record gets a copy of what stands around it, so that must not be long."""
+
+
+@dataclass(frozen=True)
+class _Document:
+    """A whole document that came in one chunk; it waits to be split together with others."""
+
+    artifact: int
+    text: bytes
 
 
 class DocumentFeed:
@@ -32,39 +48,91 @@ class DocumentFeed:
     A document is always read from its beginning. If it has grown, the records that were taken are left out.
     """
 
-    def __init__(self, task: Task, format: Json, fields: JsonFields, failed: Mapping[int, str]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        format: Json,
+        fields: JsonFields,
+        failed: Mapping[int, str],
+        connection: duckdb.DuckDBPyConnection,
+    ) -> None:
         self._limits = task.limits
         self._format = format
         self._path = tuple(format.records.split(".")) if format.records else ()
+        self._guess = Guess(self._path, task.limits.record_bytes)
+        self._connection = connection
+        self._whole: list[_Document] = []
         self._held = Held(JsonLines(fields, "record"), fields.types)
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of records of about `batch_bytes`."""
-        yield from self._intake.events(self._read, self._held.drop)
+        yield from self._intake.events(self._read, self._drop)
+        yield from self._parse()
+
+    def _drop(self, artifact: int) -> None:
+        self._whole = [document for document in self._whole if document.artifact != artifact]
+        self._held.drop(artifact)
+
+    def _parse(self) -> Iterator[Batch]:
+        self._split_whole()
         yield from self._held.parse()
 
     def _read(self, place: int, members: Iterator[Member]) -> Iterator[Batch]:
         progress = self.progress[place]
-        is_framed = self._format.document is not None
         for member in members:
-            splitter = Splitter(self._path, self._limits.record_bytes, keeps_frames=is_framed)
-            waiting: list[Places] = []
-            size = 0
-            for text in self._texts(member, progress):
-                size += len(text)
-                if size > self._format.max_document_bytes:
-                    splitter.problem = f"the document has more than {self._format.max_document_bytes:,} bytes"
-                    break
-                waiting += splitter.feed(text)
-                while waiting and (not is_framed or waiting[0].document < len(splitter.frames)):
-                    self._hold(place, progress, self._framed(waiting.pop(0), splitter.frames))
-                self._held.size += len(text)
-                if self._held.size >= self._limits.batch_bytes:
-                    yield from self._held.parse()
-            for places in waiting:  # of a document that has no end
-                self._hold(place, progress, self._framed(places, splitter.frames))
+            texts = self._texts(member, progress)
+            first, second = next(texts, b""), next(texts, None)
+            is_large = second is not None or len(first) > self._format.max_document_bytes
+            if is_large or self._format.document is not None:
+                self._split_whole()
+                yield from self._split(place, progress, chain((first, second or b""), texts))
+                continue
+            self._whole.append(_Document(place, first))
+            yield from self._grown(len(first))
+
+    def _grown(self, size: int) -> Iterator[Batch]:
+        self._held.size += size
+        if self._held.size >= self._limits.batch_bytes:
+            yield from self._parse()
+
+    def _split(self, place: int, progress: Progress, texts: Iterator[bytes]) -> Iterator[Batch]:
+        """Split a document as its text comes."""
+        is_framed = self._format.document is not None
+        splitter = Splitter(self._path, self._limits.record_bytes, keeps_frames=is_framed)
+        waiting: list[Places] = []
+        size = 0
+        for text in texts:
+            size += len(text)
+            if size > self._format.max_document_bytes:
+                splitter.problem = f"the document has more than {self._format.max_document_bytes:,} bytes"
+                break
+            waiting += splitter.feed(text)
+            while waiting and (not is_framed or waiting[0].document < len(splitter.frames)):
+                self._hold(place, progress, self._framed(waiting.pop(0), splitter.frames))
+            yield from self._grown(len(text))
+        for places in waiting:  # of a document that has no end
+            self._hold(place, progress, self._framed(places, splitter.frames))
+        self._finish(place, progress, splitter)
+
+    def _split_whole(self) -> None:
+        """Split all documents that wait, by guess where that is right."""
+        documents, self._whole = self._whole, []
+        guesses = [self._guess.places(document.text) for document in documents]
+        views = [_texts_of(places) if places is not None else None for places in guesses]
+        guessed = [number for number, view in enumerate(views) if view is not None]
+        wrong = wrong_guesses(self._connection, [view for view in views if view is not None])
+        for number in (guessed[place] for place in wrong):
+            views[number] = None
+        for document, view in zip(documents, views, strict=True):
+            place, progress = document.artifact, self.progress[document.artifact]
+            if view is not None:
+                self._hold_texts(place, progress, view)
+                continue
+            splitter = Splitter(self._path, self._limits.record_bytes)
+            for places in splitter.feed(document.text):
+                self._hold(place, progress, places)
             self._finish(place, progress, splitter)
 
     def _texts(self, member: Member, progress: Progress) -> Iterator[bytes]:
@@ -105,14 +173,15 @@ class DocumentFeed:
         return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
 
     def _hold(self, place: int, progress: Progress, places: Places) -> None:
+        self._hold_texts(place, progress, _texts_of(places))
+
+    def _hold_texts(self, place: int, progress: Progress, texts: pa.Array) -> None:
         first = progress.committed_ordinals + 1
-        progress.committed_ordinals += len(places)
-        ordinals = np.arange(first, first + len(places), dtype=np.int64)
-        skip = min(len(places), max(0, progress.reading.since_ordinals - first + 1))
-        if skip < len(places):
-            lengths = places.ends - places.starts
-            text = string_views(places.data + PADDING, places.starts[skip:], lengths[skip:])
-            self._held.runs.append(Lines(text, ordinals[skip:], place))
+        progress.committed_ordinals += len(texts)
+        ordinals = np.arange(first, first + len(texts), dtype=np.int64)
+        skip = min(len(texts), max(0, progress.reading.since_ordinals - first + 1))
+        if skip < len(texts):
+            self._held.runs.append(Lines(texts.slice(skip), ordinals[skip:], place))
 
     def _finish(self, place: int, progress: Progress, splitter: Splitter) -> None:
         rest = splitter.finish()
@@ -133,6 +202,10 @@ def _is_json(text: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _texts_of(places: Places) -> pa.Array:
+    return string_views(places.data + PADDING, places.starts, places.ends - places.starts)
 
 
 def _boundary(text: bytes) -> int:

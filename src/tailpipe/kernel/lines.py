@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tailpipe.kernel.batch import LineParser
 from tailpipe.kernel.delimited import DelimitedParser
 from tailpipe.kernel.layout import recognise
@@ -18,15 +20,16 @@ from tailpipe.plugin.pattern_reader import parse_pattern
 __all__ = ["line_parser", "pattern_parser"]
 
 
-def line_parser(format: Format, is_dotall: bool = False) -> LineParser:
+def line_parser(format: Format, is_dotall: bool = False, numbers: Collection[str] = ()) -> LineParser:
     """A new parser for the format; each task has its own, because it remembers headers.
 
-    With `is_dotall`, or where a format joins lines to events, what it parses may hold line ends.
+    With `is_dotall`, or where a format joins lines to events, what it parses may hold line ends. `numbers` are
+    fields, in lower case, that are wanted as whole numbers: a parser that can may give them so.
     """
     is_dotall = is_dotall or getattr(format, "multiline", None) is not None
     match format:
         case Delimited():
-            return DelimitedParser(format)
+            return DelimitedParser(format, numbers)
         case Regex():
             return pattern_parser(parse_pattern(format.layout), is_dotall)
         case Grok():

@@ -17,6 +17,7 @@ from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.feed import Batch, Failed
 from tailpipe.kernel.header import snake_name, unique_names
+from tailpipe.kernel.intake import GONE
 from tailpipe.kernel.outputs import SECOND
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import literal, quoted
@@ -45,7 +46,9 @@ class ParquetFeed:
                 continue
             try:
                 yield from self._read(place, progress)
-            except (pa.ArrowException, TailpipeError, FileNotFoundError, PermissionError) as problem:
+            except (pa.ArrowException, TailpipeError, OSError) as problem:
+                if isinstance(problem, OSError) and problem.errno is not None and not isinstance(problem, GONE):
+                    raise  # a fault of the machine; what Arrow says of damaged bytes has no number
                 progress.error = f'"{progress.reading.artifact.uri}" is not a readable parquet file: {problem}'
                 yield Failed(place)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import Clock, kind_of
+from tailpipe.kernel.casts import Clock, is_whole, kind_of
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
-from tailpipe.kernel.shape import Shape
+from tailpipe.kernel.shape import PREFIX, Shape
 from tailpipe.kernel.sql import literal, text_list
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "plan_task"]
 
+_FEW = 64
+"""Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -36,23 +39,25 @@ class Plan:
 
     task: Task
     shape: Shape
+    artifacts: Mapping[str, Sequence[str | None]]
+    """Columns of `tp__artifacts`."""
     references: tuple[str, ...]
     json: JsonFields | None
     noun: str
 
-    def feed(self, failed: Mapping[int, str]) -> Feed:
+    def feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
         if self.task.source.envelope:
             return self._messages(failed)
         places = [place for place, reading in enumerate(self.task.readings) if self._is_parquet(reading)]
         if not places:
-            return self._text_feed(failed)
+            return self._text_feed(failed, connection)
         from tailpipe.kernel.parquet_feed import ParquetFeed
 
         others = [place for place in range(len(self.task.readings)) if place not in places]
         if not others:
             return ParquetFeed(self.task, failed)
-        texts = self._text_feed({**failed, **dict.fromkeys(places, "is a parquet file")})
+        texts = self._text_feed({**failed, **dict.fromkeys(places, "is a parquet file")}, connection)
         parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, "is no parquet file")})
         return JointFeed([(texts, others), (parquet, places)])
 
@@ -61,12 +66,12 @@ class Plan:
         is_named = reading.artifact.uri.lower().endswith(".parquet")
         return isinstance(self.task.format, Parquet) or (isinstance(self.task.format, Delimited) and is_named)
 
-    def _text_feed(self, failed: Mapping[int, str]) -> Feed:
+    def _text_feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
         task = self.task
         if isinstance(task.format, Json) and self.json is not None:
             from tailpipe.kernel.json_documents import DocumentFeed
 
-            return DocumentFeed(task, task.format, self.json, failed)
+            return DocumentFeed(task, task.format, self.json, failed, connection)
         from tailpipe.kernel.line_feed import LineFeed
         from tailpipe.kernel.lines import line_parser
 
@@ -74,7 +79,18 @@ class Plan:
             from tailpipe.kernel.json_lines import JsonLines
 
             return LineFeed(task, JsonLines(self.json), failed, self.json.types)
-        return LineFeed(task, line_parser(task.format), failed)
+        return LineFeed(task, line_parser(task.format, numbers=self._numbers()), failed)
+
+    def _numbers(self) -> set[str]:
+        """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
+        if self.shape.null_if is not None:
+            return set()
+        taken: dict[str, bool] = {name.lower(): False for name in self.references}
+        for output in self.shape.outputs:
+            if output.source is not None:
+                is_number = is_whole(output.kind) and output.null_if is None and not output.is_open
+                taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
+        return {name for name, is_number in taken.items() if is_number}
 
     def _messages(self, failed: Mapping[int, str]) -> Feed:
         """A reader of envelopes: each message is what a line, or a record, is elsewhere."""
@@ -148,49 +164,52 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     task = replace(task, format=task.format.read_as())
     outputs = output_columns(task.table, task.types)
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
+    artifacts: dict[str, Sequence[str | None]] = {
+        PREFIX: [reading.row_prefix(task.partition) for reading in task.readings]
+    }
     wanted = wanted_fields(outputs, names)
     if task.source.envelope:
-        outputs = envelope_outputs(outputs, _by_artifact([one.row_prefix(task.partition) for one in task.readings]))
+        outputs = envelope_outputs(outputs, _listed(artifacts[PREFIX]))
         wanted = {name: kind for name, kind in wanted.items() if name.lower() not in ENVELOPE_FIELDS}
     shape = Shape(
         outputs=outputs,
-        stamps=_stamps(task),
+        stamps=_stamps(task, artifacts),
         filter=task.filter,
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
-        clock=Clock(getattr(task.format, "timezone", None), _latest(task)),
+        clock=Clock(getattr(task.format, "timezone", None), _latest(task, artifacts)),
     )
     fields = None
     if isinstance(task.format, Json | Jsonl):
         renamed = task.format.field_map if isinstance(task.format, Jsonl) else {}
         fields = JsonFields(wanted, renamed)
     noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
-    return Plan(task, shape, names, fields, noun)
+    return Plan(task, shape, artifacts, names, fields, noun)
 
 
-def _stamps(task: Task) -> dict[str, str]:
-    """The common columns that do not come from the table."""
+def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:
+    """The common columns that do not come from the table; what differs by artifact is put into `artifacts`."""
     readings = task.readings
     ingested = task.ingested_at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
     table, _, partition = task.partition.partition(".")
-    stamps = {}
-    for column in COMMON_COLUMNS:
-        values = [reading.artifact.fields.get(column.name) for reading in readings]
-        if any(values):
-            stamps[column.name] = _by_artifact(values)
+    given = {
+        column.name: [reading.artifact.fields.get(column.name) for reading in readings] for column in COMMON_COLUMNS
+    }
+    given = {name: values for name, values in given.items() if any(values)}
+    given["tp_source_location"] = [one.artifact.uri for one in readings]
+    given["tp_source_name"] = [_place(one) for one in readings]
+    stamps = {name: _by_artifact(name, values, artifacts) for name, values in given.items()}
     return stamps | {
-        "tp_id": f"{_by_artifact([one.row_prefix(task.partition) for one in readings])} || '-' || tp__ordinal",
+        "tp_id": f"{_by_artifact(PREFIX, artifacts[PREFIX], artifacts)} || '-' || tp__ordinal",
         "tp_ingest_timestamp": f"TIMESTAMP '{ingested}'",
         "tp_partition": literal(partition),
-        "tp_source_location": _by_artifact([one.artifact.uri for one in readings]),
-        "tp_source_name": _by_artifact([_place(one) for one in readings]),
         "tp_source_type": literal(task.source.type),
         "tp_table": literal(table),
     }
 
 
-def _latest(task: Task) -> str | None:
+def _latest(task: Task, artifacts: dict[str, Sequence[str | None]]) -> str | None:
     """When the rows of each artifact were written at the latest, as SQL; for formats whose times may lack the year."""
     if not isinstance(task.format, Syslog | Grok | Regex):
         return None
@@ -199,7 +218,7 @@ def _latest(task: Task) -> str | None:
         day, modified = reading.artifact.day, reading.artifact.modified
         ends = datetime.combine(day, time.max, UTC) if day is not None else modified or task.ingested_at
         moments.append(ends.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" "))
-    return f"CAST({_by_artifact(moments)} AS TIMESTAMP)"
+    return f"CAST({_by_artifact('latest', moments, artifacts)} AS TIMESTAMP)"
 
 
 def _place(reading: Reading) -> str:
@@ -208,8 +227,15 @@ def _place(reading: Reading) -> str:
     return named or reading.artifact.uri.rpartition("/")[0] or reading.artifact.uri
 
 
-def _by_artifact(values: Sequence[str | None]) -> str:
-    """The value of each artifact as SQL over `tp__artifact`."""
+def _by_artifact(name: str, values: Sequence[str | None], artifacts: dict[str, Sequence[str | None]]) -> str:
+    """The value of each artifact as SQL: itself if there is one, else by place in a list or in `tp__artifacts`."""
+    if len(set(values)) == 1 or len(values) <= _FEW:
+        return _listed(values)
+    artifacts[name] = values
+    return f"tp__artifacts.{name}"
+
+
+def _listed(values: Sequence[str | None]) -> str:
     return literal(values[0]) if len(set(values)) == 1 else f"{text_list(values)}[tp__artifact + 1]"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -16,7 +16,7 @@ from tailpipe.kernel.header import numbered_names
 from tailpipe.kernel.runs import places_of
 from tailpipe.kernel.splitter import Splitter
 
-__all__ = ["Naming", "read_rows"]
+__all__ = ["Naming", "alike", "read_rows"]
 
 _TAB, _NEWLINE, _BLANK = b"\t\n "
 _LOW = 14
@@ -42,11 +42,21 @@ class Naming:
         return (*self.fields[:count], *numbered_names(count)[len(self.fields) :])
 
 
-def read_rows(naming: Naming, runs: Sequence[Lines], splitter: Splitter, nulls: Sequence[str]) -> pa.Table:
-    """`_artifact`, `_ordinal`, `_bad`, `_raw` and the named values of each line, in order."""
+def read_rows(
+    naming: Naming,
+    runs: Sequence[Lines],
+    splitter: Splitter,
+    nulls: Sequence[str],
+    numbers: Collection[str] = (),
+) -> pa.Table:
+    """`_artifact`, `_ordinal`, `_bad`, `_raw` and the named values of each line, in order.
+
+    Values are text, but those of the fields in `numbers` are whole numbers if all of them can be read so.
+    """
     text = pa.concat_arrays([run.text for run in runs] or [pa.array([], pa.string())])
     columns = [f"c{number}" for number in range(naming.width)]
-    cells = _read_plain(text, columns, splitter, nulls) if columns and len(text) else None
+    whole = {column for column, name in zip(columns, naming.names(naming.width), strict=True) if name in numbers}
+    cells = _read_plain(text, columns, splitter, nulls, whole) if columns and len(text) else None
     if cells is None or len(cells.lines) < len(text):
         values, bad = _with_others(text, naming, splitter, nulls, cells)
     else:
@@ -78,7 +88,7 @@ def _with_others(
     table = pa.table(columns)
     if cells:
         order = np.argsort(np.concatenate([plain, others]), kind="stable")
-        table = pa.concat_tables([cells.table, table], promote_options="default").take(pa.array(order))
+        table = pa.concat_tables(alike([cells.table, table]), promote_options="default").take(pa.array(order))
     return table, pa.array([reasons.get(number) for number in range(len(text))], pa.string())
 
 
@@ -96,7 +106,17 @@ def _values(line: str, naming: Naming, splitter: Splitter) -> tuple[list[str], s
     return values, ""
 
 
-def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str]) -> Cells | None:
+def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Tables of which a column is a number only if it is one in all of them; numbers become text otherwise."""
+    kinds: dict[str, pa.DataType] = {}
+    for field in (field for table in tables for field in table.schema):
+        kinds[field.name] = field.type if kinds.get(field.name, field.type) == field.type else pa.string()
+    return [table.cast(pa.schema([(name, kinds[name]) for name in table.column_names])) for table in tables]
+
+
+def _read_plain(
+    text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str], numbers: Collection[str]
+) -> Cells | None:
     """The rows of those lines that Arrow's reader understands as we do; None if it cannot be asked."""
     delimiter, quote = splitter.delimiter or " ", splitter.quote
     is_long = len(delimiter.encode()) > 1 or delimiter in "\0\r"
@@ -121,7 +141,7 @@ def _read_plain(text: pa.Array, columns: Sequence[str], splitter: Splitter, null
     lines.blank_out(np.flatnonzero(odd))
     if not splitter.delimiter:
         lines = replace(lines, data=_tightened(lines.data))
-    return read_cells(lines, np.flatnonzero(~odd), columns, Dialect(delimiter, quote, is_doubled, nulls))
+    return read_cells(lines, np.flatnonzero(~odd), columns, Dialect(delimiter, quote, is_doubled, nulls, numbers))
 
 
 def _strange(lines: LineText) -> np.ndarray:

@@ -91,15 +91,15 @@ class TaskRun:
         self.task = task
         self.connection = connect(task.limits, task.staging.spill if task.staging else None)
         self.plan: Plan = plan_task(task, self.connection)
-        self.engine = Engine(self.connection, self.plan.shape, self.plan.references)
-        self.feed: Feed = self.plan.feed(failed)
+        self.engine = Engine(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts)
+        self.feed: Feed = self.plan.feed(failed, self.connection)
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
         self.samples: list[Sample] = []
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
         self.prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
-        self.through = WriteThrough(self.engine, stage, self.prefixes) if stage is not None else None
+        self.through = WriteThrough(self.engine, stage) if stage is not None else None
 
     def close(self) -> None:
         """Let go of the engine and all it holds."""

@@ -41,8 +41,8 @@ def _types(task: Task) -> dict[str, str]:
     """What the first batch shows."""
     with connect(task.limits) as connection:
         plan = plan_task(task, connection)
-        engine = Engine(connection, plan.shape, plan.references)
-        batch = next((event for event in plan.feed({}).events() if isinstance(event, Batch)), None)
+        engine = Engine(connection, plan.shape, plan.references, plan.artifacts)
+        batch = next((event for event in plan.feed({}, connection).events() if isinstance(event, Batch)), None)
         if batch is None:
             return {}
         with engine.tables(batch.parsed):

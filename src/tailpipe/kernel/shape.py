@@ -14,6 +14,7 @@ begin with `tp__` are ours; no column can have them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,16 +25,26 @@ from tailpipe.kernel.outputs import COMMON_TYPES, Output
 from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 
-__all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "REJECTED", "Shape"]
+__all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
 
 KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
+PREFIX = "prefix"
+"""The column of `tp__artifacts` with what the ids of an artifact's rows begin with."""
 RAW_BYTES = 4096
 _BITS = 60
+_INTS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_WITH_DIGITS = ("TIME", "DATE", "DECIMAL", "DOUBLE", "FLOAT", *_INTS, *(f"U{name}" for name in _INTS))
+_ENDLESS = ("inf", "infinity", "nan")
+_TEXT = re.compile(r"'(?:[^']|'')*'")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How rows of one task are made; `stamps` are the common columns that come from us, as SQL."""
+    """How rows of one task are made; `stamps` are the common columns that come from us, as SQL.
+
+    What differs by artifact is looked up in a table, `tp__artifacts`: a task may have thousands, too many to
+    stand in the text of a query.
+    """
 
     outputs: tuple[Output, ...]
     stamps: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +75,11 @@ class Shape:
             if output.null_if is not None and output.source is not None:
                 known = output.source.lower() in have
                 items.append(f"{quoted(output.source) if known else 'NULL::VARCHAR'} AS tp__own{number}")
-        return f"SELECT {', '.join(items)} FROM ({parsed.sql})"
+        rows = f"FROM ({parsed.sql}) AS tp__parsed"
+        if _is_looked_up(self.clock.latest or ""):
+            items.append(f"{self.clock.latest} AS tp__latest")
+            rows += " LEFT JOIN tp__artifacts ON tp__artifacts.artifact = tp__parsed._artifact"
+        return f"SELECT {', '.join(items)} {rows}"
 
     def probe(self, base: str) -> str:
         """A query whose columns have the types of the values, in the order of the outputs."""
@@ -75,6 +90,8 @@ class Shape:
         """The value of each column; a transform is wrapped, so that its failure is told from a null."""
         items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad"]
         for number, output in enumerate(self.outputs):
+            if self._first(number) != number:
+                continue
             value = self._value(number, output)
             wrapped = _tried(value) if output.transform is not None else value
             items.append(f"{wrapped} AS tp__v{number}")
@@ -101,22 +118,29 @@ class Shape:
         kept += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(lost))]
         return f"SELECT {', '.join(kept)} FROM (SELECT {', '.join(items)} FROM ({values}))"
 
-    def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str]) -> str:
-        """All columns of the table over `columns`, the names under which `inner` has the outputs."""
+    def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str], *, is_final: bool) -> str:
+        """All columns of the table over `columns`, the names under which `inner` has the outputs.
+
+        What must be looked up is left out before the end, unless the row's disposition may hang on it.
+        """
         mapped = {output.name: name for output, name in zip(self.outputs, columns, strict=True)}
         items = [f"{mapped[name]} AS {quoted(name)}" for name in mapped if name not in COMMON_TYPES]
         time = mapped.get("tp_timestamp", "NULL::TIMESTAMP")
         for name, kind in COMMON_TYPES.items():
             parts = [mapped[name]] if name in mapped else []
-            if name in self.stamps:
-                parts.append(self.stamps[name])
+            stamp = self.stamps.get(name)
+            if stamp is not None and (is_final or self._is_judged(name) or not _is_looked_up(stamp)):
+                parts.append(stamp)
             value = f"coalesce({', '.join(parts)})" if len(parts) > 1 else (parts or [f"NULL::{kind.stored}"])[0]
             if name == "tp_date":
                 value = f"{time}::DATE"
             elif name == "tp_index":
                 continue
             items.append(f"{value} AS {name}")
-        inside = f"SELECT {', '.join([*carried, *items])} FROM ({inner})"
+        rows = f"({inner}) AS tp__inner"
+        if any(map(_is_looked_up, items)):
+            rows += " LEFT JOIN tp__artifacts ON tp__artifacts.artifact = tp__inner.tp__artifact"
+        inside = f"SELECT {', '.join([*carried, *items])} FROM {rows}"
         return f"SELECT *, {index_value(self.tp_index)} AS tp_index FROM ({inside})"
 
     def disposed(self, typed: str) -> str:
@@ -124,7 +148,10 @@ class Shape:
         words = [f"tp__coerced{n}" for n in range(self.words)]
         columns = [f"tp__c{n}" for n in range(len(self.outputs))]
         finished = self.finished(
-            typed, columns, ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words]
+            typed,
+            columns,
+            ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time", *words],
+            is_final=False,
         )
         test = _tried(f"({self.filter}\n)") if self.filter else "{'v': true}"
         judged = f"SELECT *, {test} AS tp__test, {self._reason()} AS tp__reason FROM ({finished})"
@@ -148,7 +175,7 @@ class Shape:
         """A query over disposed rows that gives the columns of a file, and our own beside them."""
         names = [quoted(output.name) for output in self.outputs]
         carried = ["tp__artifact", "tp__ordinal", "tp__disposition", *more]
-        return self.finished(f"SELECT * FROM {table}", names, carried)
+        return self.finished(f"SELECT * FROM {table}", names, carried, is_final=True)
 
     @property
     def words(self) -> int:
@@ -160,7 +187,17 @@ class Shape:
         word, bit = divmod(number, _BITS)
         return f"count(*) FILTER ((tp__coerced{word} >> {bit}) & 1 = 1)"
 
+    @property
+    def constants(self) -> dict[str, str]:
+        """The columns that have the same text in all rows, as SQL."""
+        mapped = {output.name for output in self.outputs}
+        return {name: sql for name, sql in self.stamps.items() if name not in mapped and _TEXT.fullmatch(sql)}
+
     # Parts
+
+    def _is_judged(self, name: str) -> bool:
+        required = {output.name for output in self.outputs if output.required}
+        return self.filter is not None or name == "tp_timestamp" or name in required
 
     def _field(self, name: str, kind: str) -> str:
         value = quoted(name)
@@ -176,9 +213,17 @@ class Shape:
             return f"from_json({value}::VARCHAR, {literal(json.dumps(json_shape(output.read)))})"
         return f"tp__own{number}" if output.null_if is not None else _alias(output.source or output.name)
 
+    def _first(self, number: int) -> int:
+        """The first output that takes the same field: DuckDB sees that two casts are one if their input is one."""
+        output = self.outputs[number]
+        if output.source is None or output.null_if is not None:
+            return number
+        taking = (n for n, other in enumerate(self.outputs) if other.source == output.source and other.null_if is None)
+        return next(taking)
+
     def _input(self, number: int, given: str) -> str:
         """What is cast: the value, without what means null."""
-        output, value = self.outputs[number], f"tp__v{number}"
+        output, value = self.outputs[number], f"tp__v{self._first(number)}"
         if output.transform is not None:
             value = f"struct_extract({value}, 'v')"
         null_if = output.null_if if output.null_if is not None else self.null_if
@@ -188,7 +233,7 @@ class Shape:
 
     def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
         value = self._input(number, given)
-        made = cast(value, given, output.kind, self.clock)
+        made = cast(value, given, output.kind, self._clock)
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
@@ -201,6 +246,10 @@ class Shape:
             misfit = f"({wrong} OR {made.misfit})" if made.misfit else wrong
             return Cast(f"CASE WHEN NOT {wrong} THEN {made.value} END", misfit)
         return made
+
+    @property
+    def _clock(self) -> Clock:
+        return Clock(self.clock.zone, "tp__latest") if _is_looked_up(self.clock.latest or "") else self.clock
 
     def _words(self, lost: Mapping[int, str]) -> list[str]:
         words = []
@@ -217,7 +266,9 @@ class Shape:
         """The text that should have been a time, for the reason."""
         for number, output in enumerate(self.outputs):
             if output.name == "tp_timestamp":
-                return f"left(tp__v{number}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
+                return (
+                    f"left(tp__v{self._first(number)}::VARCHAR, 100)" if output.source is not None else "NULL::VARCHAR"
+                )
         return "NULL::VARCHAR"
 
     def _reason(self) -> str:
@@ -243,6 +294,10 @@ class Shape:
         return "(CASE " + " ".join(branches) + f" ELSE {KEPT} END)::UTINYINT"
 
 
+def _is_looked_up(stamp: str) -> bool:
+    return "tp__artifacts." in stamp
+
+
 def _tried(value: str) -> str:
     """An expression of the user's, in a struct, so that its failure, a null, is told from its being null."""
     # What stands in several expressions, DuckDB computes beforehand, and then TRY does not see it fail. It
@@ -260,6 +315,8 @@ def _null_if(value: str, given: str, text: str) -> str:
         return f"nullif({value}, {literal(text)})"
     if given.endswith("]") or given.startswith("STRUCT("):
         return value
+    if given.startswith(_WITH_DIGITS) and not any(map(str.isdigit, text)) and text.strip("-").lower() not in _ENDLESS:
+        return value  # no number or time is spelt like that, and to spell all of them out takes its time
     return f"CASE WHEN {value}::VARCHAR IS DISTINCT FROM {literal(text)} THEN {value} END"
 
 

@@ -25,6 +25,8 @@ _PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 _MANY_KEYS = 24
 """Up to so many files, a query for each is faster than one that divides the rows."""
 
+NO_CONSTANTS: Mapping[str, str] = {}
+
 Key = tuple[date, str | None]
 
 
@@ -50,14 +52,21 @@ class Stage:
 
     def write_query(self, engine: Engine, query: str, key: Key) -> tuple[str, int]:
         """Write the rows of a query, all of one index and date; gives the path and how many there were."""
-        return self.copy(engine.connection, query, key, engine.shape.columns)
+        return self.copy(engine.connection, query, key, engine.shape.columns, engine.shape.constants)
 
     def copy(
-        self, connection: duckdb.DuckDBPyConnection, query: str, key: Key, columns: Mapping[str, str]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        query: str,
+        key: Key,
+        columns: Mapping[str, str],
+        constants: Mapping[str, str] = NO_CONSTANTS,
     ) -> tuple[str, int]:
-        """The same for rows that no engine has in hand."""
+        """The same for rows that no engine has in hand; `constants` are the texts of columns, as SQL."""
         path = self._path()
-        (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        index = {"tp_index": literal(key[1])} if key[1] is not None and "\0" not in key[1] else {}
+        rows = _with_constants(query, {**constants, **index})
+        (row,) = connection.execute(f"COPY ({rows}) TO {literal(str(path))} ({_PARQUET})").fetchall()
         if row[1]:
             self._add(columns, path, row, key)
         else:
@@ -111,7 +120,8 @@ class Stage:
         """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
         found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
         directory = self._path()
-        query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({engine.kept()})"
+        kept = _with_constants(engine.kept(), engine.shape.constants)
+        query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({kept})"
         rows = engine.connection.execute(
             f"COPY ({query}) TO {literal(str(directory))}"
             f" ({_PARQUET}, PARTITION_BY (tp__date, tp__index), FILENAME_PATTERN 'part_{{i}}', FILE_EXTENSION 'staged')"
@@ -150,6 +160,15 @@ class Stage:
 def key_condition(key: Key) -> str:
     """The condition for rows of this date and index."""
     return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
+
+
+def _with_constants(query: str, constants: Mapping[str, str]) -> str:
+    """The same rows, with the columns that are the same in all of them as an enum: it is text in the file, too, but
+    DuckDB need not look at the text of each row to see that."""
+    if not constants:
+        return query
+    items = ", ".join(f"{sql}::ENUM({sql}) AS {name}" for name, sql in constants.items())
+    return f"SELECT * REPLACE ({items}) FROM ({query})"
 
 
 def _index_name(index: str | None) -> str:

@@ -7,14 +7,13 @@ which are missing, and these alone take the usual way: so the accounts are as ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import Engine
-from tailpipe.kernel.shape import KEPT
-from tailpipe.kernel.sql import literal, quoted, text_list
+from tailpipe.kernel.shape import KEPT, PREFIX
+from tailpipe.kernel.sql import literal, quoted
 from tailpipe.kernel.stage import Key, Stage, key_condition
 
 if TYPE_CHECKING:
@@ -32,10 +31,9 @@ _STEP = 1 << 40
 class WriteThrough:
     """Writes batches of one task straight to files, as long as that pays."""
 
-    def __init__(self, engine: Engine, stage: Stage, prefixes: Sequence[str]) -> None:
+    def __init__(self, engine: Engine, stage: Stage) -> None:
         self._engine = engine
         self._stage = stage
-        self._prefixes = prefixes
         self._pays = True
         self._key: Key | None = None
         """What the batch before had; the next one has most likely the same."""
@@ -91,8 +89,10 @@ class WriteThrough:
 
     def _written(self, path: str) -> np.ndarray[Any, Any]:
         """Artifact and ordinal of the rows in a file, in one number; their ids tell both."""
-        place = f"list_position({text_list(self._prefixes)}, left(tp_id, 16)) - 1"
-        query = f"SELECT ({place})::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
+        query = (
+            f"SELECT artifact::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
+            f" LEFT JOIN tp__artifacts ON {PREFIX} = left(tp_id, 16)"
+        )
         found: np.ndarray[Any, Any] = self._engine.connection.execute(query).to_arrow_table()[0].to_numpy()
         return found
 

@@ -10,7 +10,6 @@ from typing import Protocol
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.read import LiveFile, Snapshot
-from tailpipe.config.evaluator import did_you_mean
 from tailpipe.errors import UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
@@ -19,6 +18,7 @@ from tailpipe.kernel.task import Staging
 from tailpipe.lifecycle.policy import Group, Wanted, groups_to_compact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.model.table import Table

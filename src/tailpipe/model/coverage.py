@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -92,7 +93,12 @@ class DaySet:
         )
 
     def __str__(self) -> str:
-        return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in self.spans)
+        return _text(self.spans)
+
+
+@lru_cache(maxsize=64)  # a Day of thousands of artifacts spells the same few again and again
+def _text(spans: tuple[tuple[date, date], ...]) -> str:
+    return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in spans)
 
 
 NO_DAYS = DaySet()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["Selector", "select"]
 
@@ -64,12 +65,9 @@ def _glob(pattern: str, name: str) -> bool:
 
 
 def _nearest_hint(text: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # only needed on the way to an error
-
     if not known:
         return "the config has no partition yet"
     tables = dict.fromkeys(name.split(".", 1)[0] for name in known)
-    if near := get_close_matches(text.strip(), known if "." in text else [*tables, *known], n=1):
-        return f'did you mean "{near[0]}"?'
-    shown = ", ".join(known[:5])
-    return f"there {'is' if len(known) == 1 else 'are'}: {shown}" + (" …" if len(known) > 5 else "")
+    shown = ", ".join(known[:5]) + (" …" if len(known) > 5 else "")
+    there_are = f"there {'is' if len(known) == 1 else 'are'}: {shown}"
+    return did_you_mean(text.strip(), known if "." in text else [*tables, *known], there_are)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type"]
 
@@ -260,10 +261,8 @@ def _type_names() -> str:
 
 
 def _nearest(word: str) -> str:
-    from difflib import get_close_matches  # only needed on the way to an error
-
-    near = get_close_matches(word, [*_BY_NAME, "decimal", "struct"], n=1)
-    return f', did you mean "{near[0]}"?' if near else ""
+    hint = did_you_mean(word, [*_BY_NAME, "decimal", "struct"])
+    return f", {hint}" if hint else ""
 
 
 def _quote(name: str) -> str:

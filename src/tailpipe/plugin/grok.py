@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.plugin.grok_patterns import PATTERNS
 from tailpipe.plugin.pattern import Pattern
 from tailpipe.plugin.pattern_reader import parse_pattern
@@ -92,7 +93,4 @@ def _reference(part: re.Match[str]) -> tuple[str, str]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # only needed on the way to an error
-
-    near = get_close_matches(name.upper(), known, n=1) or get_close_matches(name, known, n=1)
-    return f'did you mean "{near[0]}"?' if near else "name it in patterns"
+    return did_you_mean(name, known, "name it in patterns")

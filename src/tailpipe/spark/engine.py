@@ -16,9 +16,9 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
-from tailpipe.spark.jobs import Attempt, run_job
+from tailpipe.spark.jobs import Attempt, Work, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import PROTECTION, is_local, stop_session
+from tailpipe.spark.session import PROTECTION, is_alive, is_local, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,39 +61,31 @@ def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
 
 @dataclass(frozen=True)
 class _Run:
-    """Runs kernel tasks. What tasks have in common, credentials among it, travels once and not in the rows."""
+    """Runs kernel tasks, or looks at samples of them. What tasks have in common, credentials among it, travels once
+    and not in the rows."""
 
     templates: tuple[Task, ...]
     memory: str | None = None
+    is_sample: bool = False
 
     def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
         from tailpipe.kernel.run import run_task
-
-        number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
-        task = replace(self.templates[number], readings=readings, staging=_of_attempt(staging, attempt))
-        if task.limits.memory is None:
-            task = replace(task, limits=replace(task.limits, memory=self.memory))
-        return pickle.dumps(run_task(task))
-
-
-@dataclass(frozen=True)
-class _Sample:
-    templates: tuple[Task, ...]
-
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
         from tailpipe.kernel.sample import sample
 
-        number, readings, _ = pickle.loads(payload)  # noqa: S301
-        return pickle.dumps(sample(replace(self.templates[number], readings=readings)))
+        number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
+        task = replace(self.templates[number], readings=readings)
+        if self.is_sample:
+            return pickle.dumps(sample(task))
+        if task.limits.memory is None:
+            task = replace(task, limits=replace(task.limits, memory=self.memory))
+        return pickle.dumps(run_task(replace(task, staging=_of_attempt(staging, attempt))))
 
 
-@dataclass(frozen=True)
-class _Carry:
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
-        from tailpipe.kernel.carry import carry_rows
+def _carry(payload: bytes, attempt: Attempt) -> bytes:
+    from tailpipe.kernel.carry import carry_rows
 
-        task = pickle.loads(payload)  # noqa: S301
-        return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
+    task = pickle.loads(payload)  # noqa: S301
+    return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
 
 
 @dataclass(frozen=True)
@@ -180,8 +172,8 @@ class SparkEngine:
         self._protect(sources)
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
         found: dict[tuple[str, int], str | None] = {}
-        for answer in run_job(self.session, [pickle.dumps(bundle) for bundle in bundles], _Print(tuple(sources))):
-            found.update(pickle.loads(answer))  # noqa: S301
+        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], _Print(tuple(sources))):
+            found.update(answer)
         return found
 
     def _protect(self, sources: Iterable[Source]) -> None:
@@ -193,20 +185,29 @@ class SparkEngine:
         """Stage the files of each task."""
         self._protect(task.source for task in tasks)
         templates, payloads = _parted(tasks)
-        work = _Run(templates, self._memory())
-        answers = run_job(self.session, payloads, work, progress=progress)
-        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+        return self._answers(payloads, _Run(templates, self._memory()), progress)
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
         self._protect(task.source for task in tasks)
         templates, payloads = _parted(tasks)
-        answers = run_job(self.session, payloads, _Sample(templates))
-        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+        return self._answers(payloads, _Run(templates, is_sample=True))
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
-        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Carry())
+        return self._answers([pickle.dumps(task) for task in tasks], _carry)
+
+    def _answers(
+        self, payloads: Sequence[bytes], work: Work, progress: Callable[[int], None] = lambda _: None
+    ) -> list[Any]:
+        """What came of a job. If the session dies of it the job is lost, but the next one starts a new session."""
+        session = self.session
+        try:
+            answers = run_job(session, payloads, work, progress=progress)
+        except SparkError:
+            if not is_alive(session):
+                self.close()
+            raise
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:

@@ -21,7 +21,7 @@ from tailpipe.spark.scratch import make_scratch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PROTECTION", "is_local", "open_session", "session_conf", "stop_session"]
+__all__ = ["PROTECTION", "is_alive", "is_local", "open_session", "session_conf", "stop_session"]
 
 PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
 """What must hold on a cluster before a secret travels over its network."""
@@ -140,6 +140,24 @@ def stop_session(spark: SparkSession) -> None:
     thread = threading.Thread(target=stop, name="tailpipe-stop", daemon=True)
     thread.start()
     thread.join(_STOP_SECONDS)
+    if not is_alive(spark):
+        _forget_gateway()
+
+
+def is_alive(spark: SparkSession) -> bool:
+    """Whether the Java process of a session is still there; of one that somebody else started, nobody knows."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None
+
+
+def _forget_gateway() -> None:
+    """PySpark would go on asking the process that is gone, for as long as this one lives."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    for name in ("_gateway", "_jvm", "_active_spark_context"):
+        setattr(SparkContext, name, None)
+    SparkSession._instantiatedSession = None
 
 
 def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> dict[str, str | None]:

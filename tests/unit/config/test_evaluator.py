@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tailpipe.config.evaluator import Evaluator, did_you_mean, nearest
+from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.parser import parse
 from tailpipe.config.syntax import Name
 from tailpipe.config.text import Problem
@@ -131,21 +131,3 @@ def test_a_key_that_is_there_twice_notes_the_first() -> None:
 def test_text_that_grows_too_large_is_refused() -> None:
     text = "a" * 600_000
     assert mistake(f'"{text}${{"{text}"}}"')[0] == "the value is larger than 1,000,000"
-
-
-# The nearest name
-
-
-@pytest.mark.parametrize(
-    ("word", "near"),
-    [("buckett", "bucket"), ("Bucket", "bucket"), ("BUCKET", "bucket"), ("prefx", "prefix"), ("zzz", None), ("", None)],
-)
-def test_the_nearest_name_is_found_whatever_the_case(word: str, near: str | None) -> None:
-    assert nearest(word, ["bucket", "prefix", "region"]) == near
-
-
-def test_the_hint_falls_back_when_nothing_is_near() -> None:
-    assert did_you_mean("bukcet", ["bucket"], "otherwise") == 'did you mean "bucket"?'
-    assert did_you_mean("zzz", ["bucket"], "otherwise") == "otherwise"
-    assert did_you_mean("zzz", []) == ""
-    assert did_you_mean("a" * 1_000_000, ["bucket"]) == ""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import zipfile
 
 import pytest
 
@@ -10,8 +11,11 @@ from tailpipe.errors import UsageError
 from tailpipe.kernel.header import is_header, snake_name, unique_names
 from tailpipe.kernel.lines import line_parser
 from tailpipe.kernel.splitter import Splitter
+from tailpipe.kernel.task import Limits
+from tailpipe.model.table import Column
 from tailpipe.plugin.formats import Delimited
 from tests.unit.kernel.parsing import bad, parse, rows_of, run_of, values
+from tests.unit.kernel.support import run
 
 
 def delimited(**facts: object) -> Delimited:
@@ -203,6 +207,52 @@ def test_what_python_writes_is_read_back() -> None:
     fields = ["a", "b", "c", "d"]
     rows = parse(delimited(header=False, fields=fields, null_if=[]), text.getvalue().split("\n"))
     assert [list(row) for row in values(rows)] == table
+
+
+NUMBERS = [
+    *("007", "+5", " 5", "0x10", "1_0", "1e3", "5.0", "5.5", "9223372036854775807", "9223372036854775808"),
+    *("-9223372036854775808", "2147483648", "", "-", "abc", '"6"'),
+]
+
+
+@pytest.mark.parametrize("kind", ["integer", "timestamp"])
+@pytest.mark.parametrize("odd", NUMBERS)
+def test_numbers_are_the_same_whether_they_are_read_as_such_or_as_text(odd: str, kind: str) -> None:
+    lines = ["time,n,s", *(f"1706695200,{n},x" for n in range(40)), f"1706695200,{odd},y", "1706695200,7,z,1"]
+    content = "\n".join(lines).encode()
+    format = delimited(header=True, null_if=["-"])
+    column = Column("n", kind)
+    done = run(content, [column, Column("s", "varchar")], format)
+    # A transform wants the text, so that here everything is read as text.
+    other = run(content, [column, Column("s", "varchar"), Column("t", "varchar", transform="n || time")], format)
+    assert done.accounts == other.accounts == (42, 41, 0, 1, 0)
+    assert done.column("n") == other.column("n")
+    assert done.outcome.results[0].nulls == other.outcome.results[0].nulls
+    assert [row["ordinal"] for row in done.rejected] == [43]
+
+
+def test_a_number_that_fails_later_makes_text_of_all() -> None:
+    lines = ["time,n", *(f"1706695200,{n}" for n in range(5000)), "1706695200,many", "soon,1"]
+    limits = Limits(chunk_bytes=4000, batch_bytes=9000)
+    done = run("\n".join(lines).encode(), [Column("n", "bigint")], delimited(header=True), limits=limits)
+    assert done.accounts == (5002, 5001, 0, 1, 0)
+    assert done.column("n") == [*range(5000), None]
+    assert done.outcome.results[0].nulls == {"n": 1}
+    assert [(row["ordinal"], row["reason"]) for row in done.rejected] == [(5003, '"time" is not a time: soon')]
+
+
+def test_each_file_in_an_archive_has_its_own_header() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("one.csv", "time,n,s\n1706695200,1,a\n1706695200,2,b\n")
+        archive.writestr("two.csv", "s,time,n\nc,1706695200,3\n")
+        archive.writestr("three.csv", "s,time,n\nd,1706695200,4\n")
+    columns = [Column("n", "bigint"), Column("s", "varchar")]
+    for limits in (Limits(), Limits(chunk_bytes=10, batch_bytes=10)):
+        done = run(packed.getvalue(), columns, delimited(), limits=limits)
+        assert done.accounts == (4, 4, 0, 0, 0)
+        assert [(row["n"], row["s"]) for row in done.rows] == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+        assert [row["tp_id"][17:] for row in done.rows] == ["2", "3", "5", "7"]
 
 
 W3C = delimited(delimiter=r"\t", comment="#", header_prefix="#Fields:", quote="", header=False, snake_case=True)

@@ -165,6 +165,44 @@ def test_utf16_and_wrong_bytes() -> None:
     assert broken.outcome.results[0].notes == {"bytes that are no text": 3}
 
 
+def test_small_documents_are_cut_where_a_guess_is_right_and_split_with_care_where_not() -> None:
+    one = {"time": 1706695200, "n": 1, "s": '},{"time":'}
+    misleading = b'{"Records":[{"time":1706695200,"n":2,"s":[{"time":1},{"time":2}]},{"time":1706695200,"n":3}]}'
+    contents = {
+        "/a": dump({"Records": [one, {**one, "n": 2}]}, separators=(",", ":")),
+        "/b": dump({"Records": [one, {"n": 2, "time": 1706695200}]}),
+        "/c": misleading,
+        "/d": dump({"Records": []}),
+        "/e": b"",
+        "/f": dump({"Records": [one] * 3})[:-30],
+        "/g": dump({"Records": [one, 5, one]}),
+        "/h": dump({"Records": [{**one, "n": n} for n in range(5)]}, indent=1) + b"\n",
+        "/i": dump({"Records": [one] * 2}) + dump({"Records": [one] * 2}),
+    }
+    done = run(contents, N, Json(records="Records"))
+    assert done.accounts == (21, 19, 0, 2, 0)
+    read = {one.reading.artifact.uri[1:]: one.accounts.read for one in done.outcome.results}
+    assert read == {"a": 2, "b": 2, "c": 2, "d": 0, "e": 0, "f": 3, "g": 3, "h": 5, "i": 4}
+    assert [(row["artifact"], row["ordinal"]) for row in done.rejected] == [("/f", 3), ("/g", 2)]
+    assert [(row["tp_id"][17:], row["n"]) for row in done.rows if row["tp_source_location"] == "/h"] == [
+        (str(n + 1), n) for n in range(5)
+    ]
+
+
+def test_the_members_of_an_archive_that_turns_out_damaged_are_let_go() -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in ("x", "y"):
+            entry = tarfile.TarInfo(name)
+            text = dump({"Records": records(0, 400)})
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text))
+    good = dump({"Records": records(0, 5)})
+    done = run({"/bad.tgz": packed.getvalue()[:-200], "/good": good}, N, Json(records="Records"))
+    assert done.accounts == (5, 5, 0, 0, 0)
+    assert "truncated" in str(done.outcome.results[0].error)
+
+
 @pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
 def test_a_record_may_know_the_document_around_it(limits: Limits) -> None:
     frames: list[dict[str, Any]] = [

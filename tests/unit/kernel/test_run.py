@@ -8,7 +8,7 @@ import json
 import pickle
 import tempfile
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -272,3 +272,31 @@ def test_times_without_a_year_get_the_last_one_in_which_they_are_not_in_the_futu
     artifact = replace(made.readings[0].artifact, modified=datetime(2017, 12, 31, tzinfo=UTC))
     older = replace(made, table=of, format=Syslog(), readings=(replace(made.readings[0], artifact=artifact),))
     assert {row["tp_timestamp"].year for row in Run(older).rows} == {2017}
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"filter": "tp_source_location <> '/logs/7.log'"}, {"tp_index": "tp_source_name"}]
+)
+def test_many_artifacts_are_told_apart_as_a_few_are(facts: dict[str, str]) -> None:
+    """More artifacts than stand in the text of a query, with a row that is unlike the others, in order."""
+    contents = {f"/logs/{n}.log": b'{"time": 1706695200, "n": 1}\n{"time": 1706695201, "n": 2}\n' for n in range(100)}
+    contents["/logs/50.log"] = b'{"time": 1706695200, "n": 1}\nno\n'
+    done = run(contents, [Column("n", "bigint")], **facts)
+    gone = 2 if "filter" in facts else 0
+    assert done.accounts == (200, 199 - gone, gone, 1, 0)
+    assert len({row["tp_id"][:16] for row in done.rows}) == 100 - gone // 2
+    assert {row["tp_source_location"] for row in done.rows} == {*contents} - ({"/logs/7.log"} if gone else set())
+    assert {row["tp_index"] for row in done.rows} == {"/logs" if "tp_index" in facts else "default"}
+    assert [(row["artifact"], row["ordinal"]) for row in done.rejected] == [("/logs/50.log", 2)]
+
+
+def test_times_without_a_year_get_that_of_their_own_artifact_also_if_there_are_many() -> None:
+    made = task({f"/logs/{n}.log": b"Dec 30 23:59:59 host app: x\n" for n in range(100)}, format=Syslog())
+    readings = tuple(
+        replace(one, artifact=replace(one.artifact, day=date(2020 + n % 5, 12, 31)))
+        for n, one in enumerate(made.readings)
+    )
+    of = replace(made.table, columns=[Column("tp_timestamp", source="timestamp")])
+    done = Run(replace(made, table=of, readings=readings))
+    years = {row["tp_source_location"]: row["tp_timestamp"].year for row in done.rows}
+    assert years == {f"/logs/{n}.log": 2020 + n % 5 for n in range(100)}

@@ -1,0 +1,27 @@
+"""The nearest name: what someone who misspelt one has most likely meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+__all__ = ["did_you_mean", "nearest"]
+
+_CANDIDATES = 1000
+_LENGTH = 100
+
+
+def nearest(word: str, known: Iterable[Any]) -> str | None:
+    """The known name that is most like the word, whatever the case, if any is like it."""
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    by_lower = {str(name).lower(): str(name) for name in islice(known, _CANDIDATES)}
+    near = get_close_matches(word[:_LENGTH].lower(), by_lower, n=1)
+    return by_lower[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[Any], otherwise: str = "") -> str:
+    """The hint that names the nearest name, or `otherwise` if none is near."""
+    near = nearest(word, known)
+    return f'did you mean "{near}"?' if near is not None else otherwise
