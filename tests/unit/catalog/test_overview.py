@@ -44,7 +44,9 @@ def test_one_that_only_ever_failed_is_told_too(workspace: Workspace) -> None:
     assert one.last_run.outcome == "failed"
 
 
-@pytest.mark.parametrize(("pid", "outcome"), [(os.getpid(), "running"), (2**22 + 1, "interrupted")])
+@pytest.mark.parametrize(
+    ("pid", "outcome"), [(os.getpid(), "running"), (2**22 + 1, "interrupted")], ids=["alive", "dead"]
+)
 def test_a_run_goes_on_only_as_long_as_its_process_lives(workspace: Workspace, pid: int, outcome: str) -> None:
     with workspace.open() as catalog:
         with catalog.writer(PARTITION) as writer:
