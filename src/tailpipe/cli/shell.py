@@ -6,7 +6,6 @@ import os
 import shlex
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
 from tailpipe.cli.sinks import Sink, screen, to_file, to_screen
 from tailpipe.cli.statements import Statement, place_of, split
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.narrowing import Narrowing
 
 __all__ = ["Shell", "is_whole"]
@@ -125,10 +125,8 @@ class Shell:
     def _command(self, text: str) -> None:
         name, _, rest = text.rstrip(";").partition(" ")
         if name not in COMMANDS:
-            near = get_close_matches(name, COMMANDS, n=1)
-            raise UsageError(
-                f'there is no command "{name}"', hint=f'did you mean "{near[0]}"?' if near else ".help lists them all"
-            )
+            hint = did_you_mean(name, COMMANDS, ".help lists them all")
+            raise UsageError(f'there is no command "{name}"', hint=hint)
         try:
             words = shlex.split(rest)
         except ValueError:

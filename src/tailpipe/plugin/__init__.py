@@ -9,6 +9,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, Secret, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
@@ -31,6 +32,7 @@ __all__ = [
     "TailpipeError",
     "UsageError",
     "Window",
+    "did_you_mean",
     "nested",
     "option",
 ]

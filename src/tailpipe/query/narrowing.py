@@ -12,6 +12,7 @@ from tailpipe.catalog.apply import EPOCH
 from tailpipe.catalog.read import LiveFile
 from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import literal
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import Window, parse_moment
 
@@ -121,8 +122,5 @@ def _timestamp(moment: datetime | None) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches  # only needed on the way to an error
-
-    if near := get_close_matches(name, known, n=1):
-        return f'did you mean "{near[0]}"?'
-    return "there are: " + ", ".join(known[:5]) + (" …" if len(known) > 5 else "") if known else "there is none yet"
+    there = "there are: " + ", ".join(known[:5]) + (" …" if len(known) > 5 else "") if known else "there is none yet"
+    return did_you_mean(name, known, there)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import duckdb
 
 from tailpipe.errors import SparkError, TailpipeError, UsageError
 from tailpipe.kernel.sql import quoted
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
 from tailpipe.query.translate import spark_name, to_spark, to_spark_condition
 from tailpipe.query.views import View
@@ -83,10 +83,7 @@ def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> 
         if view.address == ((schema or session.schema).lower(), table.lower()):
             return _frame(user_session(start()), view, session.column_sets)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
-    near = get_close_matches(name, known, n=1)
-    raise UsageError(
-        f"table not found: {name}", hint=f'did you mean "{near[0]}"?' if near else "see: tailpipe table list"
-    )
+    raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 
 
 def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[str, str]]) -> DataFrame:

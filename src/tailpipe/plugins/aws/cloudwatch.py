@@ -56,7 +56,7 @@ class CloudWatchLogGroup(Source):
     overlap_days: int = option(
         "How many days are asked for again, because events may come late.", default=2, check=_check_overlap
     )
-    connection: Aws | None = option("Connection to log in with; the usual AWS chain if not given.", default=None)
+    connection: Aws = option("How to log in.", default=Aws())
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """A range for each day of the window, or for each hour if the group is a busy one.
@@ -115,7 +115,7 @@ class CloudWatchLogGroup(Source):
 
     def _ask(self, verb: str, operation: str, **asked: Any) -> Mapping[str, Any]:
         exceptions = imported("botocore.exceptions")
-        connection = self.connection or Aws()
+        connection = self.connection
         is_renewed = False
         while True:
             try:
@@ -133,7 +133,7 @@ class CloudWatchLogGroup(Source):
                     raise told(error, connection, f'{verb} log group "{self.log_group_name}"') from None
 
     def _missing(self) -> TailpipeError:
-        region = self.region or (self.connection or Aws()).client("logs", self.region).meta.region_name
+        region = self.region or self.connection.client("logs", self.region).meta.region_name
         return UsageError(
             f'there is no log group "{self.log_group_name}" in region {region}',
             hint=f'mend "log_group_name" or "region" of source "{self.name or self.type}"',

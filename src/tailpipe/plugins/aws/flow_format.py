@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
-from tailpipe.plugin import Format, UsageError, option
+from tailpipe.plugin import Format, UsageError, did_you_mean, option
 from tailpipe.plugin.formats import Delimited
 
 __all__ = ["DEFAULT_LAYOUT", "FIELDS", "FlowLogFormat"]
@@ -28,11 +26,8 @@ def _check_layout(layout: str) -> None:
         raise UsageError("the layout has no field", hint=f"the default is: {DEFAULT_LAYOUT}")
     for word in words:
         if word not in FIELDS:
-            near = get_close_matches(word, FIELDS, n=1)
-            raise UsageError(
-                f'flow logs have no field "{word}"',
-                hint=f'did you mean "{near[0]}"?' if near else "use the names of AWS, such as pkt-srcaddr",
-            )
+            hint = did_you_mean(word, FIELDS, "use the names of AWS, such as pkt-srcaddr")
+            raise UsageError(f'flow logs have no field "{word}"', hint=hint)
         if words.count(word) > 1:
             raise UsageError(f'the field "{word}" is there twice')
 
