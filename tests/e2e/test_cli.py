@@ -26,7 +26,7 @@ workspace "default" { spark { master = "local[2]" } }
 workspace "lab" { location = "~/lab" log_level = "info" }
 
 connection "aws" "prod" {
-  profile    = "prod"
+  access_key = "AKIAEXAMPLE"
   secret_key = "canary-secret"
 }
 
