@@ -49,7 +49,7 @@ aws = st.builds(
     profile=maybe_texts,
     region=maybe_texts,
     s3_force_path_style=st.booleans(),
-    max_retries=st.integers(-(10**30), 10**30),
+    max_retries=st.integers(0, 100),
 )
 joined = st.builds(Joined, start=texts, at_most=st.integers())
 formats: st.SearchStrategy[Format] = st.one_of(

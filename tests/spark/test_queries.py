@@ -115,7 +115,7 @@ def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: st
     [
         ("SELECT nope FROM app_log", "nope"),
         ("SELECT * FROM elsewhere", "elsewhere"),
-        ("SELECT * FROM read_csv('/etc/passwd')", "file system operations are disabled"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "a query reads what was collected"),
         ("SELECT reflect('java.lang.System', 'getenv')", "reflect"),
         ("DESCRIBE app_log", "on Spark a query is a SELECT"),
         ("COPY app_log TO '/tmp/x'", "on Spark a query is a SELECT"),

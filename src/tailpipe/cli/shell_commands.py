@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "LeaveShell", "ShellCommand"]
 
 OFF = "off"
+_ALL = "all"
 
 
 class LeaveShell(Exception):  # noqa: N818 - it is a wish, no error
@@ -43,10 +44,22 @@ def _help(_: Shell, __: str) -> None:
     render.say("a statement of SQL ends with ; and Tab completes names; Ctrl-C cancels, Ctrl-D leaves")
 
 
-def _tables(shell: Shell, _: str) -> None:
+def _tables(shell: Shell, which: str) -> None:
+    if which not in ("", _ALL):
+        raise UsageError(f'"{which}" means nothing here', hint=f"write .tables, or .tables {_ALL}")
     shell.session.refresh()
-    shapes = shell.session.tables()
-    render.records([{"table": _address(shell, one), "columns": len(one.columns)} for one in shapes], "pretty")
+    config = shell.workspace.config
+    every = shell.session.tables()
+    known = {
+        *config.tables,
+        *(one.table for one in config.partitions.values()),
+        *(one.name for one in every if one.rows),
+    }
+    shown = [one for one in every if which == _ALL or one.name in known]
+    rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
+    render.records(rows, "pretty")
+    if count := len(every) - len(shown):
+        render.say(f"{render.counted(count, 'more table')} of plugins hold nothing: .tables {_ALL}")
 
 
 def _inspect(shell: Shell, name: str) -> None:
@@ -156,7 +169,9 @@ def _partition_names(shell: Shell) -> list[str]:
 
 COMMANDS: dict[str, ShellCommand] = {
     ".help": ShellCommand("", "Tell what can be typed here.", _help),
-    ".tables": ShellCommand("", "List the tables.", _tables),
+    ".tables": ShellCommand(
+        f"[{_ALL}]", "List the tables; all shows those of plugins that hold nothing, too.", _tables, lambda _: [_ALL]
+    ),
     ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or the tables.", _inspect, _table_names),
     ".schemas": ShellCommand("", "List the schemas.", _schemas),
     ".mode": ShellCommand(

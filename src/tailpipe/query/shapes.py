@@ -23,11 +23,12 @@ class ColumnShape:
 
 @dataclass(frozen=True)
 class TableShape:
-    """A table of a schema, with its columns in order."""
+    """A table of a schema, with its columns in order, and how many rows its files hold."""
 
     schema: str
     name: str
     columns: tuple[ColumnShape, ...]
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Content:
 def shape_of(view: View) -> TableShape:
     """What a view shows."""
     columns = tuple(ColumnShape(name, kind, _fields_of(kind)) for name, kind in view.columns.items())
-    return TableShape(view.schema, view.name, columns)
+    return TableShape(view.schema, view.name, columns, view.rows)
 
 
 def _fields_of(kind: str) -> tuple[ColumnShape, ...]:
