@@ -19,10 +19,14 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown"]
+__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown", "size"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
+
+_SIZES = {"bytes", "file_size", "new_size", "size"}
+_COUNTS = {"artifacts", "file_count", "files", "new_files", "row_count", "rows"}
+"""Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
 
 
 def data(text: str) -> None:
@@ -38,6 +42,15 @@ def say(text: str) -> None:
 def counted(count: int, noun: str) -> str:
     """A number of things: `1 file`, `2,000 files`."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def size(count: int) -> str:
+    """So many bytes, in at most seven characters: `84.1 MB`."""
+    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            value = count / unit
+            return f"{value:.0f} {name}" if value >= 99.95 else f"{value:.1f} {name}"
+    return f"{count} B"
 
 
 def shown(text: str) -> str:
@@ -90,7 +103,9 @@ def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | No
         lines = [fields, *([_cell(_field(row, field)) for field in fields] for row in rows)]
         data("\n".join("\t".join(line) for line in lines))
     elif rows:
-        data(_table(rows, columns or {field: field for field in rows[0]}))
+        fields = list(rows[0])
+        plain = [[_cell(row.get(field)) for field in fields] for row in rows]
+        data(_table(rows, columns) if columns else _grid(fields, plain))
     else:
         say("nothing there")
 
@@ -110,7 +125,7 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
     for name, value in single.items():
         if isinstance(value, Mapping):
             widest = max(len(key) for key in value)
-            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {_quoted(item)}" for key, item in value.items())]
+            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {_number(key, item) or _quoted(item)}" for key, item in value.items())]
     for name, rows in tables.items():
         if rows:
             table = _table(rows, (parts or {})[name])
@@ -119,10 +134,24 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
 
 
 def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
-    """Columns under headings, cut so that a line fits the terminal."""
-    cells = [[_cell(_field(row, field)) for field in columns] for row in rows]
+    """Fields of our own records under headings, cut so that a line fits the terminal."""
+    told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
+    cells = [[one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)]
+    numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
+    return _grid(list(columns.values()), cells, numbers)
+
+
+def _grid(headings: list[str], cells: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return "\n".join(grid(list(columns.values()), cells, room=room).lines)
+    return "\n".join(grid(headings, cells, room=room, numbers=numbers).lines)
+
+
+def _number(field: str, value: Any) -> str:
+    """A size or a count as people read it; empty if it is something else."""
+    name = field.rpartition(".")[2]
+    if not isinstance(value, int) or name not in _SIZES | _COUNTS:
+        return ""
+    return size(value) if name in _SIZES else f"{value:,}"
 
 
 def _field(row: Record, path: str) -> Any:
@@ -146,7 +175,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_cell(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_cell(item.get("name") if isinstance(item, Mapping) else item) for item in value)
+        return ", ".join(_cell(item.get("name", item) if isinstance(item, Mapping) else item) for item in value)
     return visible(str(value))
 
 

@@ -16,7 +16,7 @@ from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
-UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "bytes"}
+UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 
 
 def print_report(report: events.Report, output: str) -> None:

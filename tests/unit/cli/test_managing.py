@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli.app import app
+from tailpipe.cli.grid import grid
+from tailpipe.cli.status import HEADINGS, _fitted
 from tailpipe.errors import UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
@@ -84,12 +86,13 @@ def test_status_fits_on_one_screen(run: Run, home: Path, tmp_path: Path) -> None
     lines = run("status").stdout.splitlines()
     assert lines[0] == f"workspace default: {home}"
     assert lines[1].split() == ["partition", "last", "run", "days", "gaps", "rows", "size", "files", "rejected"]
-    assert all(len(line) <= 80 for line in lines[1:])
-    assert re.fullmatch(rf"{long[:12]}\S*… +never +0 +0 +0 +0 B +0 +0", lines[3])
+    assert re.fullmatch(rf"{long}\.prod +never +0 +0 +0 +0 B +0 +0", lines[3])  # what is piped is not cut
     assert re.fullmatch(r"app\.prod +never +4 +[\d,]+ +12 +\S+ kB +4 +0", lines[4])
     assert re.fullmatch(r"old\.gone\* +never +1 +[\d,]+ +3 +\S+ kB +1 +0", lines[5])
     assert re.fullmatch(r"total 3 +15 +\S+ kB +5 +0", lines[6])
     assert lines[7:] == ["* no longer in the config", "gaps are filled by: tailpipe collect"]
+    cells = [[f"{long}.prod", "never", "0", "0", "0", "0 B", "0", "0"]]
+    assert all(len(line) <= 80 for line in grid(HEADINGS, _fitted(cells, 80)).lines)
 
 
 def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home: Path) -> None:
@@ -129,9 +132,10 @@ def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: P
     ],
 )
 def test_numbers_are_short(count: int, rows: str, size: str) -> None:
-    from tailpipe.cli.status import _bytes, _short
+    from tailpipe.cli.render import size as readable
+    from tailpipe.cli.status import _short
 
-    assert (_short(count), _bytes(count)) == (rows, size)
+    assert (_short(count), readable(count)) == (rows, size)
 
 
 def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path: Path) -> None:
