@@ -125,7 +125,11 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
     for name, value in single.items():
         if isinstance(value, Mapping):
             widest = max(len(key) for key in value)
-            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {_number(key, item) or _quoted(item)}" for key, item in value.items())]
+            lines += [
+                "",
+                f"{name}:",
+                *(f"  {key:<{widest}}  {_number(key, item) or _quoted(item)}" for key, item in value.items()),
+            ]
     for name, rows in tables.items():
         if rows:
             table = _table(rows, (parts or {})[name])
@@ -136,7 +140,9 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
 def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
     """Fields of our own records under headings, cut so that a line fits the terminal."""
     told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
-    cells = [[one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)]
+    cells = [
+        [one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)
+    ]
     numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
     return _grid(list(columns.values()), cells, numbers)
 

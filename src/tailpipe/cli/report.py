@@ -37,7 +37,9 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
         return
     for record in records:
         artifacts = sum(unit["artifacts"] for unit in record["units"])
-        render.data(f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do")
+        render.data(
+            f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do"
+        )
         if record["units"]:
             render.records(record["units"], "pretty", UNITS)
         for reason, count in record["skipped"].items():

@@ -64,7 +64,8 @@ class Databases:
         """Write the database of a wish, and look after it from now on."""
         directory = self.layout.clients
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for one in (directory.parent, directory):  # `parents=True` would leave the mode to the umask
+                one.mkdir(mode=0o700, exist_ok=True)
             path = self._write(wish)
             kept = directory / f"{wish.name}.json"
             draft = kept.with_suffix(f".{secrets.token_hex(4)}")

@@ -164,3 +164,32 @@ def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:
     refused = run("compact", "old.gone", "--reindex").exception
     assert isinstance(refused, UsageError)
     assert "no longer in the config" in refused.message
+
+
+@pytest.mark.parametrize(
+    "command", [("query", "SELECT count(*) FROM app"), ("connect",), ("connect", "--format", "sql")]
+)
+def test_a_choice_that_cannot_be_meant_is_refused_everywhere(run: Run, home: Path, command: tuple[str, ...]) -> None:
+    wrong = run(*command, "--partition", "prdo")
+    assert isinstance(wrong.exception, UsageError)
+    assert "prdo" in wrong.exception.message
+    for end in ("2024-01-02", "2024-01-01"):
+        turned = run(*command, "--from", "2024-01-03", "--to", end)
+        assert isinstance(turned.exception, UsageError)
+        assert "the window ends before it begins: from 2024-01-03" in turned.exception.message
+    assert not list(home.glob("*.duckdb"))
+
+
+def test_what_connect_writes_is_for_its_owner_alone(run: Run, tmp_path: Path) -> None:
+    path = Path(run("connect").stdout.strip())
+    assert [one.stat().st_mode & 0o077 for one in (path, path.parent / ".tailpipe", path.parent)] == [0, 0, 0]
+
+
+def test_people_see_sizes_and_counts_and_programs_the_numbers(run: Run, home: Path) -> None:
+    shown = run("partition", "list").stdout.splitlines()
+    assert shown[0].split()[3:6] == ["files", "rows", "size"]
+    assert re.search(r"4 +12 +\d\.\d kB", shown[2])
+    size = json.loads(run("partition", "list", "--output", "json").stdout)[0]["local"]["file_size"]
+    assert size > 1000
+    assert str(size) in run("partition", "list", "--output", "plain").stdout
+    assert "source=" in run("partition", "show", "app.prod", "--output", "line").stdout
