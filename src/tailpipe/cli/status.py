@@ -65,8 +65,9 @@ def command(context: click.Context, output: str) -> None:
 def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
     known = {one.totals.name: one for one in workspace.overview()}
     partitions = workspace.config.partitions
+    held = {name for name, one in known.items() if one.totals.files or one.totals.rejected_rows}
     records = []
-    for name in sorted({*known, *partitions}):
+    for name in sorted({*held, *partitions}):
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         oldest = partition.retention.oldest(now) if partition and partition.retention else None

@@ -119,6 +119,12 @@ def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: P
     assert re.search(r"app\.prod +never", run("status").stdout)
 
 
+def test_status_forgets_a_partition_that_holds_nothing_and_is_out_of_the_config(run: Run, home: Path) -> None:
+    assert "old.gone*" in run("status").stdout
+    assert run("partition", "delete", "old.gone", "--force").exit_code == 0
+    assert "old.gone" not in run("status").stdout
+
+
 @pytest.mark.parametrize(
     ("count", "rows", "size"),
     [
