@@ -105,7 +105,7 @@ def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | No
     elif rows:
         fields = list(rows[0])
         plain = [[_cell(row.get(field)) for field in fields] for row in rows]
-        data(_table(rows, columns) if columns else _grid(fields, plain))
+        data(_table(rows, columns) if columns else "\n".join(grid(fields, plain, room=_room()).lines))
     else:
         say("nothing there")
 
@@ -120,8 +120,9 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
         return
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
-    longest = max((len(key) for key in single), default=0)
-    lines = [f"{key:<{longest}}  {_cell(value)}" for key, value in single.items() if not isinstance(value, Mapping)]
+    words = [[key, _cell(value)] for key, value in single.items() if not isinstance(value, Mapping)]
+    room = _room()
+    lines = grid(["", ""], words, room=room, has_header=False, is_wrapped=room is not None).lines
     for name, value in single.items():
         if isinstance(value, Mapping):
             widest = max(len(key) for key in value)
@@ -132,24 +133,26 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
             ]
     for name, rows in tables.items():
         if rows:
-            table = _table(rows, (parts or {})[name])
+            table = _table(rows, (parts or {})[name], indent=2, is_wrapped=True)
             lines += ["", f"{name}:", *("  " + line for line in table.splitlines())]
     data("\n".join(lines))
 
 
-def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
-    """Fields of our own records under headings, cut so that a line fits the terminal."""
+def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 0, is_wrapped: bool = False) -> str:
+    """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
     told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
     cells = [
         [one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)
     ]
     numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
-    return _grid(list(columns.values()), cells, numbers)
+    room = _room(indent)
+    is_wrapped = is_wrapped and room is not None
+    return "\n".join(grid(list(columns.values()), cells, room=room, numbers=numbers, is_wrapped=is_wrapped).lines)
 
 
-def _grid(headings: list[str], cells: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return "\n".join(grid(headings, cells, room=room, numbers=numbers).lines)
+def _room(indent: int = 0) -> int | None:
+    """The width of the terminal; None where the answer goes elsewhere."""
+    return shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else None
 
 
 def _number(field: str, value: Any) -> str:
