@@ -19,8 +19,8 @@ COLUMNS = {
     "rows": "rows",
     "files": "files",
     "new_files": "now",
-    "size": "bytes",
-    "new_size": "bytes now",
+    "size": "size",
+    "new_size": "size now",
 }
 
 

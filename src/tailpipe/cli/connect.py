@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.narrowing import rows_chosen
+from tailpipe.cli.options import common, examples, workspace_of
 
 __all__ = ["command"]
 
@@ -27,17 +30,7 @@ __all__ = ["command"]
     show_default=True,
     help="A database, or the statements that make the views in one of your own.",
 )
-@click.option("--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31.")
-@click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day.")
-@click.option(
-    "--partition",
-    "partitions",
-    metavar="NAME",
-    multiple=True,
-    shell_complete=completes(lambda workspace: list(workspace.held())),
-    help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
-)
-@click.option("--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several.")
+@rows_chosen
 @common
 @click.pass_context
 def command(
@@ -55,9 +48,12 @@ def command(
     opens it sees whole days, and the newest ones.
     """
     from tailpipe.query.databases import Wish
+    from tailpipe.query.narrowing import Narrowing
 
     wish = Wish(start, end, partitions, indexes, live)
     workspace = workspace_of(context)
+    with workspace.session(Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))):
+        pass  # a name that nothing has is refused, as a query refuses it
     if form == "sql":
         render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))
     else:

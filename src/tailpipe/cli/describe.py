@@ -42,12 +42,18 @@ def declared_options(declared: type) -> list[Record]:
             "name": option.name,
             "type": type_name(option.annotation),
             "required": option.is_required,
-            "default": None if option.default is MISSING else plain_data(option.default),
+            "default": _default(option.default),
             "description": option.description,
         }
         for option in options_of(declared).values()
         if option.kind != "label"
     ]
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, Connection | Format):
+        return value.address
+    return None if value is MISSING else plain_data(value)
 
 
 def connection_record(connection: Connection, plugin: str | None) -> Record:

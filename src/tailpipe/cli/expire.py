@@ -19,7 +19,7 @@ COLUMNS = {
     "dates": "expired",
     "rows": "rows",
     "files": "files",
-    "bytes": "bytes",
+    "bytes": "size",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import wrap
 
 import click
 
@@ -32,11 +34,13 @@ def grid(
     numbers: Container[int] = (),
     dim: Container[tuple[int, int]] = (),
     has_header: bool = True,
+    is_wrapped: bool = False,
 ) -> Grid:
     """Lay out cells that are safe to show.
 
     `room` is the width of a line, None if there is no end to it. `numbers` are the columns whose values
-    end below each other, `dim` the cells (line, column) that a terminal shows darker.
+    end below each other, `dim` the cells (line, column) that a terminal shows darker. What has no room is cut,
+    or goes on in the next line if it `is_wrapped`.
     """
     rows = [headings, *cells] if has_header or not cells else cells
     natural = [max(width(row[x]) for row in rows) for x in range(len(headings))]
@@ -48,6 +52,8 @@ def grid(
         names = (_pad(name, size, x in numbers) for x, (name, size) in enumerate(zip(headings, widths, strict=False)))
         lines.append(("  ".join(names) + more).rstrip())
         lines.append("  ".join("─" * size for size in widths) + more)
+    if is_wrapped:
+        cells = [line for row in cells for line in _wrapped(row, widths)]
     for y, row in enumerate(cells):
         padded = [_pad(row[x], size, x in numbers) for x, size in enumerate(widths)]
         if dim:
@@ -76,6 +82,12 @@ def _fit(natural: Sequence[int], room: int) -> list[int]:
         else:
             high = middle - 1
     return [min(size, low) for size in kept]
+
+
+def _wrapped(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
+    """The row in as many lines as its longest cell needs."""
+    parts = [wrap(cell, size, break_on_hyphens=False) or [""] for cell, size in zip(row, widths, strict=False)]
+    return [list(line) for line in zip_longest(*parts, fillvalue="")]
 
 
 def _total(widths: Sequence[int]) -> int:

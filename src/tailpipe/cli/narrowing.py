@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
 
-__all__ = ["Narrowed", "narrowing"]
+__all__ = ["Narrowed", "narrowing", "rows_chosen"]
 
 
 class Narrowed:
@@ -46,22 +46,34 @@ class Narrowed:
         return queries
 
 
-def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command take `--from`, `--to`, `--partition`, `--index`, `--schema` and `--unsafe`, as `narrowed`."""
+def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take `--from`, `--to`, `--partition` and `--index`, as they are written."""
+    flags = (
+        click.option(
+            "--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31."
+        ),
+        click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day."),
+        click.option(
+            "--partition",
+            "partitions",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=completes(lambda workspace: list(workspace.held())),
+            help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
+        ),
+        click.option(
+            "--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several."
+        ),
+    )
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
 
-    @click.option("--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31.")
-    @click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day.")
-    @click.option(
-        "--partition",
-        "partitions",
-        metavar="NAME",
-        multiple=True,
-        shell_complete=completes(lambda workspace: list(workspace.held())),
-        help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
-    )
-    @click.option(
-        "--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several."
-    )
+
+def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take those and `--schema` and `--unsafe`, as `narrowed`."""
+
+    @rows_chosen
     @click.option(
         "--schema",
         metavar="NAME",

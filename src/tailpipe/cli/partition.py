@@ -47,7 +47,7 @@ command = noun_group(
         "sources": "sources",
         "local.file_count": "files",
         "local.row_count": "rows",
-        "local.file_size": "bytes",
+        "local.file_size": "size",
         "description": "description",
     },
     example="app_log.local",

@@ -19,10 +19,14 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown"]
+__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown", "size"]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
+
+_SIZES = {"bytes", "file_size", "new_size", "size"}
+_COUNTS = {"artifacts", "file_count", "files", "new_files", "row_count", "rows"}
+"""Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
 
 
 def data(text: str) -> None:
@@ -38,6 +42,15 @@ def say(text: str) -> None:
 def counted(count: int, noun: str) -> str:
     """A number of things: `1 file`, `2,000 files`."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def size(count: int) -> str:
+    """So many bytes, in at most seven characters: `84.1 MB`."""
+    for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            value = count / unit
+            return f"{value:.0f} {name}" if value >= 99.95 else f"{value:.1f} {name}"
+    return f"{count} B"
 
 
 def shown(text: str) -> str:
@@ -90,7 +103,9 @@ def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | No
         lines = [fields, *([_cell(_field(row, field)) for field in fields] for row in rows)]
         data("\n".join("\t".join(line) for line in lines))
     elif rows:
-        data(_table(rows, columns or {field: field for field in rows[0]}))
+        fields = list(rows[0])
+        plain = [[_cell(row.get(field)) for field in fields] for row in rows]
+        data(_table(rows, columns) if columns else "\n".join(grid(fields, plain, room=_room()).lines))
     else:
         say("nothing there")
 
@@ -105,24 +120,47 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
         return
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
-    longest = max((len(key) for key in single), default=0)
-    lines = [f"{key:<{longest}}  {_cell(value)}" for key, value in single.items() if not isinstance(value, Mapping)]
+    words = [[key, _cell(value)] for key, value in single.items() if not isinstance(value, Mapping)]
+    room = _room()
+    lines = grid(["", ""], words, room=room, has_header=False, is_wrapped=room is not None).lines
     for name, value in single.items():
         if isinstance(value, Mapping):
             widest = max(len(key) for key in value)
-            lines += ["", f"{name}:", *(f"  {key:<{widest}}  {_quoted(item)}" for key, item in value.items())]
+            lines += [
+                "",
+                f"{name}:",
+                *(f"  {key:<{widest}}  {_number(key, item) or _quoted(item)}" for key, item in value.items()),
+            ]
     for name, rows in tables.items():
         if rows:
-            table = _table(rows, (parts or {})[name])
+            table = _table(rows, (parts or {})[name], indent=2, is_wrapped=True)
             lines += ["", f"{name}:", *("  " + line for line in table.splitlines())]
     data("\n".join(lines))
 
 
-def _table(rows: Sequence[Record], columns: Mapping[str, str]) -> str:
-    """Columns under headings, cut so that a line fits the terminal."""
-    cells = [[_cell(_field(row, field)) for field in columns] for row in rows]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return "\n".join(grid(list(columns.values()), cells, room=room).lines)
+def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 0, is_wrapped: bool = False) -> str:
+    """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
+    told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
+    cells = [
+        [one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)
+    ]
+    numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
+    room = _room(indent)
+    is_wrapped = is_wrapped and room is not None
+    return "\n".join(grid(list(columns.values()), cells, room=room, numbers=numbers, is_wrapped=is_wrapped).lines)
+
+
+def _room(indent: int = 0) -> int | None:
+    """The width of the terminal; None where the answer goes elsewhere."""
+    return shutil.get_terminal_size().columns - indent if sys.stdout.isatty() else None
+
+
+def _number(field: str, value: Any) -> str:
+    """A size or a count as people read it; empty if it is something else."""
+    name = field.rpartition(".")[2]
+    if not isinstance(value, int) or name not in _SIZES | _COUNTS:
+        return ""
+    return size(value) if name in _SIZES else f"{value:,}"
 
 
 def _field(row: Record, path: str) -> Any:
@@ -146,7 +184,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_cell(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_cell(item.get("name") if isinstance(item, Mapping) else item) for item in value)
+        return ", ".join(_cell(item.get("name", item) if isinstance(item, Mapping) else item) for item in value)
     return visible(str(value))
 
 

@@ -16,7 +16,7 @@ from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
-UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "bytes"}
+UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 
 
 def print_report(report: events.Report, output: str) -> None:
@@ -36,12 +36,15 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
         render.data(json.dumps(records, indent=2, ensure_ascii=False))
         return
     for record in records:
-        render.data(f"{record['partition']}: {len(record['units'])} to do of {record['listed']:,} artifacts listed")
+        artifacts = sum(unit["artifacts"] for unit in record["units"])
+        render.data(
+            f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do"
+        )
         if record["units"]:
             render.records(record["units"], "pretty", UNITS)
         for reason, count in record["skipped"].items():
             render.data(f"  skipped {count:,}: {reason}")
-        for line in (*record["refused"], *record["withheld"]):
+        for line in (*record["refused"], *record["withheld"], *record["beside"]):
             render.data("  " + line)
 
 
@@ -72,11 +75,22 @@ def _lines(summary: events.Summary) -> list[str]:
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]
+    lines += [f"  {line}" for line in _elsewhere(summary)]
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
         lines.append(f"  missing: {summary.gaps}")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
+    return lines
+
+
+def _elsewhere(summary: events.Summary) -> list[str]:
+    """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
+    if summary.accounts.kept or not summary.is_done:
+        return []
+    lines = [_beside(one) for one in summary.beside]
+    if summary.accounts.out_of_window and not lines:
+        lines.append("no row lies in the time that was asked for; for others name it: --from 2024-01-31, --from T-2Y")
     return lines
 
 
@@ -102,6 +116,12 @@ def _refused(refused: events.Refused) -> str:
 def _withheld(withheld: events.Withheld) -> str:
     first = render.shown(withheld.first)
     return f"source {withheld.source}: {withheld.count:,} not collected, {withheld.reason}; the first is {first}"
+
+
+def _beside(beside: events.Beside) -> str:
+    days = f"{beside.first}" if beside.first == beside.last else f"{beside.first} to {beside.last}"
+    many = render.counted(beside.count, "artifact")
+    return f"source {beside.source}: {many} of other days, {days}; for these: --from {beside.first}"
 
 
 def _record(summary: events.Summary) -> dict[str, Any]:
@@ -134,4 +154,5 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
         "skipped": skipped,
         "refused": [_refused(one) for one in planned.refused],
         "withheld": [_withheld(one) for one in planned.withheld],
+        "beside": [_beside(one) for one in planned.beside],
     }

@@ -15,7 +15,7 @@ DEFAULT = Schema(
     name="tailpipe", description="All tables with all their rows; the one that queries use if they name none."
 )
 
-TABLES = {"table": "table", "rows": "rows", "size": "bytes", "from": "from", "to": "to", "copied": "copied"}
+TABLES = {"table": "table", "rows": "rows", "size": "size", "from": "from", "to": "to", "copied": "copied"}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:

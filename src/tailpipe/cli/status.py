@@ -56,7 +56,8 @@ def command(context: click.Context, output: str) -> None:
         return
     cells = [_cells(record, now) for record in records]
     cells.append([f"total {len(records):,}", "", "", "", *_sizes(total)])
-    render.data("\n".join(grid(HEADINGS, _fitted(cells), numbers=range(2, len(HEADINGS))).lines))
+    room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else None
+    render.data("\n".join(grid(HEADINGS, _fitted(cells, room), numbers=range(2, len(HEADINGS))).lines))
     for line in _remarks(records):
         render.data(line)
 
@@ -64,8 +65,9 @@ def command(context: click.Context, output: str) -> None:
 def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
     known = {one.totals.name: one for one in workspace.overview()}
     partitions = workspace.config.partitions
+    held = {name for name, one in known.items() if one.totals.files or one.totals.rejected_rows}
     records = []
-    for name in sorted({*known, *partitions}):
+    for name in sorted({*held, *partitions}):
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         oldest = partition.retention.oldest(now) if partition and partition.retention else None
@@ -107,7 +109,7 @@ def _cells(record: dict[str, Any], now: datetime) -> list[str]:
 
 def _sizes(record: dict[str, Any]) -> list[str]:
     rejected = _short(record["rejected_rows"])
-    return [_short(record["rows"]), _bytes(record["bytes"]), _short(record["files"]), rejected]
+    return [_short(record["rows"]), render.size(record["bytes"]), _short(record["files"]), rejected]
 
 
 def _run(run: dict[str, Any] | None, now: datetime) -> str:
@@ -142,16 +144,10 @@ def _rounded(value: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
-def _bytes(count: int) -> str:
-    for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= size:
-            return f"{_rounded(count / size)} {unit}"
-    return f"{count} B"
-
-
-def _fitted(cells: list[list[str]]) -> list[list[str]]:
-    """Names cut so that a line has room on the terminal, or in 80 columns where there is none."""
-    room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else WIDTH
+def _fitted(cells: list[list[str]], room: int | None) -> list[list[str]]:
+    """Names cut so that a line has room; whole if there is no end to it."""
+    if room is None:
+        return cells
     others = [max(width(line[x]) for line in [HEADINGS, *cells]) + 2 for x in range(1, len(HEADINGS))]
     most = max(12, room - sum(others) - 2)
     return [[shorten(line[0], most), *line[1:]] for line in cells]

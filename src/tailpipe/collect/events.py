@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TypeVar
 
 from tailpipe.model.artifact import Accounts
@@ -12,6 +13,7 @@ from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
 __all__ = [
+    "Beside",
     "Committed",
     "Event",
     "Failed",
@@ -108,6 +110,16 @@ class Withheld:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Artifacts that a source has, but of other days than those that were looked for."""
+
+    source: str
+    count: int
+    first: date
+    last: date
+
+
+@dataclass(frozen=True)
 class Summary:
     """What became of one partition."""
 
@@ -119,6 +131,8 @@ class Summary:
     """How many artifacts were not read, by reason."""
     refused: tuple[Refused, ...] = ()
     withheld: tuple[Withheld, ...] = ()
+    beside: tuple[Beside, ...] = ()
+    """Told only while the partition holds nothing: later it is no news."""
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from tailpipe.catalog.identity import Listed
-from tailpipe.collect.events import Refused, Withheld
+from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
@@ -25,11 +25,12 @@ _COMMON = frozenset(column.name for column in COMMON_COLUMNS)
 
 @dataclass(frozen=True)
 class Listing:
-    """What a source has listed; what its layout has refused, and what it cannot give, if anything."""
+    """What a source has listed; what its layout has refused, what it cannot give, and what is of other days."""
 
     listed: tuple[Listed, ...]
     refused: Refused | None = None
     withheld: tuple[Withheld, ...] = ()
+    beside: Beside | None = None
 
 
 def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> Listing:
@@ -41,6 +42,7 @@ def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> L
         source = replace(laid_out, file_layout=text)  # one that knows the layout need not look everywhere
     listed: list[Listed] = []
     withheld: dict[str, list[str]] = defaultdict(list)
+    others: list[date] = []
     seen, first, refused = 0, "", 0
     for artifact in source.artifacts(_window(days, today)):
         seen += 1
@@ -58,10 +60,13 @@ def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> L
                 withheld[dated.withheld].append(dated.uri)
             else:
                 listed.append(Listed(source.name, dated))
+        else:
+            others.append(dated.day)
     return Listing(
         tuple(listed),
         Refused(source.name, seen, refused, text or "", first) if refused or not seen else None,
         tuple(Withheld(source.name, reason, len(uris), min(uris)) for reason, uris in sorted(withheld.items())),
+        Beside(source.name, len(others), min(others), max(others)) if others else None,
     )
 
 

@@ -10,7 +10,7 @@ from tailpipe.catalog.plan import Ask, Plan, SourceState
 from tailpipe.catalog.planning import listing, plan_units
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect.engine import Engine
-from tailpipe.collect.events import Refused, Withheld
+from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import Coverage
@@ -28,6 +28,7 @@ class Planned:
     listed: int
     refused: tuple[Refused, ...]
     withheld: tuple[Withheld, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
 
 def plan_partition(
@@ -46,16 +47,18 @@ def plan_partition(
     listed: list[Listed] = []
     refused: list[Refused] = []
     withheld: list[Withheld] = []
+    beside: list[Beside] = []
     for name, days in listing(states, ask, state.lost).items():
         found = list_source(sources[name], table, days, today=ask.today)
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
+        beside += [found.beside] if found.beside else []
     _refuse_shared(listed)
     prints = _prints(sources, listed, state, engine)
     decisions = decide(listed, state.ledger, prints, now=ask.now)
     plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost)
-    return Planned(plan, len(listed), tuple(refused), tuple(withheld))
+    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside))
 
 
 def _refuse_shared(listed: Iterable[Listed]) -> None:

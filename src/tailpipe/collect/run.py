@@ -270,6 +270,7 @@ class PartitionRun:
             skipped=skipped,
             refused=planned.refused,
             withheld=planned.withheld,
+            beside=() if self.catalog.snapshot(partition=self.address).files else planned.beside,
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),

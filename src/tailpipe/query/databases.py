@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from errno import EACCES
 from pathlib import Path
 
 from tailpipe.catalog.layout import Layout
@@ -64,15 +65,19 @@ class Databases:
         """Write the database of a wish, and look after it from now on."""
         directory = self.layout.clients
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for one in (directory.parent, directory):  # `parents=True` would leave the mode to the umask
+                one.mkdir(mode=0o700, exist_ok=True)
+            if not os.access(directory, os.W_OK) or not os.access(self.layout.home, os.W_OK):
+                raise PermissionError(EACCES, os.strerror(EACCES))  # DuckDB would say so in many words
             path = self._write(wish)
             kept = directory / f"{wish.name}.json"
             draft = kept.with_suffix(f".{secrets.token_hex(4)}")
             draft.write_text(wish.text(), encoding="utf-8")
             draft.replace(kept)
         except OSError as error:
-            message = f"cannot write the database: {error.strerror}"
-            raise WorkspaceError(message, path=str(directory)) from error
+            hint = "it is made by the owner of the workspace; tailpipe connect --format sql writes nothing"
+            message = f"cannot write a database into {self.layout.home}: {error.strerror}"
+            raise WorkspaceError(message, path=str(self.layout.home), hint=hint) from error
         return path
 
     def refresh(self) -> None:

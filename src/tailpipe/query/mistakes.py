@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import duckdb
 
 from tailpipe.errors import Place, QueryError, TailpipeError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.views import SCHEMA, View
 
 __all__ = ["told"]
@@ -47,9 +47,9 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], text: str, sql: str) -> QueryError:
-    near = get_close_matches(name.strip('"').lower(), known, n=1)
     there = "there are: " + ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
-    hint = _meant(near[0]) if near else there if known else "there is none yet"
+    none = "nothing was collected yet" if noun == "table" else "text is written in single quotes"
+    hint = did_you_mean(name.strip('"'), known, there if known else none)
     return QueryError(f'there is no {noun} "{name}"', hint=hint, place=_place(text, sql))
 
 

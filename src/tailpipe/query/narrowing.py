@@ -38,6 +38,8 @@ class Narrowing:
     def __post_init__(self) -> None:
         if self.start is not None and self.end is not None:
             Window(self.start, self.end)  # refuses one that ends before it begins
+            if self.start == self.end:
+                raise UsageError(f"no time lies between {self.start} and {self.end}", hint="choose a later end")
 
     @classmethod
     def parse(
@@ -51,6 +53,8 @@ class Narrowing:
         now: datetime,
     ) -> Narrowing:
         """Read what a command line says: times in all forms of `--from` and `--to`."""
+        if start is not None and end is not None:
+            Window.parse(start, end, now=now)  # tells in the user's words if it ends before it begins
         since = None if start is None else parse_moment(start, now=now)
         until = None if end is None else parse_moment(end, now=now, is_end=True)
         return cls(since, until, tuple(partitions), tuple(indexes), schema)

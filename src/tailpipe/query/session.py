@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from types import TracebackType
 
 import duckdb
@@ -15,6 +14,7 @@ import duckdb
 from tailpipe.catalog.read import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.sql import literal, quoted, text_list
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query import inet, prune
@@ -158,8 +158,7 @@ class Session:
         known = [SCHEMA, *(schema.name for schema in self._schemas)]
         wanted = self._narrowing.schema or SCHEMA
         if wanted not in known:
-            near = get_close_matches(wanted, known, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else "see: tailpipe schema list"
+            hint = did_you_mean(wanted, known, "see: tailpipe schema list")
             raise UsageError(f"schema not found: {wanted}", hint=hint)
         return wanted
 

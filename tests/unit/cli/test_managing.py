@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli.app import app
+from tailpipe.cli.grid import grid
+from tailpipe.cli.status import HEADINGS, _fitted
 from tailpipe.errors import UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
@@ -84,12 +86,13 @@ def test_status_fits_on_one_screen(run: Run, home: Path, tmp_path: Path) -> None
     lines = run("status").stdout.splitlines()
     assert lines[0] == f"workspace default: {home}"
     assert lines[1].split() == ["partition", "last", "run", "days", "gaps", "rows", "size", "files", "rejected"]
-    assert all(len(line) <= 80 for line in lines[1:])
-    assert re.fullmatch(rf"{long[:12]}\S*… +never +0 +0 +0 +0 B +0 +0", lines[3])
+    assert re.fullmatch(rf"{long}\.prod +never +0 +0 +0 +0 B +0 +0", lines[3])  # what is piped is not cut
     assert re.fullmatch(r"app\.prod +never +4 +[\d,]+ +12 +\S+ kB +4 +0", lines[4])
     assert re.fullmatch(r"old\.gone\* +never +1 +[\d,]+ +3 +\S+ kB +1 +0", lines[5])
     assert re.fullmatch(r"total 3 +15 +\S+ kB +5 +0", lines[6])
     assert lines[7:] == ["* no longer in the config", "gaps are filled by: tailpipe collect"]
+    cells = [[f"{long}.prod", "never", "0", "0", "0", "0 B", "0", "0"]]
+    assert all(len(line) <= 80 for line in grid(HEADINGS, _fitted(cells, 80)).lines)
 
 
 def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home: Path) -> None:
@@ -116,6 +119,12 @@ def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: P
     assert re.search(r"app\.prod +never", run("status").stdout)
 
 
+def test_status_forgets_a_partition_that_holds_nothing_and_is_out_of_the_config(run: Run, home: Path) -> None:
+    assert "old.gone*" in run("status").stdout
+    assert run("partition", "delete", "old.gone", "--force").exit_code == 0
+    assert "old.gone" not in run("status").stdout
+
+
 @pytest.mark.parametrize(
     ("count", "rows", "size"),
     [
@@ -129,9 +138,10 @@ def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: P
     ],
 )
 def test_numbers_are_short(count: int, rows: str, size: str) -> None:
-    from tailpipe.cli.status import _bytes, _short
+    from tailpipe.cli.render import size as readable
+    from tailpipe.cli.status import _short
 
-    assert (_short(count), _bytes(count)) == (rows, size)
+    assert (_short(count), readable(count)) == (rows, size)
 
 
 def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path: Path) -> None:
@@ -160,3 +170,32 @@ def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:
     refused = run("compact", "old.gone", "--reindex").exception
     assert isinstance(refused, UsageError)
     assert "no longer in the config" in refused.message
+
+
+@pytest.mark.parametrize(
+    "command", [("query", "SELECT count(*) FROM app"), ("connect",), ("connect", "--format", "sql")]
+)
+def test_a_choice_that_cannot_be_meant_is_refused_everywhere(run: Run, home: Path, command: tuple[str, ...]) -> None:
+    wrong = run(*command, "--partition", "prdo")
+    assert isinstance(wrong.exception, UsageError)
+    assert "prdo" in wrong.exception.message
+    for end in ("2024-01-02", "2024-01-01"):
+        turned = run(*command, "--from", "2024-01-03", "--to", end)
+        assert isinstance(turned.exception, UsageError)
+        assert "the window ends before it begins: from 2024-01-03" in turned.exception.message
+    assert not list(home.glob("*.duckdb"))
+
+
+def test_what_connect_writes_is_for_its_owner_alone(run: Run, tmp_path: Path) -> None:
+    path = Path(run("connect").stdout.strip())
+    assert [one.stat().st_mode & 0o077 for one in (path, path.parent / ".tailpipe", path.parent)] == [0, 0, 0]
+
+
+def test_people_see_sizes_and_counts_and_programs_the_numbers(run: Run, home: Path) -> None:
+    shown = run("partition", "list").stdout.splitlines()
+    assert shown[0].split()[3:6] == ["files", "rows", "size"]
+    assert re.search(r"4 +12 +\d\.\d kB", shown[2])
+    size = json.loads(run("partition", "list", "--output", "json").stdout)[0]["local"]["file_size"]
+    assert size > 1000
+    assert str(size) in run("partition", "list", "--output", "plain").stdout
+    assert "source=" in run("partition", "show", "app.prod", "--output", "line").stdout

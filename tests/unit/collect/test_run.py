@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from tailpipe.cli.report import print_report
 from tailpipe.collect import events
 from tailpipe.errors import ConfigError, StorageError
 from tailpipe.model.coverage import DaySet
@@ -291,6 +293,34 @@ def test_when_nothing_matches_the_report_says_what_was_seen(world: World) -> Non
     (refused,) = summary.refused
     assert (refused.seen, refused.refused, refused.first) == (1, 1, "other.txt")
     assert "YEAR" in refused.layout
+
+
+def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("2023-01-05.jsonl", "a")
+    world.write("2023-01-07.jsonl", "b")
+    report = world.report()
+    (beside,) = report.partitions[0].beside
+    assert (beside.count, beside.first, beside.last) == (2, date(2023, 1, 5), date(2023, 1, 7))
+    print_report(report, "pretty")
+    assert capsys.readouterr().out.splitlines() == [
+        "app.x: nothing new",
+        "  source file: 2 artifacts of other days, 2023-01-05 to 2023-01-07; for these: --from 2023-01-05",
+    ]
+    assert len(world.collect("2023-01-05", "2023-01-06").committed) == 1
+    assert world.collect().beside == ()  # by now there is something, and who left the rest out knows it
+
+
+def test_a_first_run_over_an_undated_older_log_says_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, text=re.sub(r"file_layout .*", "", CONFIG))
+    world.write("app.log", "a", day=date(2023, 1, 5))
+    print_report(world.report(), "pretty")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "app.x: 0 rows, 1 artifact, 1 pack of undated files, 1 out of window"
+    assert "--from" in second
+    print_report(world.report("2023-01-01", "2023-01-31"), "pretty")
+    assert "--from" not in capsys.readouterr().out
 
 
 def test_a_missing_directory_fails_its_partition_and_not_the_others(tmp_path: Path) -> None:

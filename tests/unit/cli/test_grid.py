@@ -1,0 +1,35 @@
+"""Tables for people in the room that there is."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tailpipe.cli import render
+from tailpipe.cli.grid import grid
+
+MEANING = "Who asked, and by which session, with the role behind it if there was one."
+
+
+@pytest.mark.parametrize("room", [30, 40, 60, 80, 100])
+def test_what_is_wrapped_fits_and_loses_no_word(room: int) -> None:
+    cells = [["user_identity", "struct(" + "account_id varchar, " * 5 + "arn varchar)", MEANING], ["a", "b", "c"]]
+    lines = grid(["column", "type", "meaning"], cells, room=room, is_wrapped=True).lines
+    assert max(map(len, lines)) <= room
+    if room >= 60:
+        begin = lines[0].index("meaning")
+        assert " ".join(line[begin:].strip() for line in lines[2:-1]).strip() == MEANING
+    assert lines[-1].split()[0] == "a"
+
+
+def test_what_is_shown_fits_the_terminal_also_where_it_is_indented(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    row = {"name": "trail", "description": MEANING, "columns": [{"name": "who", "description": MEANING}]}
+    render.record(row, "pretty", {"columns": {"name": "column", "description": "meaning"}})
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines).split()).count("behind it if there was one.") == 2
