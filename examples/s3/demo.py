@@ -12,6 +12,7 @@ import random
 import shutil
 import subprocess
 import sys
+import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,17 @@ def main() -> None:
         run(
             env,
             "query",
-            "SELECT user_identity->>'userName' AS who, tp_source_ip, count(*) AS keys FROM trail "
+            "SELECT user_identity.user_name AS who, tp_source_ip, count(*) AS keys FROM aws_cloudtrail_log "
             "WHERE event_name = 'CreateAccessKey' GROUP BY ALL ORDER BY keys DESC LIMIT 3",
         )
         print("\n4. An object comes a day late; the next run takes it, and nothing else.")
-        put(client, ACCOUNTS[0], datetime.now(UTC) - timedelta(days=1), "late", [event(datetime.now(UTC), "late")])
+        put(
+            client,
+            ACCOUNTS[0],
+            datetime.now(UTC) - timedelta(days=1),
+            "late",
+            [event(datetime.now(UTC), ACCOUNTS[0], "late")],
+        )
         run(env, "collect", "--no-progress")
     print("\nThat was a bucket. docs/aws.md tells how to collect yours.")
 
@@ -60,26 +67,31 @@ def fill(client: Any, now: datetime) -> int:
         when = now - timedelta(days=back)
         for account in ACCOUNTS:
             for number in range(4):
-                events = [event(when, chance.choice(["ada", "ben", "cleo"]), chance) for _ in range(25)]
+                users = (chance.choice(["ada", "ben", "cleo"]) for _ in range(25))
+                events = [event(when, account, user, chance) for user in users]
                 put(client, account, when, f"{number}", events)
                 count += 1
     return count
 
 
-def event(when: datetime, user: str, chance: random.Random | None = None) -> dict[str, Any]:
+def event(when: datetime, account: str, user: str, chance: random.Random | None = None) -> dict[str, Any]:
     chance = chance or random.Random(1)  # noqa: S311
     return {
+        "eventVersion": "1.11",
+        "eventID": str(uuid.UUID(int=chance.getrandbits(128), version=4)),
         "eventTime": f"{when:%Y-%m-%d}T{chance.randrange(24):02}:{chance.randrange(60):02}:00Z",
         "eventName": chance.choice(CALLS),
         "awsRegion": "eu-west-1",
         "sourceIPAddress": f"198.51.100.{chance.randrange(5)}",
         "errorCode": chance.choice([None, None, None, "AccessDenied"]),
-        "userIdentity": {"type": "IAMUser", "userName": user},
+        "userIdentity": {"type": "IAMUser", "userName": user, "arn": f"arn:aws:iam::{account}:user/{user}"},
+        "recipientAccountId": account,
     }
 
 
 def put(client: Any, account: str, when: datetime, name: str, events: list[dict[str, Any]]) -> None:
-    key = f"AWSLogs/{account}/CloudTrail/eu-west-1/{when:%Y/%m/%d}/{account}_{name}.json.gz"
+    file = f"{account}_CloudTrail_eu-west-1_{when:%Y%m%d}T0000Z_{name:0>16}.json.gz"
+    key = f"AWSLogs/{account}/CloudTrail/eu-west-1/{when:%Y/%m/%d}/{file}"
     client.put_object(Bucket="org-trail", Key=key, Body=gzip.compress(json.dumps({"Records": events}).encode()))
 
 
