@@ -64,8 +64,8 @@ def ledger_apart() -> None:
         self.store.failpoints.reach("commit.after")
         with self.store.writing() as connection:
             row = connection.execute("SELECT id FROM transactions WHERE name = ?", (self.name,)).fetchone()
-            for one in made.artifacts:
-                enter(connection, one, made, self.partition_id, row[0])
+            if made.artifacts:
+                enter(connection, made, self.partition_id, row[0])
         return made
 
     _put(Transaction, "_commit", broken)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.errors import CommitError
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact, StagedFile
@@ -16,6 +17,8 @@ from tailpipe.model.staged import StagedArtifact, StagedFile
 __all__ = ["apply", "load_coverage", "save_coverage"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PORTION = 500
+"""Every SQLite takes at least 999 values in a statement."""
 STATES = ("covered", "missing", "dropped", "unsettled")
 
 
@@ -26,8 +29,8 @@ def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: i
     _forget_replaced(connection, manifest, partition_id, transaction_id)
     for file in manifest.added:
         _add(connection, file, manifest, partition_id, transaction_id)
-    for artifact in manifest.artifacts:
-        _enter(connection, artifact, manifest, partition_id, transaction_id)
+    if manifest.artifacts:
+        _enter(connection, manifest, partition_id, transaction_id)
     for source, coverage in manifest.coverage.items():
         save_coverage(connection, partition_id, source, coverage)
     _restore(connection, manifest, partition_id)
@@ -136,21 +139,38 @@ def _add(
     )
 
 
-def _enter(
-    connection: sqlite3.Connection,
-    one: StagedArtifact,
-    manifest: Manifest,
-    partition_id: int,
-    transaction_id: int,
-) -> None:
-    """Enter an artifact into the ledger, from exactly where the last commit of it ended."""
+def _enter(connection: sqlite3.Connection, manifest: Manifest, partition_id: int, transaction_id: int) -> None:
+    """Enter the artifacts into the ledger, each from exactly where the last commit of it ended."""
+    known = _known(connection, {one.entry.origin for one in manifest.artifacts}, partition_id)
+    for one in manifest.artifacts:
+        _check_since(one, known.get(one.entry.identity), manifest)
+        known[one.entry.identity] = (one.entry.committed_bytes, one.entry.committed_ordinals, str(one.entry.unit))
+    _write_entries(connection, manifest.artifacts, partition_id, transaction_id)
+    if manifest.kind == "note":
+        return  # nothing was read
+    connection.executemany(
+        "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+        [(transaction_id, *one.entry.identity, *_counts(one.accounts)) for one in manifest.artifacts],
+    )
+
+
+def _known(
+    connection: sqlite3.Connection, origins: Iterable[str], partition_id: int
+) -> dict[tuple[str, int], tuple[int, int, str]]:
+    """How far the artifacts of these origins are committed, and their units, by identity."""
+    found: dict[tuple[str, int], tuple[int, int, str]] = {}
+    for some in _portions(list(origins)):
+        rows = connection.execute(
+            "SELECT origin, generation, committed_bytes, committed_ordinals, unit FROM artifacts"  # noqa: S608 - marks
+            f" WHERE partition_id = ? AND origin IN ({_marks(some)})",
+            (partition_id, *some),
+        )
+        found.update({(origin, generation): tuple(facts) for origin, generation, *facts in rows})
+    return found
+
+
+def _check_since(one: StagedArtifact, row: tuple[int, int, str] | None, manifest: Manifest) -> None:
     entry = one.entry
-    key = (partition_id, *entry.identity)
-    row = connection.execute(
-        "SELECT committed_bytes, committed_ordinals, unit FROM artifacts"
-        " WHERE partition_id = ? AND origin = ? AND generation = ?",
-        key,
-    ).fetchone()
     stands = (row[0], row[1]) if row else (0, 0)
     if stands != (one.since_bytes, one.since_ordinals) or (row and stands == (0, 0) and not _goes_on(one)):
         raise _refused(
@@ -160,45 +180,59 @@ def _enter(
         )
     if row and row[2] != str(entry.unit):
         raise _refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
-    _write_entry(connection, one, partition_id, transaction_id)
-    if manifest.kind == "note":
-        return  # nothing was read
-    connection.execute(
-        "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-        (transaction_id, *entry.identity, *astuple(one.accounts)),
-    )
 
 
-def _write_entry(connection: sqlite3.Connection, one: StagedArtifact, partition_id: int, transaction_id: int) -> None:
-    entry = one.entry
+def _write_entries(
+    connection: sqlite3.Connection, artifacts: Sequence[StagedArtifact], partition_id: int, transaction_id: int
+) -> None:
     # A name belongs to the artifact that was last seen there: after a rotation that is another one.
-    connection.execute(
-        "UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri = ?",
-        (partition_id, entry.uri),
-    )
-    connection.execute(
-        "INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            partition_id,
-            *entry.identity,
-            entry.uri,
-            entry.source,
-            str(entry.unit),
-            entry.kind,
-            entry.as_of.astimezone(UTC).isoformat(),
-            entry.size,
-            entry.modified.astimezone(UTC).isoformat() if entry.modified else None,
-            entry.etag,
-            entry.fingerprint,
-            entry.head,
-            entry.committed_bytes,
-            entry.committed_ordinals,
-            entry.unread_bytes,
-            str(entry.taken),
-            str(entry.left_out),
-            transaction_id,
-        ),
-    )
+    owners = {one.entry.uri: one.entry.identity for one in artifacts}
+    for some in _portions([uri for uri in owners if uri is not None]):
+        connection.execute(
+            f"UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri IN ({_marks(some)})",  # noqa: S608
+            (partition_id, *some),
+        )
+    rows = []
+    for one in artifacts:
+        entry = one.entry
+        rows.append(
+            (
+                partition_id,
+                *entry.identity,
+                entry.uri if owners.get(entry.uri) == entry.identity else None,
+                entry.source,
+                str(entry.unit),
+                entry.kind,
+                entry.as_of.astimezone(UTC).isoformat(),
+                entry.size,
+                entry.modified.astimezone(UTC).isoformat() if entry.modified else None,
+                entry.etag,
+                entry.fingerprint,
+                entry.head,
+                entry.committed_bytes,
+                entry.committed_ordinals,
+                entry.unread_bytes,
+                str(entry.taken),
+                str(entry.left_out),
+                transaction_id,
+            )
+        )
+    connection.executemany(f"INSERT OR REPLACE INTO artifacts VALUES ({_marks(rows[0])})", rows)  # noqa: S608
+
+
+def _counts(accounts: Accounts) -> tuple[int, ...]:
+    """In the order of the columns; `astuple` would copy them one by one."""
+    kept, filtered, rejected = accounts.kept, accounts.filtered, accounts.rejected
+    return accounts.read, kept, filtered, rejected, accounts.out_of_window, accounts.duplicate
+
+
+def _portions(values: list[str]) -> Iterator[list[str]]:
+    """As many as one statement takes, again and again."""
+    return (values[start : start + _PORTION] for start in range(0, len(values), _PORTION))
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _goes_on(one: StagedArtifact) -> bool:

@@ -21,11 +21,12 @@ __all__ = ["from_text", "read", "to_text", "write"]
 FORMAT = 1
 _LISTS = ("added", "removed", "artifacts", "coverage", "losses", "samples")
 _COLUMNS = ("entry", "name", "tp_date", "rows", "body")
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def to_text(manifest: Manifest) -> str:
     """The manifest as one JSON text."""
-    return json.dumps(_plain(manifest), ensure_ascii=False)
+    return _encode(_plain(manifest))
 
 
 def from_text(text: str) -> Manifest:
@@ -46,17 +47,15 @@ def write(manifest: Manifest, path: Path) -> None:
         [(name, pa.int64() if name == "rows" else pa.string()) for name in _COLUMNS],
         metadata={"tailpipe.manifest": str(FORMAT), "tailpipe.entries": str(len(entries))},
     )
-    rows = [
-        {
-            "entry": kind,
-            "name": str(entry.get("path") or entry.get("source") or entry.get("transaction") or ""),
-            "tp_date": entry.get("tp_date"),
-            "rows": entry.get("rows"),
-            "body": json.dumps(entry, ensure_ascii=False),
-        }
-        for kind, entry in entries
+    columns = [
+        [kind for kind, _ in entries],
+        [str(entry.get("path") or entry.get("source") or entry.get("transaction") or "") for _, entry in entries],
+        [entry.get("tp_date") for _, entry in entries],
+        [entry.get("rows") for _, entry in entries],
+        [_encode(entry) for _, entry in entries],
     ]
-    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd")
 
 
 def read(path: Path) -> Manifest:
@@ -99,8 +98,10 @@ _SCALARS = (str, int, type(None), float, bool)
 
 def _plain(value: Any) -> Any:
     """A value in the terms of JSON; days and units by their text."""
-    if type(value) in _SCALARS:  # by far the most, in a Day of thousands of artifacts
+    if type(value) in _SCALARS:
         return value
+    if isinstance(value, StagedArtifact):
+        return _plain_artifact(value)
     if isinstance(value, DaySet | Unit):
         return str(value)
     if dataclasses.is_dataclass(value):
@@ -110,6 +111,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
+
+
+def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
+    """The same for an artifact, without a look at each of its facts: a Day may have thousands of them."""
+    entry = one.entry
+    told = {
+        **vars(entry),
+        "unit": str(entry.unit),
+        "as_of": entry.as_of.isoformat(),
+        "modified": entry.modified.isoformat() if entry.modified else None,
+        "taken": str(entry.taken),
+        "left_out": str(entry.left_out),
+    }
+    return {**vars(one), "entry": told, "accounts": vars(one.accounts)}
 
 
 def _manifest(whole: Mapping[str, Any]) -> Manifest:

@@ -260,7 +260,7 @@ class PartitionRun:
         for one in planned.plan.skipped:
             skipped[one.reason] = skipped.get(one.reason, 0) + 1
         missing = NO_DAYS
-        for coverage in self.catalog.state(self.address).coverage.values():
+        for coverage in self.catalog.coverage(self.address).values():
             missing |= gaps(coverage, self._ask.today, self._ask.oldest)
         return events.Summary(
             partition=self.address,

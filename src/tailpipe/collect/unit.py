@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -108,9 +108,8 @@ class UnitWork:
 
 
 def _entry(result: Result, planned: PlannedArtifact, unit: UnitPlan, now: datetime) -> StagedArtifact:
-    staged = result.staged(planned.decision.source, unit.unit, now)
     before = planned.decision.entry
     taken = EVERY_DAY if planned.dates is None else planned.dates
     if before is not None and not planned.is_anew and planned.dates is not None:
         taken |= before.taken  # it goes on, so it has what it had
-    return replace(staged, entry=replace(staged.entry, taken=taken))
+    return result.staged(planned.decision.source, unit.unit, now, taken)

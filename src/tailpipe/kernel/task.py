@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tailpipe.model.artifact import Accounts, Artifact
-from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
+from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.source import Source
@@ -127,8 +127,8 @@ class Result:
     """Other things that were seen and how often, such as repaired text or members of an archive left out."""
     error: str | None = None
 
-    def staged(self, source: str, unit: Unit, as_of: datetime) -> StagedArtifact:
-        """What the catalog wants to know of it."""
+    def staged(self, source: str, unit: Unit, as_of: datetime, taken: DaySet) -> StagedArtifact:
+        """What the catalog wants to know of it; `taken` are the dates to which its rows were cut, now or before."""
         artifact, reading = self.reading.artifact, self.reading
         entry = LedgerEntry(
             origin=reading.origin,
@@ -146,7 +146,7 @@ class Result:
             unread_bytes=self.unread_bytes,
             fingerprint=self.fingerprint,
             head=self.head,
-            taken=EVERY_DAY if reading.days is None else reading.days,
+            taken=taken,
             left_out=self.left_out,
         )
         return StagedArtifact(entry, self.accounts, reading.since_bytes, reading.since_ordinals)

@@ -24,6 +24,8 @@ __all__ = ["CODECS", "MEGABYTE", "Budget", "Codec", "Note", "Reader", "UnpackLim
 MEGABYTE = 1024 * 1024
 _INPUT = 256 * 1024
 """How many compressed bytes are handed to a decompressor at once."""
+_AHEAD = 64 * 1024
+"""What is looked at is soon read: so a small artifact comes in one piece, and not in several."""
 _MAX_GZIP_NAME = 64 * 1024
 _DAMAGED = (cast("type[Exception]", igzip_lib.IsalError), OSError, lzma.LZMAError)
 
@@ -96,8 +98,8 @@ class Reader:
 
     def peek(self, size: int) -> bytes:
         """The next bytes without taking them; less than `size` only at the end."""
-        while len(self._held) < size and (data := self._pull(size - len(self._held))):
-            self._held += data
+        while len(self._held) < size and (data := self._pull(max(size - len(self._held), _AHEAD))):
+            self._held = self._held + data if self._held else data
         return self._held[:size]
 
     def unread(self, data: bytes) -> None:

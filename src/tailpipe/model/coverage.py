@@ -49,11 +49,10 @@ class DaySet:
         """All days from `first` to `last`, both included; none if `last` lies before `first`."""
         return cls(((first, last),))
 
-    @classmethod
-    def parse(cls, text: str) -> DaySet:
+    @staticmethod
+    def parse(text: str) -> DaySet:
         """The set that `str` has written as `text`; so a set can be stored as text."""
-        ends = (span.partition("..") for span in text.split(", ") if span)
-        return cls(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
+        return _parsed(text)
 
     @property
     def first(self) -> date | None:
@@ -99,6 +98,12 @@ class DaySet:
 @lru_cache(maxsize=64)  # a Day of thousands of artifacts spells the same few again and again
 def _text(spans: tuple[tuple[date, date], ...]) -> str:
     return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in spans)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> DaySet:
+    ends = (span.partition("..") for span in text.split(", ") if span)
+    return DaySet(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
 
 
 NO_DAYS = DaySet()

@@ -192,6 +192,47 @@ def test_a_rotated_artifact_is_noted_without_rows(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["b-0"])], origin="a.log.2")
 
 
+def test_two_artifacts_may_change_their_names(workspace: Workspace) -> None:
+    for origin in ("a.log", "b.log"):
+        workspace.collect([("a", DAY, [f"{origin}-0"])], origin=origin)
+    first, second = entry("a.log", DAY, 1), entry("b.log", DAY, 1)
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        writer.note([replace(first, uri="b.log"), replace(second, uri="a.log")])
+        assert _names(catalog) == {"a.log": "b.log", "b.log": "a.log"}
+        writer.note([replace(first, uri="c.log"), replace(second, uri="c.log")])
+        assert _names(catalog) == {"a.log": None, "b.log": "c.log"}, "a name belongs to the one last seen there"
+
+
+def _names(catalog: Catalog) -> dict[str, str | None]:
+    return {known.origin: known.uri for known in catalog.state(PARTITION).ledger}
+
+
+def test_one_of_many_artifacts_that_was_read_from_elsewhere_stops_them_all(workspace: Workspace) -> None:
+    workspace.collect([("a", DAY, ["a-0"])], origin="0777.log")
+    many = [entry(f"{number:04}.log", DAY, 1) for number in range(1200)]
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        for is_known in (False, True):
+            artifacts = [
+                StagedArtifact(
+                    replace(one, committed_bytes=20, committed_ordinals=2) if one.origin == "0777.log" else one,
+                    Accounts(read=1, kept=1),
+                    *((10, 1) if one.origin == "0777.log" and is_known else (0, 0)),
+                )
+                for one in many
+            ]
+            transaction = writer.begin(Unit(day=DAY))
+            file = stage(transaction.staging, "part", "a", DAY, [f"b-{number}" for number in range(1200)])
+            staged = Staged((file,), tuple(artifacts))
+            if is_known:
+                assert transaction.commit(staged).rows == 1200
+            else:
+                with pytest.raises(CommitError, match=r'"0777.log" is committed up to byte 10 and row 1, but was read'):
+                    transaction.commit(staged)
+        ledger = catalog.state(PARTITION).ledger
+    assert sum(one.committed_ordinals for one in ledger) == 1201
+    assert len(ledger) == len({one.uri for one in ledger}) == 1200
+
+
 def test_rejected_rows_are_kept_apart_counted_and_sampled(workspace: Workspace) -> None:
     sample = Sample("a.log", "line 7", "json", "{broken")
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:

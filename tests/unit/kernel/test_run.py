@@ -19,6 +19,7 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.run import read_rows, run_task
 from tailpipe.kernel.task import Limits, Reading, Staging
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.ledger import HEAD_BYTES, Unit, fingerprints
 from tailpipe.model.staged import Staged
 from tailpipe.model.table import Column
@@ -42,7 +43,7 @@ def test_what_is_staged_passes_the_catalogs_own_checks() -> None:
         unit, now = Unit(pack="x"), datetime(2024, 6, 1, tzinfo=UTC)
         staged = Staged(
             files=outcome.files,
-            artifacts=tuple(result.staged("memory", unit, now) for result in outcome.results),
+            artifacts=tuple(result.staged("memory", unit, now, EVERY_DAY) for result in outcome.results),
             samples=outcome.samples,
         )
         assert problems(staged, Path(directory), "append") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -14,6 +15,8 @@ from typing import BinaryIO
 from tailpipe.plugin import Artifact, Source, UsageError, Window, option
 
 __all__ = ["File"]
+
+_Found = tuple[str, os.stat_result]
 
 
 def _check_paths(paths: Sequence[str]) -> None:
@@ -43,18 +46,23 @@ class File(Source):
         seen: set[str] = set()
         for path in self.paths:
             base, files = self._files(os.path.expanduser(path))  # noqa: PTH111 - keeps a "~" that is no one's home
-            for found in files:
-                absolute = os.path.abspath(found)  # noqa: PTH100 - resolve() would follow links
+            places: dict[str, tuple[str, str]] = {}
+            for found, facts in files:
+                directory, name = os.path.split(found)
+                if directory not in places:
+                    # resolve() would follow links
+                    places[directory] = os.path.abspath(directory), os.path.relpath(directory or ".", base)  # noqa: PTH100
+                absolute, relative = (os.path.join(place, name) for place in places[directory])  # noqa: PTH118
                 same = os.path.realpath(absolute) if self.follow_symlinks else absolute
-                if same not in seen and (artifact := _artifact(absolute, os.path.relpath(found, base))):
+                if same not in seen:
                     seen.add(same)
-                    yield artifact
+                    yield _artifact(absolute, relative.removeprefix("./"), facts)
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The file's bytes."""
         return Path(artifact.uri).open("rb")
 
-    def _files(self, path: str) -> tuple[str, Iterator[str]]:
+    def _files(self, path: str) -> tuple[str, Iterator[_Found]]:
         """The directory that a layout begins at, and the files below the path."""
         mend = f'mend "paths" of source "{self.name or self.type}"'
         if os.path.lexists(path):  # also a name with * or [ in it
@@ -75,18 +83,24 @@ class File(Source):
             return base, (found for match in matches for found in self._below(match))
         raise UsageError(f'there is no "{path}"', hint=mend)
 
-    def _below(self, path: str) -> Iterator[str]:
+    def _below(self, path: str) -> Iterator[_Found]:
         if not os.path.isdir(path):  # noqa: PTH112
-            if os.path.isfile(path):  # noqa: PTH113
-                yield path
+            yield from self._regular(path)
             return
         for directory, names, files in self._walk(path):
             if not self.recursive:
                 names.clear()
             for name in sorted(files):
-                found = os.path.join(directory, name)  # noqa: PTH118
-                if (self.follow_symlinks or not os.path.islink(found)) and os.path.isfile(found):  # noqa: PTH113, PTH114
-                    yield found
+                yield from self._regular(os.path.join(directory, name))  # noqa: PTH118
+
+    def _regular(self, path: str) -> Iterator[_Found]:
+        """The file with its facts, if it is a regular one, and there."""
+        try:
+            facts = os.stat(path, follow_symlinks=self.follow_symlinks)  # noqa: PTH116
+        except OSError:
+            return
+        if stat.S_ISREG(facts.st_mode):
+            yield path, facts
 
     def _matches(self, directory: str, parts: Sequence[str]) -> Iterator[str]:
         """What a glob means below a directory: `glob()` would follow links, also in circles."""
@@ -125,11 +139,7 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _artifact(path: str, relative: str) -> Artifact | None:
-    try:
-        facts = os.stat(path)  # noqa: PTH116
-    except FileNotFoundError:  # rotated away since it was listed
-        return None
+def _artifact(path: str, relative: str, facts: os.stat_result) -> Artifact:
     modified = datetime.fromtimestamp(facts.st_mtime_ns // 1000 / 1_000_000, UTC)
     return Artifact(uri=path, size=facts.st_size, modified=modified, path=relative)
 
