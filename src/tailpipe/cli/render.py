@@ -25,7 +25,7 @@ OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
 
 _SIZES = {"bytes", "file_size", "new_size", "size"}
-_COUNTS = {"artifacts", "file_count", "files", "new_files", "row_count", "rows"}
+_COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "row_count", "rows"}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
 
 

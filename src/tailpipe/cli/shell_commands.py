@@ -53,11 +53,11 @@ def _tables(shell: Shell, which: str) -> None:
     known = {
         *config.tables,
         *(one.table for one in config.partitions.values()),
-        *(one.name for one in every if one.rows),
+        *(one.name for one in every if one.rows != 0),
     }
     shown = [one for one in every if which == _ALL or one.name in known]
     rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
-    render.records(rows, "pretty")
+    render.records(rows, "pretty", {"table": "table", "columns": "columns", "rows": "rows"})
     if count := len(every) - len(shown):
         render.say(f"{render.counted(count, 'more table')} of plugins hold nothing: .tables {_ALL}")
 

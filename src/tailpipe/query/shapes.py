@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
-from tailpipe.query.views import View
+from tailpipe.query.views import SCHEMA, View
 
 __all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
 
@@ -23,12 +23,12 @@ class ColumnShape:
 
 @dataclass(frozen=True)
 class TableShape:
-    """A table of a schema, with its columns in order, and how many rows its files hold."""
+    """A table of a schema, with its columns in order, and how many rows it has; None if only a query could tell."""
 
     schema: str
     name: str
     columns: tuple[ColumnShape, ...]
-    rows: int = 0
+    rows: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Content:
 def shape_of(view: View) -> TableShape:
     """What a view shows."""
     columns = tuple(ColumnShape(name, kind, _fields_of(kind)) for name, kind in view.columns.items())
-    return TableShape(view.schema, view.name, columns, view.rows)
+    is_whole = view.schema == SCHEMA and not view.conditions
+    return TableShape(view.schema, view.name, columns, view.rows if is_whole or not view.files else None)
 
 
 def _fields_of(kind: str) -> tuple[ColumnShape, ...]:

@@ -108,6 +108,21 @@ def test_a_session_tells_its_tables_and_the_fields_in_them(files: Files) -> None
     assert user.fields == (ColumnShape("id", "UUID"), ColumnShape("tags", "JSON[]"))
 
 
+def test_rows_are_told_only_where_no_condition_may_cut_them(files: Files) -> None:
+    other = Table(name="other", columns=[Column("level", "varchar")])
+    some = Schema(name="some", tables=("app_log",), where="n < 3")
+    with Session(files.snapshot(), {"app_log": TABLE, "other": other}, schemas=[some]) as session:
+        assert {(one.schema, one.name): one.rows for one in session.tables()} == {
+            ("tailpipe", "app_log"): 3000,
+            ("tailpipe", "other"): 0,
+            ("some", "app_log"): None,
+        }
+    with Session(
+        files.snapshot(), {"app_log": TABLE}, narrowing=Narrowing(start=datetime(1999, 1, 1, tzinfo=UTC))
+    ) as part:
+        assert [one.rows for one in part.tables()] == [None]  # the catalog does not know the times of this file
+
+
 def test_a_session_tells_functions_and_keywords(session: Session) -> None:
     assert {"count", "strftime", "read_parquet"} <= set(session.functions())
     assert not {"enable_logging", "query", "arrow_scan"} & set(session.functions())
