@@ -114,17 +114,23 @@ def _kill_group(run: Collecting) -> None:
 
 
 @pytest.mark.parametrize(
-    ("victim", "code"),
-    [(_kill_driver, SIGKILLED), (_kill_jvm, 1), (_kill_worker, 0), (_kill_group, SIGKILLED)],
+    ("victim", "codes"),
+    [
+        (_kill_driver, [SIGKILLED]),
+        (_kill_jvm, [0, 1]),  # between two jobs, nobody misses it
+        (_kill_worker, [0]),
+        (_kill_group, [SIGKILLED]),
+    ],
 )
 def test_a_killed_first_run_leaves_whole_days_and_is_completed(
-    world: World, victim: Callable[[Collecting], None], code: int
+    world: World, victim: Callable[[Collecting], None], codes: list[int]
 ) -> None:
     install = world.install(victim.__name__)
     run = Collecting(install, PARTITION)
     until(lambda: run.committed >= 2, alive=run)
     victim(run)
-    assert run.end() == code, run.err
+    code = run.end()
+    assert code in codes, run.err
     assert "Traceback" not in run.err
     assert 2 <= world.check_whole_days(install) <= DAYS
     if code == 1:

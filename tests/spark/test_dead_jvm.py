@@ -1,4 +1,4 @@
-"""A session whose Java process has died: the job is lost and says so, the next job has a new session."""
+"""A session whose Java process has died: a job that was under way is lost and says so, the next has a new session."""
 
 from __future__ import annotations
 
@@ -23,9 +23,21 @@ home = Path(sys.argv[1])
 asked = [(File(name="file", paths=[str(home)]), Artifact(str(home / "a.log"), size=5), (5,))]
 engine = SparkEngine(lambda: open_session(SparkSettings(master="local[1]"), cache=home / "c", log=home / "s.log"))
 first = engine.prints(asked)
-engine.session.sparkContext._gateway.proc.kill()
+java = engine.session.sparkContext._gateway.proc
+java.kill()
+java.wait()
+assert engine.prints(asked) == first
+
+
+def die(payload, attempt):
+    import os, signal
+    os.kill(java_id, signal.SIGKILL)
+    return payload
+
+
+java_id = engine.session.sparkContext._gateway.proc.pid
 try:
-    engine.prints(asked)
+    engine._answers([b""], die)
 except SparkError as error:
     print(error.message)
 assert engine.prints(asked) == first

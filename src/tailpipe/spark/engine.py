@@ -151,6 +151,8 @@ class SparkEngine:
         """The session, started if it was not yet; a cluster is checked before it gets work."""
         if self._failure is not None:
             raise self._failure  # it would only fail again, and take its time
+        if self._session is not None and not is_alive(self._session):
+            self.close()  # it died between two jobs, so nothing is lost
         if self._session is None:
             try:
                 self._session = self._start()
@@ -178,8 +180,9 @@ class SparkEngine:
 
     def _protect(self, sources: Iterable[Source]) -> None:
         """Refuse to send a secret to where others may listen."""
-        conf = self.session.sparkContext.getConf()
-        check_secrets(sources, str(self.session.sparkContext.master), dict(conf.getAll()))
+        context = self.session.sparkContext
+        if not is_local(str(context.master)):
+            check_secrets(sources, str(context.master), dict(context.getConf().getAll()))
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
         """Stage the files of each task."""
@@ -212,21 +215,18 @@ class SparkEngine:
 
     def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
         """Stage again what stays of staged files that hold duplicates."""
-        answers = run_job(self.session, [pickle.dumps(task) for task in tasks], _Dedupe())
-        return [pickle.loads(answer) for answer in answers]  # noqa: S301
+        return self._answers([pickle.dumps(task) for task in tasks], _Dedupe())
 
     def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
         """Stage the rows of each task's files in right-sized ones."""
         bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
         payloads = [pickle.dumps(bundle) for bundle in bundles]
-        answers = run_job(self.session, payloads, _Compact(self._memory()))
-        return [files for answer in answers for files in pickle.loads(answer)]  # noqa: S301
+        return [files for answer in self._answers(payloads, _Compact(self._memory())) for files in answer]
 
     def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
         """The paths of files whose index is not the value of the column in all of their rows."""
         payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
-        answers = run_job(self.session, payloads, _Misplaced(column, kind))
-        return [path for answer in answers for path in pickle.loads(answer)]  # noqa: S301
+        return [path for answer in self._answers(payloads, _Misplaced(column, kind)) for path in answer]
 
     def _memory(self) -> str | None:
         return None if is_local(str(self.session.sparkContext.master)) else task_memory(self.session)
