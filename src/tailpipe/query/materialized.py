@@ -22,8 +22,7 @@ from pathlib import Path
 
 import duckdb
 
-from tailpipe.catalog.apply import EPOCH
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -71,6 +70,8 @@ def refresh(
     """Make the copies that are missing, and drop those that nothing asks for any more; how many were made."""
     made = 0
     chosen = [schema for schema in schemas if _is_kept(schema)]
+    if not chosen and not (snapshot.root / COPIES).is_dir():
+        return made
     whole = table_views(snapshot, tables)
     wanted: set[Path] = set()
     for schema in chosen:
