@@ -278,7 +278,7 @@ class Workspace:
         )
 
     def query(self, sql: str) -> pa.Table:
-        """The answer to one statement, as an Arrow table."""
+        """The answer to one statement, as an Arrow table of plain types."""
         with self.session() as session:
             return session.run(sql).table()
 
