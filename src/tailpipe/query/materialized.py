@@ -10,7 +10,6 @@ or gone costs time, and never a wrong answer.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -94,6 +93,8 @@ def _behind(whole: Iterable[View], schema: Schema, table: str) -> View:
 
 
 def _path(schema: Schema, behind: View) -> str:
+    from hashlib import sha256  # late, because most workspaces have no copies
+
     told = [
         _FORM,
         [list(schema.partitions), list(schema.indexes), schema.from_, schema.to, schema.where],
@@ -101,7 +102,7 @@ def _path(schema: Schema, behind: View) -> str:
         list(behind.columns.items()),
         [file.path for file in behind.files],
     ]
-    key = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+    key = sha256(json.dumps(told).encode()).hexdigest()[:32]
     return f"{COPIES}/{schema.name}/{behind.name}/{key}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -21,11 +22,12 @@ from tailpipe.query import inet, prune
 from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.materialized import COPIES, from_copies
-from tailpipe.query.mistakes import told
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.shapes import Content, TableShape, shape_of
 from tailpipe.query.statements import is_refused, readable, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
+
+if TYPE_CHECKING:
+    from tailpipe.query.shapes import Content, TableShape
 
 __all__ = ["Answer", "Session"]
 
@@ -126,6 +128,8 @@ class Session:
         return tuple(self._content(view) for view in self.views if view.schema == schema)
 
     def _content(self, view: View) -> Content:
+        from tailpipe.query.shapes import Content
+
         is_copy = view.files[:1] != () and view.files[0].path.startswith(f"{COPIES}/")
         bounds = [moment for file in view.files for moment in (file.min_timestamp, file.max_timestamp) if moment]
         rows, first, last = view.rows, min(bounds, default=None), max(bounds, default=None)
@@ -139,6 +143,8 @@ class Session:
 
     def tables(self) -> tuple[TableShape, ...]:
         """All tables of all schemas with their columns."""
+        from tailpipe.query.shapes import shape_of
+
         return tuple(shape_of(view) for view in self.views)
 
     def functions(self) -> tuple[str, ...]:
@@ -265,4 +271,6 @@ class Session:
         self._made, self._is_outlined = {}, False
 
     def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
+        from tailpipe.query.mistakes import told
+
         return told(error, sql, self.views, self.schema)
