@@ -76,8 +76,7 @@ class Workspace:
     ) -> Workspace:
         """The workspace that flags and environment name; `say` gets what a person should know."""
         around = os.environ if env is None else env
-        environment = Environment.resolve(around, config_path=config_path, workspace=workspace)
-        return cls(environment, Registry.installed(), say)
+        return cls(Environment.resolve(around, config_path=config_path, workspace=workspace), Registry.installed(), say)
 
     @cached_property
     def config(self) -> Config:
