@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.plugin import Artifact, Format, Source, Table, Window

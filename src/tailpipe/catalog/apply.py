@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
 
+from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -16,7 +17,6 @@ from tailpipe.model.staged import StagedArtifact, StagedFile
 
 __all__ = ["apply", "load_coverage", "save_coverage"]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
 STATES = ("covered", "missing", "dropped", "unsettled")

@@ -15,6 +15,7 @@ from tailpipe.catalog.apply import load_coverage, save_coverage
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.snapshot import Snapshot, sequence, snapshot
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import StorageError, UsageError
 from tailpipe.model.artifact import Accounts
@@ -72,13 +73,13 @@ class Catalog:
         """Let go of the database."""
         self.store.close()
 
-    def snapshot(self, table: str | None = None, partition: str | None = None) -> read.Snapshot:
+    def snapshot(self, table: str | None = None, partition: str | None = None) -> Snapshot:
         """The live files of all tables, of one table, or of one partition (`table.partition`)."""
-        return read.snapshot(self.store, table, partition)
+        return snapshot(self.store, table, partition)
 
     def sequence(self) -> int:
         """The number of the newest commit: while it stays, a snapshot is true."""
-        return read.sequence(self.store)
+        return sequence(self.store)
 
     def partitions(self) -> list[read.PartitionTotals]:
         """All partitions that ever held something, with what they hold now."""

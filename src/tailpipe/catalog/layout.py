@@ -15,7 +15,6 @@ import os
 import re
 from dataclasses import dataclass
 from datetime import date
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -144,6 +143,8 @@ def index_segment(value: str | None) -> str:
         if len(prefix) + len(_encode(character)) > LONGEST - 17:
             break
         prefix += _encode(character)
+    from hashlib import sha256  # late, because few indexes are so long
+
     return f"tp_index={prefix}~{sha256(value.encode()).hexdigest()[:16]}"
 
 

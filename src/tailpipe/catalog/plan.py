@@ -32,6 +32,11 @@ class Ask:
     lookback: timedelta = timedelta(days=30)
     oldest: date | None = None
 
+    @classmethod
+    def parse(cls, start: str | None, end: str | None, *, now: datetime, overwrite: bool = False) -> Ask:
+        """What the words of the command line ask for."""
+        return cls(now, Window.parse(start, end, now=now) if start or end else None, overwrite)
+
     @property
     def today(self) -> date:
         """The day that has not ended yet, in UTC."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["fetched_ahead"]
 
@@ -14,6 +16,8 @@ def fetched_ahead(batches: Iterator[Any], interrupt: Callable[[], None]) -> Gene
 
     Whoever goes before the end has what still runs interrupted.
     """
+    from concurrent.futures import ThreadPoolExecutor  # late, as a short answer needs no thread
+
     with ThreadPoolExecutor(1, thread_name_prefix="batches") as thread:
         coming: Future[Any] = thread.submit(next, batches, None)
         try:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,30 +18,12 @@ import duckdb
 
 from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import literal, quoted
+from tailpipe.query.portable import cast_to_portable, converter, distinct, offer
 
-__all__ = ["Exact", "distinct"]
+__all__ = ["Exact"]
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "arrow_lossless_conversion": "true",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 _STRAY = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)')
 _NESTED = re.compile(r"STRUCT\(|MAP\(|.*\]$")
-_PORTABLE = {
-    "hugeint": "DECIMAL(38,0)",
-    "uhugeint": "DECIMAL(38,0)",
-    "interval": "VARCHAR",
-    "bit": "VARCHAR",
-    "time with time zone": "VARCHAR",
-    "bignum": "VARCHAR",
-    "union": "VARCHAR",
-    "variant": "VARCHAR",
-    "geometry": "VARCHAR",
-    "time_ns": "VARCHAR",
-    "uuid": "VARCHAR",
-}
-"""Types that Arrow or parquet lack, or that few can read, and what stands for them."""
 
 
 class Exact:
@@ -51,10 +31,8 @@ class Exact:
 
     def __init__(self, columns: Sequence[str], types: Sequence[str]) -> None:
         self._columns, self._types = columns, types
-        self._arrow = _load_arrow()
         self._directory = Path(tempfile.mkdtemp(prefix="tailpipe-answer-"))
-        self._connection = duckdb.connect(":memory:", config=_CONFIG)
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection = converter()
 
     def __enter__(self) -> Exact:
         return self
@@ -105,26 +83,15 @@ class Exact:
         return self._portable(f"FROM (SELECT {nulls}) WHERE false").schema
 
     def _portable(self, source: str) -> Any:
-        casts = ", ".join(
-            f"CAST(c{x} AS {_portable(self._connection.sqltype(kind))}) AS {quoted(name)}"
-            for x, (kind, name) in enumerate(zip(self._types, distinct(self._columns), strict=True))
-        )
-        try:
-            return self._connection.execute(f"SELECT {casts} {source}").to_arrow_table()
-        except duckdb.ConversionException as error:
-            first = str(error).partition("\n")[0]
-            raise UsageError(f"a value is too large for this output: {first}", hint="cast it to VARCHAR") from error
+        return cast_to_portable(self._connection, source, self._columns, self._types)
 
     def _named(self, batch: Any, names: Sequence[str]) -> str:
         self._register(batch)
         return "SELECT " + ", ".join(f"c{x} AS {quoted(name)}" for x, name in enumerate(names)) + " FROM batch"  # noqa: S608
 
     def _register(self, batch: Any) -> None:
-        """Make the batch the table `batch`, its columns called c0, c1, … because two may have the same name."""
-        arrow = self._arrow
-        fields = [field.with_name(f"c{x}") for x, field in enumerate(batch.schema)]
-        renamed = arrow.RecordBatch.from_arrays(batch.columns, schema=arrow.schema(fields))
-        self._connection.register("batch", arrow.Table.from_batches([renamed]))
+        """Make the batch the table `batch` for one statement."""
+        offer(self._connection, "batch", batch)
 
     def _copied(self, select: str, options: str) -> bytes:
         path = self._directory / "rows"
@@ -132,56 +99,5 @@ class Exact:
         return path.read_bytes()
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """A query may name two columns alike, an object cannot; DuckDB does not tell cases apart."""
-    found: dict[str, str] = {}
-    for name in names:
-        key, number = name, 0
-        while key.lower() in found:
-            number += 1
-            key = f"{name}_{number}"
-        found[key.lower()] = key
-    return list(found.values())
-
-
-class _NoPandas:
-    """Tells whoever looks for pandas that there is none."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004 - asked for by Python
-        if name == "pandas":
-            raise ImportError("not now", name=name)
-
-
-def _load_arrow() -> Any:
-    """Arrow with the part that DuckDB asks for, which takes pandas along where it finds it.
-
-    That would be a second of waiting for nothing, so pandas is hidden meanwhile.
-    """
-    import pyarrow
-
-    if "pyarrow.dataset" not in sys.modules and "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
-        try:
-            import_module("pyarrow.dataset")
-        finally:
-            sys.meta_path.remove(_NoPandas)
-    return pyarrow
-
-
 def _csv_options(separator: str, null: str) -> str:
     return f"FORMAT csv, DELIMITER {literal(separator)}, NULLSTR {literal(null)}"
-
-
-def _portable(kind: Any) -> str:
-    """The type that stands for one of DuckDB's, also inside of others."""
-    if kind.id == "list":
-        return f"{_portable(kind.children[0][1])}[]"
-    if kind.id == "array":
-        return f"{_portable(kind.children[0][1])}[{kind.children[1][1]}]"
-    if kind.id == "struct":
-        return "STRUCT(" + ", ".join(f"{quoted(name)} {_portable(inner)}" for name, inner in kind.children) + ")"
-    if kind.id == "map":
-        (_, key), (_, value) = kind.children
-        return f"MAP({_portable(key)}, {_portable(value)})"
-    return "VARCHAR" if str(kind) == "JSON" else _PORTABLE.get(kind.id, str(kind))

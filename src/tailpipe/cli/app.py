@@ -105,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # Whoever read us has seen enough; nothing may be written at exit any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_DONE
+    gc.freeze()  # else Python looks through all objects once more before it goes
     sys.exit(code)
 
 

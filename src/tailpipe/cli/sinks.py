@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen"]
 
@@ -90,6 +91,8 @@ class _Pager:
         if self._left >= 0:
             return None
         if self._process is None:
+            import subprocess  # late, as not every answer is paged
+
             env = {"LESS": "-RSX", **os.environ}
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, env=env)
             assert self._process.stdin is not None  # noqa: S101 - it was asked for
@@ -102,6 +105,8 @@ class _Pager:
             sys.stdout.buffer.write(b"".join(self._held))
             sys.stdout.buffer.flush()
             return
+        import signal
+
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager now
         try:
             with suppress(BrokenPipeError):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect.unit import UnitWork
 from tailpipe.kernel.dedupe import EVENT, Dedupe, Deduped
 from tailpipe.kernel.task import Outcome, Staging

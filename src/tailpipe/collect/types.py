@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.outputs import output_columns
 from tailpipe.kernel.references import references

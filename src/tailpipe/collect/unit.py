@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.task import Outcome, Reading, Result, Staging, Task
 from tailpipe.model.artifact import Artifact

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from tailpipe.config.config import Config
@@ -59,17 +60,17 @@ class _Builder:
         self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
         self.decoded: dict[Reference, Any] = {}
         self.decoding: list[Reference] = []
-        self.secrets = {
-            option.name
-            for by_type in classes.values()
-            for declared in by_type.values()
-            for option in options_of(declared).values()
-            if option.is_secret
-        }
+        self.classes = classes
+
+    @cached_property
+    def secrets(self) -> frozenset[str]:
+        """The names of all arguments that hold secrets."""
+        types = (declared for by_type in self.classes.values() for declared in by_type.values())
+        return frozenset(option.name for one in types for option in options_of(one).values() if option.is_secret)
 
     def build(self, texts: Sequence[ConfigText]) -> Config:
         for text in texts:
-            text.hide(self.secrets)
+            text.hide(lambda: self.secrets)
             body, problems = parse(text.text)
             for problem in problems:
                 self.decoder.report(text, problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -33,12 +33,12 @@ class ConfigText:
         self.text = text
         self.directory = directory
         """Directory that `file()` may read from."""
-        self._secrets: frozenset[str] = frozenset()
+        self._secrets: Callable[[], frozenset[str]] = frozenset
         self._shown_lines: dict[int, str] = {}
 
-    def hide(self, names: Iterable[str]) -> None:
-        """Keep the values of arguments of these names out of every place."""
-        self._secrets = frozenset(names)
+    def hide(self, names: Callable[[], frozenset[str]]) -> None:
+        """Keep the values of arguments of these names out of every place; the names are asked for if there is one."""
+        self._secrets = names
         self._shown_lines.clear()
 
     @cached_property
@@ -58,7 +58,7 @@ class ConfigText:
         end = self.text.find("\n", begin)
         end = len(self.text) if end < 0 else end
         if line not in self._shown_lines:  # kept, as a line of a megabyte may have many problems
-            self._shown_lines[line] = masked(self.text[begin:end].rstrip("\r"), self._secrets)
+            self._shown_lines[line] = masked(self.text[begin:end].rstrip("\r"), self._secrets())
         length = max(1, min(span[1], end) - start)
         return Place(self.name, line + 1, start - begin + 1, length, self._shown_lines[line])
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.run import TaskRun
-from tailpipe.kernel.task import Limits, Task
+from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.format import Format
+from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample
+from tailpipe.model.table import Table
+from tailpipe.model.window import Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Trial", "try_task"]
+__all__ = ["Trial", "try_file", "try_task"]
 
 _MEGABYTE = 1024 * 1024
 _PORTION = 4 * _MEGABYTE
@@ -35,6 +41,19 @@ class Trial:
     types: dict[str, str]
     is_whole: bool
     error: str | None
+
+
+def try_file(path: Path, files: type[Source], table: Table, format_: Format | None, limit: int, now: datetime) -> Trial:
+    """What a table makes of one file, read by the source of that type."""
+    chosen = format_ or table.format
+    if chosen is None:
+        raise UsageError(f'table "{table.name}" has no format of its own', hint="name one with --format")
+    if not path.is_file():
+        raise UsageError(f'there is no file "{path}"')
+    source = files(paths=(str(path),))  # type: ignore[call-arg] # it takes paths
+    artifact = next(iter(source.artifacts(Window.of_day(now.date()))))
+    reading = Reading(artifact, artifact.uri)
+    return try_task(Task(f"{table.name}.test", table, source, chosen, (reading,), now), limit)
 
 
 def try_task(task: Task, limit: int) -> Trial:

@@ -9,21 +9,21 @@ from typing import Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
 from tailpipe.kernel.evolve import merged_columns
 from tailpipe.kernel.task import Staging
 from tailpipe.lifecycle.policy import Group, Wanted, groups_to_compact
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Compacted", "Engine", "Subject", "compact", "compact_all", "preview", "subject_of"]
+__all__ = ["Compacted", "Engine", "Subject", "compact", "compact_all", "preview", "subject_of", "subjects_of"]
 
 BATCH_BYTES = 4 * 1024 * 1024 * 1024
 """About how much is staged at once; then it is committed, and the next job begins."""
@@ -62,6 +62,19 @@ class Compacted:
     size: int = 0
     new_files: int | None = None
     new_size: int | None = None
+
+
+def subjects_of(
+    names: Iterable[str],
+    partitions: Mapping[str, Partition],
+    tables: Mapping[str, Table],
+    days: DaySet | None,
+    *,
+    reindex: bool,
+) -> list[Subject]:
+    """What to compact of these partitions: some days of them, or all."""
+    wanted = EVERY_DAY if days is None else days
+    return [subject_of(name, partitions.get(name), tables, wanted, reindex=reindex) for name in names]
 
 
 def subject_of(

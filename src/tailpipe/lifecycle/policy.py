@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tailpipe.catalog.read import LiveFile
+from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
 __all__ = ["Group", "Wanted", "expired_days", "groups_to_compact", "is_right"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.partition import Partition
 
-__all__ = ["Expired", "expire", "preview"]
+__all__ = ["Expired", "expire", "expire_all", "oldest_days", "preview"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,19 @@ class Expired:
     rows: int = 0
     files: int = 0
     size: int = 0
+
+
+def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, now: datetime) -> dict[str, date]:
+    """The first day that each of these partitions keeps; one without retention is left out."""
+    return {
+        name: one.retention.oldest(now) for name in names if (one := partitions.get(name)) is not None and one.retention
+    }
+
+
+def expire_all(catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool) -> list[Expired]:
+    """Drop what has expired of each partition, or tell what that would be."""
+    act = preview if dry_run else expire
+    return [act(catalog, name, day) for name, day in oldest.items()]
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["did_you_mean", "nearest"]
+from tailpipe.errors import UsageError
+
+__all__ = ["did_you_mean", "named", "nearest"]
+
+T = TypeVar("T")
 
 _CANDIDATES = 1000
 _LENGTH = 100
@@ -25,3 +29,11 @@ def did_you_mean(word: str, known: Iterable[Any], otherwise: str = "") -> str:
     """The hint that names the nearest name, or `otherwise` if none is near."""
     near = nearest(word, known)
     return f'did you mean "{near}"?' if near is not None else otherwise
+
+
+def named(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """What is known by that name, or a `UsageError` with the nearest name."""
+    if name not in known:
+        hint = did_you_mean(name, known, f"see: tailpipe {kind} list")
+        raise UsageError(f"{kind} not found: {name}", hint=hint)
+    return known[name]

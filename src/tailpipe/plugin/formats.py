@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Literal
 
 from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.option import Declared, fact, nested, option
 from tailpipe.plugin.grok import check_patterns, compile_grok
-from tailpipe.plugin.pattern_reader import parse_pattern
+
+if TYPE_CHECKING:
+    from tailpipe.plugin.pattern import Pattern
 
 __all__ = [
     "FORMATS",
@@ -34,8 +35,14 @@ RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
 _MEGABYTE = 1024 * 1024
 
 
+def _pattern(text: str) -> Pattern:
+    from tailpipe.plugin.pattern_reader import parse_pattern  # late, because many configs have no pattern
+
+    return parse_pattern(text)
+
+
 def _check_layout(text: str) -> None:
-    names = parse_pattern(text).names
+    names = _pattern(text).names
     if not names:
         has_group = re.search(r"(?<!\\)\((?!\?)", text)
         what = "the groups have no names" if has_group else "the layout has no named group, so no field"
@@ -49,6 +56,8 @@ def _check_grok(text: str) -> None:
 
 
 def _check_timezone(name: str) -> None:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         ZoneInfo(name)
     except (ValueError, OSError, ZoneInfoNotFoundError):
@@ -106,7 +115,7 @@ def _encoding() -> Literal["utf-8", "utf-16", "latin-1"]:
 class Multiline(Declared):
     """How lines are joined to events, such as a message and its stack trace."""
 
-    start: str = option("Regular expression that the first line of an event matches.", check=parse_pattern)
+    start: str = option("Regular expression that the first line of an event matches.", check=_pattern)
 
 
 class Jsonl(Format):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.plugin.grok_patterns import PATTERNS
-from tailpipe.plugin.pattern import Pattern
-from tailpipe.plugin.pattern_reader import parse_pattern
+
+if TYPE_CHECKING:
+    from tailpipe.plugin.pattern import Pattern
 
 __all__ = ["check_patterns", "compile_grok", "compile_layout"]
 
@@ -27,6 +29,8 @@ _LENGTH_LIMIT = 200_000
 
 def compile_grok(layout: str, patterns: Mapping[str, str] | None = None) -> Pattern:
     """The regular expression that a layout stands for; `patterns` win over those of the library."""
+    from tailpipe.plugin.pattern_reader import parse_pattern  # late, because many configs have no pattern
+
     return parse_pattern(_expand(layout, patterns or {}, ()))
 
 

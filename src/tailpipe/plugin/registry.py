@@ -12,7 +12,7 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
-from tailpipe.plugin.plugin import Plugin
+from tailpipe.plugin.plugin import LateTable, Plugin
 
 __all__ = ["ENTRY_POINTS", "Registry"]
 
@@ -55,9 +55,9 @@ class Registry:
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
-        """Tables by name."""
-        made = ((plugin, table.name, table) for plugin in self.plugins.values() for table in plugin.made_tables())
-        return _without_twins("table", made)
+        """Tables by name; one that comes late is loaded when it is asked for."""
+        found = ((plugin, table.name, table) for plugin in self.plugins.values() for table in plugin.late_tables())
+        return _Tables(_without_twins("table", found), lambda name: self.owner("table", name) or "")
 
     @cached_property
     def sources(self) -> Mapping[str, type[Source]]:
@@ -88,12 +88,41 @@ class Registry:
     def _owners(self) -> Mapping[tuple[Kind, str], str]:
         owners: dict[tuple[Kind, str], str] = {}
         for plugin in self.plugins.values():
-            owners.update({("table", table.name): plugin.name for table in plugin.made_tables()})
+            owners.update({("table", table.name): plugin.name for table in plugin.late_tables()})
             owners.update({("source", source.type): plugin.name for source in plugin.sources})
             owners.update({("format", format_.type): plugin.name for format_ in plugin.formats})
             owners.update({("preset", f"{preset.type}.{preset.name}"): plugin.name for preset in plugin.presets})
             owners.update({("connection", connection.type): plugin.name for connection in plugin.connections})
         return owners
+
+
+class _Tables(Mapping[str, Table]):
+    """Tables by name, each loaded when it is first asked for."""
+
+    def __init__(self, tables: Mapping[str, LateTable | Table], owner: Callable[[str], str]) -> None:
+        self._tables = dict(tables)
+        self._owner = owner
+
+    def __getitem__(self, name: str) -> Table:
+        table = self._tables[name]
+        if isinstance(table, LateTable):
+            try:
+                table = self._tables[name] = table.load()
+            except Exception as error:
+                owner, why = self._owner(name), f"{type(error).__name__}: {error}"
+                hint = f"install another version of it, or uninstall it: tailpipe plugin uninstall {owner}"
+                message = f'table "{name}" of plugin "{owner}" cannot be loaded: {why}'
+                raise PluginError(message, plugins=(owner,), hint=hint) from error
+        return table
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
 
 
 def _without_twins(kind: str, claims: Iterable[tuple[Plugin, str, T]]) -> Mapping[str, T]:
@@ -141,7 +170,8 @@ def _refuse_misfits(plugin: Plugin) -> None:
             is_type = isinstance(part, type) and issubclass(part, base)
             if not is_type or not part.type:
                 raise TypeError(f"{part!r} is not a type of {base.__name__.lower()}")
-    values: dict[type[Any], Sequence[Any]] = {Table: plugin.made_tables(), Format: plugin.presets}
+    tables = [table for table in plugin.late_tables() if not isinstance(table, LateTable)]
+    values: dict[type[Any], Sequence[Any]] = {Table: tables, Format: plugin.presets}
     for base, made in values.items():
         for part in made:
             if not isinstance(part, base):

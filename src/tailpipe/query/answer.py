@@ -45,8 +45,11 @@ class Answer:
             raise self._told(error) from error
 
     def table(self) -> pyarrow.Table:
-        """All rows at once."""
+        """All rows at once, in types that every reader of Arrow knows."""
+        from tailpipe.query.portable import portable
+
         try:
-            return self._connection.to_arrow_table()
+            rows = self._connection.to_arrow_table()
         except Exception as error:
             raise self._told(error) from error
+        return portable(rows, self.columns, self.types)

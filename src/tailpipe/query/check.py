@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
 from tailpipe.errors import Diagnostic, UsageError
 from tailpipe.model.partition import Schema

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.catalog.layout import partition_segment
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
+from tailpipe.model.table import Table
+from tailpipe.query.databases import Wish
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.views import View, schema_views
+from tailpipe.query.views import View, schema_views, table_views
 
-__all__ = ["listed_statements", "live_statements"]
+__all__ = ["listed_statements", "live_statements", "statements_of"]
 
 _MAIN = "main"
 """Where a client looks for tables without being told."""
+
+
+def statements_of(
+    wish: Wish,
+    snapshot: Snapshot,
+    tables: Mapping[str, Table],
+    schemas: Iterable[Schema],
+    hive: Path,
+    *,
+    now: datetime,
+) -> list[str]:
+    """The statements that make the views of a wish, over what the snapshot holds."""
+    narrowing = Narrowing.parse(wish.start, wish.end, wish.partitions, wish.indexes, now=now)
+    if wish.is_live:
+        return live_statements(table_views(snapshot, tables), schemas, narrowing, hive, now=now)
+    return listed_statements(table_views(snapshot, tables, narrowing), schemas, now=now)
 
 
 def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: datetime) -> list[str]:

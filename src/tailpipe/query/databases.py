@@ -61,8 +61,9 @@ class Databases:
     layout: Layout
     statements: Statements
 
-    def make(self, wish: Wish) -> Path:
-        """Write the database of a wish, and look after it from now on."""
+    def make(self, wish: Wish | None = None) -> Path:
+        """Write the database of a wish, that of all tables without one, and look after it from now on."""
+        wish = wish or Wish()
         directory = self.layout.clients
         try:
             for one in (directory.parent, directory):  # `parents=True` would leave the mode to the umask

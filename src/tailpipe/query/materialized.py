@@ -10,7 +10,6 @@ or gone costs time, and never a wrong answer.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -22,8 +21,7 @@ from pathlib import Path
 
 import duckdb
 
-from tailpipe.catalog.apply import EPOCH
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -71,6 +69,8 @@ def refresh(
     """Make the copies that are missing, and drop those that nothing asks for any more; how many were made."""
     made = 0
     chosen = [schema for schema in schemas if _is_kept(schema)]
+    if not chosen and not (snapshot.root / COPIES).is_dir():
+        return made
     whole = table_views(snapshot, tables)
     wanted: set[Path] = set()
     for schema in chosen:
@@ -93,6 +93,8 @@ def _behind(whole: Iterable[View], schema: Schema, table: str) -> View:
 
 
 def _path(schema: Schema, behind: View) -> str:
+    from hashlib import sha256  # late, because most workspaces have no copies
+
     told = [
         _FORM,
         [list(schema.partitions), list(schema.indexes), schema.from_, schema.to, schema.where],
@@ -100,7 +102,7 @@ def _path(schema: Schema, behind: View) -> str:
         list(behind.columns.items()),
         [file.path for file in behind.files],
     ]
-    key = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+    key = sha256(json.dumps(told).encode()).hexdigest()[:32]
     return f"{COPIES}/{schema.name}/{behind.name}/{key}"
 
 

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
 
-from tailpipe.catalog.apply import EPOCH
-from tailpipe.catalog.read import LiveFile
+from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import literal
 from tailpipe.model.nearest import did_you_mean

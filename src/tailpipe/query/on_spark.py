@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tailpipe.query.session import Session
+    from tailpipe.spark.engine import SparkEngine
 
-__all__ = ["SparkQueries", "frame_of"]
+__all__ = ["SparkQueries", "frame_of", "queries"]
 
 
 class SparkQueries:
@@ -74,6 +76,13 @@ class SparkQueries:
             raise SparkError(f"Spark refused it: {first}", hint=f"it was translated to: {sql}") from error
         except Exception as error:
             raise told(error) from error
+
+
+@contextmanager
+def queries(engine: SparkEngine, session: Session) -> Iterator[SparkQueries]:
+    """Queries over what a session shows; both are closed at the end. Spark is started by the first query."""
+    with closing(engine), session:
+        yield SparkQueries(session, lambda: engine.session)
 
 
 def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> DataFrame:

@@ -16,8 +16,7 @@ from typing import Any
 
 import duckdb
 
-from tailpipe.catalog.apply import EPOCH
-from tailpipe.catalog.read import LiveFile
+from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.statements import explained
 from tailpipe.query.views import View

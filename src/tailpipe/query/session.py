@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
@@ -21,11 +22,12 @@ from tailpipe.query import inet, prune
 from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.materialized import COPIES, from_copies
-from tailpipe.query.mistakes import told
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.shapes import Content, TableShape, shape_of
 from tailpipe.query.statements import is_refused, readable, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
+
+if TYPE_CHECKING:
+    from tailpipe.query.shapes import Content, TableShape
 
 __all__ = ["Answer", "Session"]
 
@@ -126,6 +128,8 @@ class Session:
         return tuple(self._content(view) for view in self.views if view.schema == schema)
 
     def _content(self, view: View) -> Content:
+        from tailpipe.query.shapes import Content
+
         is_copy = view.files[:1] != () and view.files[0].path.startswith(f"{COPIES}/")
         bounds = [moment for file in view.files for moment in (file.min_timestamp, file.max_timestamp) if moment]
         rows, first, last = view.rows, min(bounds, default=None), max(bounds, default=None)
@@ -139,6 +143,8 @@ class Session:
 
     def tables(self) -> tuple[TableShape, ...]:
         """All tables of all schemas with their columns."""
+        from tailpipe.query.shapes import shape_of
+
         return tuple(shape_of(view) for view in self.views)
 
     def functions(self) -> tuple[str, ...]:
@@ -163,16 +169,30 @@ class Session:
         return wanted
 
     def _take(self, snapshot: Snapshot) -> None:
-        whole = table_views(snapshot, self._tables, self._narrowing)
-        # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
-        is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
-        shown = schema_views if is_narrowed or not self._has_copies else from_copies
-        self.views: Sequence[View] = [*whole, *shown(whole, self._schemas, now=datetime.now(UTC))]
+        self._snapshot, self._taken = snapshot, datetime.now(UTC)
+        held = {file.partition.partition(".")[0] for file in snapshot.files}
+        self._names = {name: name.lower() for name in {*held, *self._tables}}
+        self._views: dict[frozenset[str], Sequence[View]] = {}
         self.column_sets = snapshot.columns
         self.sequence = snapshot.sequence
         self._readable = [f"{snapshot.root / name}/" for name in ("files", COPIES)]
         self._made: dict[Address, tuple[LiveFile, ...] | None] = {}
         self._is_outlined = False
+
+    @property
+    def views(self) -> Sequence[View]:
+        """All tables of all schemas, those of the schema `tailpipe` first."""
+        return self._views_of(self._names)
+
+    def _views_of(self, tables: Iterable[str]) -> Sequence[View]:
+        """The views of these tables in all schemas; a table that no statement names is not even loaded."""
+        if (names := frozenset(tables)) not in self._views:
+            whole = table_views(self._snapshot, self._tables, self._narrowing, names)
+            # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
+            is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
+            shown = schema_views if is_narrowed or not self._has_copies else from_copies
+            self._views[names] = [*whole, *shown(whole, self._schemas, now=self._taken)]
+        return self._views[names]
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(":memory:", config=_CONFIG)
@@ -207,7 +227,8 @@ class Session:
         if not self._has_inet and said & inet.INET_WORDS:
             self._load_inet()
         schemas = said | {self.schema.lower()}
-        named = [view for view in self.views if view.name.lower() in said and view.schema.lower() in schemas]
+        tables = (name for name, lower in self._names.items() if lower in said)
+        named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
         needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
         for view in named:
             self._check(view.schema)
@@ -250,4 +271,6 @@ class Session:
         self._made, self._is_outlined = {}, False
 
     def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
+        from tailpipe.query.mistakes import told
+
         return told(error, sql, self.views, self.schema)

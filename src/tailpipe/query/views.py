@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.catalog.layout import index_segment
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
@@ -87,8 +87,13 @@ class View:
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
 
-def table_views(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narrowing | None = None) -> list[View]:
-    """One view for each table that is declared or that holds something, by name.
+def table_views(
+    snapshot: Snapshot,
+    tables: Mapping[str, Table],
+    narrowing: Narrowing | None = None,
+    only: Collection[str] | None = None,
+) -> list[View]:
+    """One view for each table that is declared or that holds something, or for some of these only, by name.
 
     A table that was never collected has its declared columns and no rows. One that no config or plugin
     declares any more is shown as its files have it.
@@ -96,7 +101,8 @@ def table_views(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narr
     files: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
         files.setdefault(file.partition.partition(".")[0], []).append(file)
-    views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted({*files, *tables})]
+    names = {*files, *tables} if only is None else only
+    views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted(names)]
     return views if narrowing is None else [narrowed(view, narrowing) for view in views]
 
 

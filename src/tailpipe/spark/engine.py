@@ -10,15 +10,17 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tailpipe.catalog.layout import Layout
 from tailpipe.errors import SparkError
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
+from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, Work, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import PROTECTION, is_alive, is_local, stop_session
+from tailpipe.spark.session import PROTECTION, is_alive, is_local, open_session, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,6 +147,16 @@ class SparkEngine:
         self._staging = staging
         self._session: SparkSession | None = None
         self._failure: SparkError | None = None
+
+    @classmethod
+    def of(cls, settings: SparkSettings, layout: Layout, cache: Path, starting: Callable[[], None]) -> SparkEngine:
+        """The engine of a workspace; `starting` is called before the session is started."""
+
+        def start() -> SparkSession:
+            starting()
+            return open_session(settings, cache=cache, log=layout.home / ".tailpipe" / "logs" / "spark.log")
+
+        return cls(start, layout.staging)
 
     @property
     def session(self) -> SparkSession:

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tailpipe.catalog.read import LiveFile
+from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.lifecycle.policy import (
     LARGE_BYTES,
     PART_BYTES,

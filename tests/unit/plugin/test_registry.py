@@ -16,6 +16,7 @@ from tailpipe.plugin import (
     Artifact,
     Connection,
     Format,
+    LateTable,
     Plugin,
     Registry,
     Source,
@@ -307,6 +308,32 @@ def test_two_registries_share_nothing() -> None:
 
 def test_plugins_are_listed_by_name_and_may_come_one_by_one() -> None:
     assert list(Registry(iter([LIGHTHOUSE, core, aws])).plugins) == ["aws", "core", "lighthouse"]
+
+
+def test_a_late_table_is_imported_when_it_is_asked_for(site: Site) -> None:
+    site.modules.append("late_tables")
+    (site.directory / "late_tables.py").write_text(
+        'from tailpipe.plugin import Table\nclass Ships(Table):\n  "One row for each ship."\n  name = "sea_ships"\n'
+    )
+    late = Plugin(
+        name="sea",
+        tables=[
+            LateTable("sea_ships", "late_tables:Ships"),
+            LateTable("sea_gulls", "late_tables:Ships"),
+            LateTable("sea_lost", "late_tables:Lost"),
+        ],
+    )
+    registry = Registry([late])
+    assert list(registry.tables) == ["sea_ships", "sea_gulls", "sea_lost"]
+    assert registry.owner("table", "sea_ships") == "sea"
+    assert "late_tables" not in sys.modules
+    ships = registry.tables["sea_ships"]
+    assert (ships.name, ships.description) == ("sea_ships", "One row for each ship.")
+    assert registry.tables["sea_ships"] is ships
+    for name, why in (("sea_gulls", "is not the table"), ("sea_lost", "AttributeError")):
+        with pytest.raises(PluginError, match=why) as refused:
+            _ = registry.tables[name]
+        assert refused.value.plugins == ("sea",)
 
 
 def test_a_table_declared_as_a_class_comes_out_as_a_value() -> None:

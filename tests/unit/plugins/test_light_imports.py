@@ -19,7 +19,7 @@ assert registry.plugins and not registry.warnings, registry.warnings
 for declared in (*registry.sources.values(), *registry.formats.values(), *registry.connections.values()):
     assert options_of(declared)
 assert registry.presets and {c(): c for c in registry.connections.values()}
-list(registry.tables)
+assert list(registry.tables.values())
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 
 DAY = date(2024, 1, 31)
 TIME = "TIMESTAMP '2024-01-31 10:00' AS tp_timestamp"

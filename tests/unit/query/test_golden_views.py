@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tailpipe.catalog.layout import data_path
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.narrowing import Narrowing

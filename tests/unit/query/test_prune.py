@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from tailpipe.catalog.layout import data_path
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.model.partition import Schema
 from tailpipe.query.session import Session
 

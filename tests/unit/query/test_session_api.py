@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.read import Snapshot
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.errors import QueryError, TailpipeError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
@@ -247,7 +247,7 @@ def test_answering_imports_neither_spark_nor_pandas(files: Files) -> None:
 import sys
 from datetime import date
 from pathlib import Path
-from tailpipe.catalog.read import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.model.partition import Schema
 from tailpipe.query.session import Session
 file = LiveFile({str(path.relative_to(files.root))!r}, "app_log.x", "", "i", date(2024, 1, 31), 3000, 0, 0, 2**60, 1)

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tailpipe.plugin import Artifact, Source, UsageError, Window, option
 from tailpipe.plugin.grok import check_patterns, compile_layout
 from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import told
-from tailpipe.plugins.aws.s3_fetch import Ahead, Bucket, bucket_of, open_object
-from tailpipe.plugins.aws.s3_list import Key, Lister
-from tailpipe.plugins.aws.s3_walk import Dates, Walk, below, glob_parts, segments
+
+if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
+    from tailpipe.plugins.aws.s3_fetch import Bucket
+    from tailpipe.plugins.aws.s3_list import Key
 
 __all__ = ["S3Bucket"]
 
@@ -79,6 +80,9 @@ class S3Bucket(Source):
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """The objects of the window, each once; folders of other days are not even listed."""
+        from tailpipe.plugins.aws.s3_list import Lister
+        from tailpipe.plugins.aws.s3_walk import Dates, Walk, below, glob_parts, segments
+
         layout = compile_layout(self.file_layout, self.patterns) if self.file_layout else None
         seen: set[str] = set()
         variants = segments(self.file_layout, self.patterns)
@@ -101,6 +105,8 @@ class S3Bucket(Source):
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The object's bytes, of the version that was listed."""
+        from tailpipe.plugins.aws.s3_fetch import open_object
+
         bucket, key = self._whose(artifact)
         return open_object(bucket, key, artifact)
 
@@ -110,6 +116,8 @@ class S3Bucket(Source):
 
     @contextmanager
     def _ahead(self, artifacts: Sequence[Artifact]) -> Iterator[Callable[[Artifact], BinaryIO]]:
+        from tailpipe.plugins.aws.s3_fetch import Ahead
+
         ahead = Ahead(artifacts, self._whose)
         try:
             yield ahead.open
@@ -117,6 +125,8 @@ class S3Bucket(Source):
             ahead.close()
 
     def _whose(self, artifact: Artifact) -> tuple[Bucket, str]:
+        from tailpipe.plugins.aws.s3_fetch import bucket_of
+
         name, _, key = artifact.uri.removeprefix("s3://").partition("/")
         return bucket_of(self.connection, name, self._region(name), self.request_payer), key
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -76,6 +75,8 @@ class Command(Source):
 
     def _run(self, env: dict[str, str], output: object, errors: object, seconds: int) -> int | None:
         """The exit code, or None if it took too long."""
+        import subprocess  # late, as few configs run commands
+
         words = ["/bin/sh", "-c", *self.command] if self.shell else list(self.command)
         try:
             child = subprocess.Popen(
