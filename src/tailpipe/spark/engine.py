@@ -220,7 +220,7 @@ class SparkEngine:
         try:
             answers = run_job(session, payloads, work, progress=progress)
         except SparkError:
-            if not is_alive(session):
+            if not is_alive(session, after=1):  # its connections end before the process does
                 self.close()
             raise
         return [pickle.loads(answer) for answer in answers]  # noqa: S301

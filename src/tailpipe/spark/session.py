@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -144,10 +145,16 @@ def stop_session(spark: SparkSession) -> None:
         _forget_gateway()
 
 
-def is_alive(spark: SparkSession) -> bool:
-    """Whether the Java process of a session is still there; of one that somebody else started, nobody knows."""
+def is_alive(spark: SparkSession, *, after: float = 0) -> bool:
+    """Whether the Java process of a session is there after so many seconds; if somebody else started it, it is."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
-    return process is None or process.poll() is None
+    if process is None:
+        return True
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def _forget_gateway() -> None:
