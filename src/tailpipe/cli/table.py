@@ -19,7 +19,7 @@ __all__ = ["command"]
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
     registry, config = workspace.registry, workspace.config
     records = []
-    for name, table in sorted({**registry.tables, **config.tables}.items()):
+    for name, table in sorted(workspace.known_tables.items()):
         plugin = None if name in config.tables else registry.owner("table", name)
         partitions = [partition.address for partition in config.partitions.values() if partition.table == name]
         records.append(table_record(table, plugin, partitions))

@@ -17,7 +17,7 @@ from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.shape import PREFIX, Shape
-from tailpipe.kernel.sql import literal, text_list
+from tailpipe.kernel.sql import literal, moment, text_list
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
@@ -191,7 +191,6 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
 def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:
     """The common columns that do not come from the table; what differs by artifact is put into `artifacts`."""
     readings = task.readings
-    ingested = task.ingested_at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
     table, _, partition = task.partition.partition(".")
     given = {
         column.name: [reading.artifact.fields.get(column.name) for reading in readings] for column in COMMON_COLUMNS
@@ -202,7 +201,7 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     stamps = {name: _by_artifact(name, values, artifacts) for name, values in given.items()}
     return stamps | {
         "tp_id": f"{_by_artifact(PREFIX, artifacts[PREFIX], artifacts)} || '-' || tp__ordinal",
-        "tp_ingest_timestamp": f"TIMESTAMP '{ingested}'",
+        "tp_ingest_timestamp": moment(task.ingested_at.astimezone(UTC)),
         "tp_partition": literal(partition),
         "tp_source_type": literal(task.source.type),
         "tp_table": literal(table),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 
 from tailpipe.model.types import ColumnType, ListType, StructType
 
-__all__ = ["index_value", "json_path", "json_shape", "literal", "quoted", "text_list", "text_type"]
+__all__ = ["index_value", "json_path", "json_shape", "literal", "moment", "quoted", "text_list", "text_type"]
 
 
 def quoted(name: str) -> str:
@@ -21,6 +22,11 @@ def literal(text: str | None) -> str:
         return "NULL"
     # DuckDB ends a statement at a NUL, wherever it stands.
     return " || chr(0) || ".join("'" + part.replace("'", "''") + "'" for part in text.split("\0"))
+
+
+def moment(time: datetime | None) -> str:
+    """A time in UTC as a value of a column, which has no zone; None is NULL."""
+    return "NULL" if time is None else f"TIMESTAMP {literal(time.replace(tzinfo=None).isoformat(' '))}"
 
 
 def index_value(column: str | None) -> str:

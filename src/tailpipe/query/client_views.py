@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.catalog.layout import partition_segment
 from tailpipe.catalog.snapshot import Snapshot
-from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.sql import literal, moment, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.databases import Wish
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.views import View, schema_views, table_views
+from tailpipe.query.views import View, schema_views, shows, table_views
 
 __all__ = ["listed_statements", "live_statements", "statements_of"]
 
@@ -55,7 +54,7 @@ def live_statements(
     for view in views:
         statements.append(_live(replace(view, schema=_MAIN), hive, _conditions(narrowing)))
         for block in blocks:
-            if any(fnmatchcase(view.name, pattern) for pattern in block.tables):
+            if shows(block, view.name):
                 own = [*_conditions(narrowing), *_conditions(Narrowing.of_schema(block, now=now))]
                 own += [] if block.where is None else [block.where]
                 statements.append(_live(replace(view, schema=block.name), hive, own))
@@ -70,12 +69,8 @@ def _live(view: View, hive: Path, conditions: Iterable[str]) -> str:
     if not view.files:
         return view.outline
     glob = f"{_escaped(str(hive))}/{partition_segment(f'{view.name}.x').partition('/')[0]}/*/*/*/*.parquet"
-    select = (
-        f"SELECT {view.selected} FROM read_parquet({literal(glob)}, hive_partitioning = false, union_by_name = true)"
-    )
-    if found := " AND ".join(f"({one}\n)" for one in conditions):
-        select = f"SELECT * FROM ({select}) WHERE {found}"
-    return f"CREATE OR REPLACE VIEW {quoted(view.schema)}.{quoted(view.name)} AS {select}"
+    live = replace(view, options="hive_partitioning = false, union_by_name = true", conditions=tuple(conditions))
+    return live.reading(literal(glob))
 
 
 def _escaped(path: str) -> str:
@@ -85,9 +80,9 @@ def _escaped(path: str) -> str:
 
 def _conditions(narrowing: Narrowing) -> Iterator[str]:
     if narrowing.start is not None:
-        yield f"tp_timestamp >= {_moment(narrowing.start)}"
+        yield f"tp_timestamp >= {moment(narrowing.start)}"
     if narrowing.end is not None:
-        yield f"tp_timestamp < {_moment(narrowing.end)}"
+        yield f"tp_timestamp < {moment(narrowing.end)}"
     if narrowing.partitions:
         address = "tp_table || '.' || tp_partition"
         yield " OR ".join(
@@ -96,7 +91,3 @@ def _conditions(narrowing: Narrowing) -> Iterator[str]:
         )
     if narrowing.indexes:
         yield " OR ".join(f"tp_index GLOB {literal(pattern)}" for pattern in narrowing.indexes)
-
-
-def _moment(moment: datetime) -> str:
-    return f"TIMESTAMP {literal(moment.replace(tzinfo=None).isoformat(' '))}"

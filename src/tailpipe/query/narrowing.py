@@ -10,7 +10,7 @@ from functools import cache
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.errors import UsageError
-from tailpipe.kernel.sql import literal
+from tailpipe.kernel.sql import moment
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import Window, parse_moment
@@ -83,9 +83,9 @@ class Narrowing:
         cuts = []
         some = tuple(files)
         if low is not None and any(file.min_microseconds is None or file.min_microseconds < low for file in some):
-            cuts.append(f"tp_timestamp >= {_timestamp(self.start)}")
+            cuts.append(f"tp_timestamp >= {moment(self.start)}")
         if high is not None and any(file.max_microseconds is None or file.max_microseconds >= high for file in some):
-            cuts.append(f"tp_timestamp < {_timestamp(self.end)}")
+            cuts.append(f"tp_timestamp < {moment(self.end)}")
         return " AND ".join(cuts)
 
     def check(self, files: Sequence[LiveFile], partitions: Iterable[str]) -> None:
@@ -118,10 +118,6 @@ def _matches(pattern: str, name: str) -> bool:
 
 def _microseconds(moment: datetime | None) -> int | None:
     return None if moment is None else (moment - EPOCH) // _MICROSECOND
-
-
-def _timestamp(moment: datetime | None) -> str:
-    return "NULL" if moment is None else f"TIMESTAMP {literal(moment.replace(tzinfo=None).isoformat(' '))}"
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

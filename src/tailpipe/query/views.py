@@ -71,7 +71,11 @@ class View:
         if not files:
             return self.outline
         paths = ", ".join(literal(f"{self.root}/{file.path}") for file in files)
-        select = f"SELECT {self.selected} FROM read_parquet([{paths}], {self.options})"
+        return self.reading(f"[{paths}]")
+
+    def reading(self, paths: str) -> str:
+        """The statement that makes it over what DuckDB reads from these paths, given as SQL: a list, or a glob."""
+        select = f"SELECT {self.selected} FROM read_parquet({paths}, {self.options})"
         if self.conditions:  # around it, because they are about the columns as queries see them
             select = f"SELECT * FROM ({select}) WHERE " + " AND ".join(f"({one}\n)" for one in self.conditions)
         return f"CREATE OR REPLACE VIEW {self._place} AS {select}"
