@@ -18,7 +18,7 @@ from tailpipe.plugin import Plugin, Registry
 
 __all__ = ["HEAVY", "check_plugin"]
 
-HEAVY = ("pyspark", "duckdb", "pyarrow", "pandas", "numpy", "boto3", "botocore", "obstore", "click", "rich")
+HEAVY = ("pyspark", "duckdb", "_duckdb", "pyarrow", "pandas", "numpy", "boto3", "botocore", "obstore", "click", "rich")
 """Modules that a plugin may import only inside the functions that need them."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -42,8 +42,7 @@ def _plugin_problems(plugin: Plugin) -> Iterator[str]:
     if not plugin.description:
         yield "it has no description"
     registry = Registry([plugin])
-    types: list[type[Any]] = [*plugin.sources, *plugin.formats, *plugin.connections]
-    for declared in types:
+    for declared in _types(plugin):
         yield from _type_problems(plugin, declared)
     for table in registry.tables.values():
         yield from _table_problems(plugin, table)
@@ -90,13 +89,17 @@ def _table_problems(plugin: Plugin, table: Table) -> Iterator[str]:
         yield f"{what}: it does not survive pickling"
 
 
+def _types(plugin: Plugin) -> list[type[Any]]:
+    return [*plugin.loaded("source"), *plugin.loaded("format"), *plugin.loaded("connection")]
+
+
 def _has_prefix(name: str, plugin: Plugin) -> bool:
     return name == plugin.name or name.startswith(f"{plugin.name}_")
 
 
 def _heavy_imports(plugin: Plugin) -> Iterator[str]:
     """Import the plugin's modules in a fresh interpreter and look at what came along."""
-    parts = (*plugin.sources, *plugin.formats, *plugin.connections, *(type(t) for t in plugin.made_tables()))
+    parts = (*_types(plugin), *(type(table) for table in plugin.loaded("table")))
     modules = sorted({part.__module__ for part in parts if part.__module__ != "__main__"})
     code = (
         "import importlib, sys\n"

@@ -24,7 +24,7 @@ from tailpipe.plugins.aws.flow_format import DEFAULT_LAYOUT, FlowLogFormat
 from tailpipe.query.session import Session
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aws"
-TABLES: Mapping[str, Table] = {table.name: table for table in plugin.made_tables()}
+TABLES: Mapping[str, Table] = {table.name: table for table in plugin.loaded("table")}
 FORMATS: Mapping[str, Format] = {
     "aws_vpc_flow_log/cloudwatch_export": FlowLogFormat(layout=f"export-timestamp {DEFAULT_LAYOUT}"),
 }

@@ -322,7 +322,7 @@ def test_an_interrupt_exits_with_130(write_config: Write, install: Path, tmp_pat
 
 def test_help_and_check_import_nothing_heavy(write_config: Write, install: Path) -> None:
     path = write_config(CONFIG)
-    heavy = "pyspark duckdb pyarrow pandas numpy boto3 botocore obstore rich prompt_toolkit sqlglot"
+    heavy = "pyspark duckdb _duckdb pyarrow pandas numpy boto3 botocore obstore rich prompt_toolkit sqlglot"
     for call in (["--help"], ["config", "check", "--config-path", str(path)], ["collect", "--help"], ["status"]):
         code = (
             "import sys\nfrom tailpipe.cli import main\n"

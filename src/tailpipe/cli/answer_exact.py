@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import duckdb
-
 from tailpipe.errors import UsageError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.portable import cast_to_portable, converter, distinct, offer
 

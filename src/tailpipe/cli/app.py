@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import NoReturn
 
 import click
-from click.shell_completion import shell_complete
 
 from tailpipe import __version__
 from tailpipe.cli import render
@@ -141,6 +140,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _dispatch(arguments: list[str]) -> None:
     """Call the command. Not by `app.main`, which has its own exit codes for interrupts and closed pipes."""
     if instruction := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
         sys.exit(shell_complete(app, {}, "tailpipe", COMPLETE, instruction))
     try:
         with app.make_context("tailpipe", arguments) as context:

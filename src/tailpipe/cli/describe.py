@@ -174,10 +174,10 @@ def plugin_record(plugin: Plugin) -> Record:
         "version": plugin.version,
         "package": plugin.package,
         "description": plugin.description,
-        "tables": [table.name for table in plugin.made_tables()],
-        "sources": [source.type for source in plugin.sources],
-        "formats": [format_.type for format_ in plugin.formats],
-        "connections": [connection.type for connection in plugin.connections],
+        "tables": [name for name, _ in plugin.parts("table")],
+        "sources": [name for name, _ in plugin.parts("source")],
+        "formats": [name for name, _ in plugin.parts("format")],
+        "connections": [name for name, _ in plugin.parts("connection")],
     }
 
 

@@ -29,7 +29,7 @@ _LEAVING = ("exit", "quit")
 
 def is_whole(text: str) -> bool:
     """Whether Enter ends the text: it is a command, or its last statement ends with a semicolon."""
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
     stripped = text.strip()
     if not stripped or stripped.startswith(".") or stripped in _LEAVING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from tailpipe.config.config import Config
@@ -16,6 +16,7 @@ from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition, Schema
@@ -43,17 +44,21 @@ def build_config(
 class _Builder:
     def __init__(self, registry: Registry, around: Surroundings, found: list[Diagnostic]) -> None:
         self.registry = registry
-        classes: dict[str, dict[str, type]] = {
-            "connection": dict(registry.connections),
-            "format": dict(registry.formats),
-            "source": dict(registry.sources),
+        classes: dict[str, Mapping[str, type]] = {
+            "connection": registry.connections,
+            "format": registry.formats,
+            "source": registry.sources,
         }
         single = {"workspace": WorkspaceSettings, "table": Table, "partition": Partition, "schema": Schema}
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
-        made: dict[Reference, Any] = {
-            Reference("connection", (name, "default")): declared() for name, declared in registry.connections.items()
+        makers: dict[Reference, Callable[[], Any]] = {
+            Reference("connection", (name, "default")): partial(lambda named: registry.connections[named](), name)
+            for name in registry.connections
         }
-        made |= {Reference("format", (preset.type, preset.name)): preset for preset in registry.presets.values()}
+        for name in registry.presets:
+            type_, _, label = name.partition(".")
+            makers[Reference("format", (type_, label))] = partial(registry.presets.__getitem__, name)
+        made = LazyMap(makers)
         self.single = single
         self.made = made
         self.scope = Scope(around, every, made)

@@ -17,7 +17,7 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 
@@ -192,7 +192,7 @@ def _binding(
     wanted: str = "",
 ) -> Iterator[SqlProblem]:
     """Have DuckDB prepare the expression over an empty relation: unknown functions, types that do not fit."""
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
     items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in relation.items()) or "1"
     try:

@@ -14,7 +14,7 @@ from tailpipe.kernel.task import Limits, Staging
 from tailpipe.model.staged import StagedFile
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["EVENT", "Dedupe", "Deduped", "drop_duplicates"]
 

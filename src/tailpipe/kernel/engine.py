@@ -14,8 +14,9 @@ from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Limits
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
+
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Engine", "Group", "connect", "expression_types"]
 
@@ -41,7 +42,7 @@ class Group:
 
 def connect(limits: Limits | None = None, spill: str | None = None) -> duckdb.DuckDBPyConnection:
     """A DuckDB of one thread that knows nothing but what it is given, and lives in UTC."""
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
     config: dict[str, Any] = {
         "threads": 1,

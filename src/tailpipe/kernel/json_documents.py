@@ -25,8 +25,9 @@ from tailpipe.kernel.unpack import Member
 from tailpipe.plugin.formats import Json
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
+
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["DocumentFeed"]
 

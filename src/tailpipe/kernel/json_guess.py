@@ -19,7 +19,7 @@ import pyarrow as pa
 from tailpipe.kernel.json_split import Places
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Guess", "wrong_guesses"]
 

@@ -25,7 +25,7 @@ from tailpipe.model.table import COMMON_COLUMNS
 from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Plan", "plan_task"]
 

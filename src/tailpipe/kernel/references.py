@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.kernel.sql import literal
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Expression", "Word", "read_expression", "references"]
 

@@ -16,8 +16,9 @@ from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
+
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Key", "Stage", "key_condition"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tailpipe.kernel.sql import json_path, quoted
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["infer_json", "infer_text", "keys_of", "round_trip", "widened"]
 

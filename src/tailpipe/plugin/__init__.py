@@ -14,7 +14,7 @@ from tailpipe.model.option import Declared, Secret, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tailpipe.plugin.plugin import LateTable, Plugin
+from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Connection",
     "Declared",
     "Format",
-    "LateTable",
+    "Late",
     "Plugin",
     "Registry",
     "Secret",

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
+from tailpipe.plugin.discovery import value_at
 
-__all__ = ["LateTable", "Plugin"]
+__all__ = ["Kind", "Late", "Plugin", "load_part", "refuse_misfit"]
+
+Kind = Literal["table", "source", "format", "preset", "connection"]
+"""What a plugin can bring."""
 
 
-@dataclass(frozen=True)
-class LateTable:
-    """A table that is imported when it is asked for, for a plugin with many: `LateTable("x_log", "x.tables:XLog")`."""
+class Late(NamedTuple):
+    """A part that is imported when it is asked for: `Late("x_log", "x.tables:XLog")`."""
 
     name: str
+    """As config spells it: the name of a table, the type of a source, `type.name` of a preset."""
     place: str
-    """Module and class, as in an entry point."""
-
-    def load(self) -> Table:
-        """The table itself."""
-        module, _, found = self.place.partition(":")
-        table = getattr(import_module(module), found)()
-        if not isinstance(table, Table) or table.name != self.name:
-            raise TypeError(f'{self.place} is not the table "{self.name}"')
-        return table
+    """Module and class or value, as in an entry point."""
 
 
 @dataclass(frozen=True)
@@ -39,27 +34,70 @@ class Plugin:
 
     name: str
     description: str = ""
-    tables: Sequence[type[Table] | Table | LateTable] = ()
-    sources: Sequence[type[Source]] = ()
-    formats: Sequence[type[Format]] = ()
-    presets: Sequence[Format] = ()
-    connections: Sequence[type[Connection]] = ()
+    tables: Sequence[type[Table] | Table | Late] = ()
+    sources: Sequence[type[Source] | Late] = ()
+    formats: Sequence[type[Format] | Late] = ()
+    presets: Sequence[Format | Late] = ()
+    connections: Sequence[type[Connection] | Late] = ()
     package: str = field(default="", compare=False)
     """Distribution that brought it; filled in when it is found."""
     version: str = field(default="", compare=False)
 
-    def late_tables(self) -> tuple[LateTable | Table, ...]:
-        """The tables, those that come late still to be loaded; one that was declared as a class is made."""
-        made: list[LateTable | Table] = []
-        for table in self.tables:
-            declared: Any = table  # a class states all fields, which its type cannot tell
-            made.append(declared() if isinstance(table, type) else table)
-        return tuple(made)
+    def declared(self, kind: Kind) -> list[Any]:
+        """The parts of a kind, those that come late as `Late`; a class of a table is made."""
+        parts: Mapping[Kind, Sequence[Any]] = {
+            "table": self.tables,
+            "source": self.sources,
+            "format": self.formats,
+            "preset": self.presets,
+            "connection": self.connections,
+        }
+        return [_made(kind, part) for part in parts[kind]]
 
-    def made_tables(self) -> tuple[Table, ...]:
-        """All tables as values."""
-        return tuple(table.load() if isinstance(table, LateTable) else table for table in self.late_tables())
+    def parts(self, kind: Kind) -> list[tuple[str, Any]]:
+        """The parts of a kind with their names."""
+        return [(part.name if isinstance(part, Late) else _name(kind, part), part) for part in self.declared(kind)]
+
+    def loaded(self, kind: Kind) -> list[Any]:
+        """All parts of a kind, also those that come late."""
+        return [load_part(kind, part) for part in self.declared(kind)]
 
     def from_package(self, package: str, version: str) -> Plugin:
         """The same plugin, knowing where it came from."""
         return dataclasses.replace(self, package=package, version=version)
+
+
+def load_part(kind: Kind, part: Any) -> Any:
+    """The part itself, which is imported now if it comes late."""
+    if not isinstance(part, Late):
+        return part
+    found = _made(kind, value_at(part.place))
+    refuse_misfit(kind, found)
+    if (name := _name(kind, found)) != part.name:
+        raise TypeError(f'{part.place} is the {kind} "{name}", not "{part.name}"')
+    return found
+
+
+def refuse_misfit(kind: Kind, part: Any) -> None:
+    """Find now, while it is known whose fault it is, what would fail at the first question."""
+    if kind in ("table", "preset"):
+        base = Table if kind == "table" else Format
+        if not isinstance(part, base):
+            raise TypeError(f"{part!r} is not a {base.__name__.lower()}")
+        return
+    expected: type[Source | Format | Connection] = {"source": Source, "format": Format, "connection": Connection}[kind]
+    if not (isinstance(part, type) and issubclass(part, expected)) or not part.type:
+        raise TypeError(f"{part!r} is not a type of {kind}")
+    if kind == "connection":
+        part()  # the default one
+
+
+def _made(kind: Kind, part: Any) -> Any:
+    """A table that was declared as a class states all its fields, so it can be made."""
+    return part() if kind == "table" and isinstance(part, type) else part
+
+
+def _name(kind: Kind, part: Any) -> str:
+    if kind == "table":
+        return str(part.name)
+    return f"{part.type}.{part.name}" if kind == "preset" else str(part.type)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from importlib import metadata
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, get_args
 
 from tailpipe.errors import PluginError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.lazy import LazyMap
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
-from tailpipe.plugin.plugin import LateTable, Plugin
+from tailpipe.plugin.discovery import entry_points
+from tailpipe.plugin.plugin import Kind, Late, Plugin, load_part, refuse_misfit
 
 __all__ = ["ENTRY_POINTS", "Registry"]
 
 ENTRY_POINTS = "tailpipe.plugins"
-T = TypeVar("T")
-Kind = Literal["table", "source", "format", "preset", "connection"]
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+_WORDS: Mapping[Kind, str] = {"preset": "format"}
+"""What a person calls a kind, where that is another word."""
 
 
 class Registry:
     """All names that plugins bring. `Registry([plugin])` is the whole world of a test.
 
-    Nothing is imported before the first question is asked. A plugin that cannot be loaded is left out
-    with a warning; two plugins that bring the same name are refused.
+    Nothing is imported before the first question is asked, and a part that comes late not before it is asked for
+    itself. A plugin that cannot be loaded is left out with a warning; two plugins that bring the same name are
+    refused.
     """
 
     def __init__(self, plugins: Iterable[Plugin] | Callable[[Registry], Iterable[Plugin]] = ()) -> None:
@@ -55,30 +58,28 @@ class Registry:
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
-        """Tables by name; one that comes late is loaded when it is asked for."""
-        found = ((plugin, table.name, table) for plugin in self.plugins.values() for table in plugin.late_tables())
-        return _Tables(_without_twins("table", found), lambda name: self.owner("table", name) or "")
+        """Tables by name."""
+        return self._parts("table")
 
     @cached_property
     def sources(self) -> Mapping[str, type[Source]]:
         """Types of sources by name."""
-        return _without_twins("source", ((p, s.type, s) for p in self.plugins.values() for s in p.sources))
+        return self._parts("source")
 
     @cached_property
     def formats(self) -> Mapping[str, type[Format]]:
         """Types of formats by name."""
-        return _without_twins("format", ((p, f.type, f) for p in self.plugins.values() for f in p.formats))
+        return self._parts("format")
 
     @cached_property
     def presets(self) -> Mapping[str, Format]:
         """Ready formats, by `type.name`."""
-        made = ((p, f"{f.type}.{f.name}", f) for p in self.plugins.values() for f in p.presets)
-        return _without_twins("format", made)
+        return self._parts("preset")
 
     @cached_property
     def connections(self) -> Mapping[str, type[Connection]]:
         """Types of connections by name; each has a connection `default`."""
-        return _without_twins("connection", ((p, c.type, c) for p in self.plugins.values() for c in p.connections))
+        return self._parts("connection")
 
     def owner(self, kind: Kind, name: str) -> str | None:
         """The plugin that brings a name, if one does."""
@@ -86,98 +87,59 @@ class Registry:
 
     @cached_property
     def _owners(self) -> Mapping[tuple[Kind, str], str]:
-        owners: dict[tuple[Kind, str], str] = {}
+        return {
+            (kind, name): plugin.name
+            for plugin in self.plugins.values()
+            for kind in _KINDS
+            for name, _ in plugin.parts(kind)
+        }
+
+    def _parts(self, kind: Kind) -> Mapping[str, Any]:
+        """The parts of a kind by name, each loaded when it is asked for; two plugins cannot bring the same."""
+        owners: dict[str, Plugin] = {}
+        makers: dict[str, Callable[[], Any]] = {}
         for plugin in self.plugins.values():
-            owners.update({("table", table.name): plugin.name for table in plugin.late_tables()})
-            owners.update({("source", source.type): plugin.name for source in plugin.sources})
-            owners.update({("format", format_.type): plugin.name for format_ in plugin.formats})
-            owners.update({("preset", f"{preset.type}.{preset.name}"): plugin.name for preset in plugin.presets})
-            owners.update({("connection", connection.type): plugin.name for connection in plugin.connections})
-        return owners
+            for name, part in plugin.parts(kind):
+                if (first := owners.setdefault(name, plugin)) is not plugin or name in makers:
+                    raise PluginError(
+                        f'{_WORDS.get(kind, kind)} "{name}" is defined by plugin "{first.name}" and by plugin'
+                        f' "{plugin.name}"',
+                        plugins=(first.name, plugin.name),
+                        hint=f"uninstall one of them: tailpipe plugin uninstall {plugin.name}",
+                    )
+                makers[name] = partial(_load, plugin, kind, part)
+        return LazyMap(makers)
 
 
-class _Tables(Mapping[str, Table]):
-    """Tables by name, each loaded when it is first asked for."""
-
-    def __init__(self, tables: Mapping[str, LateTable | Table], owner: Callable[[str], str]) -> None:
-        self._tables = dict(tables)
-        self._owner = owner
-
-    def __getitem__(self, name: str) -> Table:
-        table = self._tables[name]
-        if isinstance(table, LateTable):
-            try:
-                table = self._tables[name] = table.load()
-            except Exception as error:
-                owner, why = self._owner(name), f"{type(error).__name__}: {error}"
-                hint = f"install another version of it, or uninstall it: tailpipe plugin uninstall {owner}"
-                message = f'table "{name}" of plugin "{owner}" cannot be loaded: {why}'
-                raise PluginError(message, plugins=(owner,), hint=hint) from error
-        return table
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-
-def _without_twins(kind: str, claims: Iterable[tuple[Plugin, str, T]]) -> Mapping[str, T]:
-    brought: dict[str, T] = {}
-    owners: dict[str, Plugin] = {}
-    for plugin, name, value in claims:
-        if name in owners:
-            first = owners[name]
-            raise PluginError(
-                f'{kind} "{name}" is defined by plugin "{first.name}" and by plugin "{plugin.name}"',
-                plugins=(first.name, plugin.name),
-                hint=f"uninstall one of them: tailpipe plugin uninstall {plugin.name}",
-            )
-        owners[name] = plugin
-        brought[name] = value
-    return brought
+def _load(plugin: Plugin, kind: Kind, part: Any) -> Any:
+    try:
+        return load_part(kind, part)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PluginError(
+            f'{_WORDS.get(kind, kind)} "{part.name}" of plugin "{plugin.name}" cannot be loaded: {why}',
+            plugins=(plugin.name,),
+            hint=f"install another version of it, or uninstall it: tailpipe plugin uninstall {plugin.name}",
+        ) from error
 
 
 def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
-    for entry in metadata.entry_points(group=ENTRY_POINTS):
-        package = ""
+    for entry in entry_points(ENTRY_POINTS):
+        package, version = entry.package()
         try:
-            package, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
             plugin = entry.load()
             if not isinstance(plugin, Plugin):
                 raise TypeError(f"{entry.value} is a {type(plugin).__name__}, not a Plugin")
-            _refuse_misfits(plugin)
+            for kind in _KINDS:
+                for part in plugin.declared(kind):
+                    if not isinstance(part, Late):
+                        refuse_misfit(kind, part)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a foreign module raises at import
             why = " ".join(str(error).split()) or "no reason given"
             origin = f' of package "{package}"' if package else ""
             registry.warnings.append(f'plugin "{entry.name}"{origin} is left out: {type(error).__name__}: {why}')
         else:
             yield plugin.from_package(package, version)
-
-
-def _refuse_misfits(plugin: Plugin) -> None:
-    """Find now, while it is known whose fault it is, what would fail at the first question."""
-    types: dict[type[Any], Sequence[Any]] = {
-        Source: plugin.sources,
-        Format: plugin.formats,
-        Connection: plugin.connections,
-    }
-    for base, declared in types.items():
-        for part in declared:
-            is_type = isinstance(part, type) and issubclass(part, base)
-            if not is_type or not part.type:
-                raise TypeError(f"{part!r} is not a type of {base.__name__.lower()}")
-    tables = [table for table in plugin.late_tables() if not isinstance(table, LateTable)]
-    values: dict[type[Any], Sequence[Any]] = {Table: tables, Format: plugin.presets}
-    for base, made in values.items():
-        for part in made:
-            if not isinstance(part, base):
-                raise TypeError(f"{part!r} is not a {base.__name__.lower()}")
-    for connection in plugin.connections:
-        connection()  # the default one
 
 
 def _origin(plugin: Plugin) -> str:

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow
+
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["Answer"]
 

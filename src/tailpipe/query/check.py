@@ -15,7 +15,7 @@ from tailpipe.query.statements import is_refused
 from tailpipe.query.views import shows, table_views
 
 if TYPE_CHECKING:
-    import duckdb
+    from tailpipe.kernel.duck import duckdb
 
 __all__ = ["check_schemas", "refuse_broken"]
 

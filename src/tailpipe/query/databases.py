@@ -101,7 +101,7 @@ class Databases:
                 _log.warning("%s cannot be read: %s", path, error)
 
     def _write(self, wish: Wish) -> Path:
-        import duckdb
+        from tailpipe.kernel.duck import duckdb
 
         path = self.layout.client_database(wish.name)
         draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"

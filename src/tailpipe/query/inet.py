@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import duckdb
-
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal
 
 __all__ = ["INET_WORDS", "load_statement"]

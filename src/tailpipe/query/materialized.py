@@ -19,9 +19,8 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-import duckdb
-
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import duckdb
-
 from tailpipe.errors import Place, QueryError, TailpipeError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.views import SCHEMA, View
 

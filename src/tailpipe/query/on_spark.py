@@ -7,9 +7,8 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from tailpipe.errors import SparkError, TailpipeError, UsageError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer

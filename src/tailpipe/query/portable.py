@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from tailpipe.errors import UsageError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import quoted
 
 if TYPE_CHECKING:

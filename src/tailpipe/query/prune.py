@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-import duckdb
-
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.statements import explained
 from tailpipe.query.views import View

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
-
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import text_list
 
 __all__ = ["RejectedRow", "rejected_rows"]

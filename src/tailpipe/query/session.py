@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema

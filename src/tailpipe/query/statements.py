@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-import duckdb
-
 from tailpipe.errors import UsageError
+from tailpipe.kernel.duck import duckdb
 
 __all__ = ["explained", "is_refused", "readable", "split_statements", "words"]
 

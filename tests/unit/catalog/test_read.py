@@ -61,7 +61,7 @@ def test_opening_and_a_snapshot_import_neither_pyarrow_nor_duckdb(workspace: Wor
         "from tailpipe.catalog.catalog import Catalog\n"
         "with Catalog.open(pathlib.Path(sys.argv[1]), is_read_only=True) as catalog:\n"
         "    assert catalog.snapshot().rows == 1\n"
-        "print([name for name in ('pyarrow', 'duckdb', 'numpy', 'pyspark') if name in sys.modules])\n"
+        "print([name for name in ('pyarrow', '_duckdb', 'numpy', 'pyspark') if name in sys.modules])\n"
     )
     told = subprocess.run(
         [sys.executable, "-c", script, str(workspace.home)], capture_output=True, text=True, check=True

@@ -16,7 +16,7 @@ from tailpipe.plugin import (
     Artifact,
     Connection,
     Format,
-    LateTable,
+    Late,
     Plugin,
     Registry,
     Source,
@@ -318,9 +318,9 @@ def test_a_late_table_is_imported_when_it_is_asked_for(site: Site) -> None:
     late = Plugin(
         name="sea",
         tables=[
-            LateTable("sea_ships", "late_tables:Ships"),
-            LateTable("sea_gulls", "late_tables:Ships"),
-            LateTable("sea_lost", "late_tables:Lost"),
+            Late("sea_ships", "late_tables:Ships"),
+            Late("sea_gulls", "late_tables:Ships"),
+            Late("sea_lost", "late_tables:Lost"),
         ],
     )
     registry = Registry([late])
@@ -330,7 +330,7 @@ def test_a_late_table_is_imported_when_it_is_asked_for(site: Site) -> None:
     ships = registry.tables["sea_ships"]
     assert (ships.name, ships.description) == ("sea_ships", "One row for each ship.")
     assert registry.tables["sea_ships"] is ships
-    for name, why in (("sea_gulls", "is not the table"), ("sea_lost", "AttributeError")):
+    for name, why in (("sea_gulls", 'is the table "sea_ships"'), ("sea_lost", "AttributeError")):
         with pytest.raises(PluginError, match=why) as refused:
             _ = registry.tables[name]
         assert refused.value.plugins == ("sea",)

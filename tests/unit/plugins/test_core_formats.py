@@ -11,8 +11,6 @@ from tailpipe.errors import UsageError
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.plugin import Format, Registry
 from tailpipe.plugin.formats import (
-    FORMATS,
-    PRESETS,
     Delimited,
     Grok,
     Json,
@@ -25,6 +23,8 @@ from tailpipe.plugin.formats import (
 )
 from tailpipe.plugins.core import plugin
 
+FORMATS = plugin.loaded("format")
+PRESETS = plugin.loaded("preset")
 TEXT_FORMATS = [Delimited, Grok, Json, Jsonl, Logfmt, Regex, Syslog]
 
 

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 import tailpipe.plugins
+from tailpipe import testing
 
-HEAVY = ("pyspark", "duckdb", "pyarrow", "pandas", "numpy", "boto3", "botocore", "obstore", "click", "rich", "sqlglot")
+HEAVY = (*testing.HEAVY, "sqlglot", "importlib.metadata")
 MODULES = sorted(module.name for module in pkgutil.walk_packages(tailpipe.plugins.__path__, "tailpipe.plugins."))
 
 ASK = """

@@ -1,10 +1,6 @@
 """The plugin `aws`: logs of Amazon Web Services."""
 
-from tailpipe.plugin import LateTable, Plugin
-from tailpipe.plugins.aws.cloudwatch import CloudWatchLogGroup
-from tailpipe.plugins.aws.connection import Aws
-from tailpipe.plugins.aws.flow_format import FlowLogFormat
-from tailpipe.plugins.aws.s3 import S3Bucket
+from tailpipe.plugin import Late, Plugin
 
 TABLES = {
     "alb_access_log": "AlbAccessLog",
@@ -28,15 +24,17 @@ TABLES = {
 }
 """The modules of `tables/` and the table in each; its name is that of the module, after `aws_`."""
 
+_HERE = "tailpipe.plugins.aws"
+
 plugin = Plugin(
     name="aws",
     description="Logs of Amazon Web Services.",
-    sources=[CloudWatchLogGroup, S3Bucket],
-    tables=[
-        LateTable(f"aws_{module}", f"tailpipe.plugins.aws.tables.{module}:{declared}")
-        for module, declared in TABLES.items()
+    sources=[
+        Late("aws_cloudwatch_log_group", f"{_HERE}.cloudwatch:CloudWatchLogGroup"),
+        Late("aws_s3_bucket", f"{_HERE}.s3:S3Bucket"),
     ],
-    formats=[FlowLogFormat],
-    presets=[FlowLogFormat(name="default", description="Flow logs with a header line, or the 14 fields of version 2.")],
-    connections=[Aws],
+    tables=[Late(f"aws_{module}", f"{_HERE}.tables.{module}:{declared}") for module, declared in TABLES.items()],
+    formats=[Late("aws_vpc_flow_log", f"{_HERE}.flow_format:FlowLogFormat")],
+    presets=[Late("aws_vpc_flow_log.default", f"{_HERE}.flow_format:DEFAULT")],
+    connections=[Late("aws", f"{_HERE}.connection:Aws")],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tailpipe.plugin import Format, UsageError, did_you_mean, option
 from tailpipe.plugin.formats import Delimited
 
-__all__ = ["DEFAULT_LAYOUT", "FIELDS", "FlowLogFormat"]
+__all__ = ["DEFAULT", "DEFAULT_LAYOUT", "FIELDS", "FlowLogFormat"]
 
 DEFAULT_LAYOUT = (
     "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status"
@@ -57,3 +57,6 @@ class FlowLogFormat(Format):
 
 def _snake(field: str) -> str:
     return field.replace("-", "_")
+
+
+DEFAULT = FlowLogFormat(name="default", description="Flow logs with a header line, or the 14 fields of version 2.")

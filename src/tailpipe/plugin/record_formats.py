@@ -1,0 +1,55 @@
+"""Formats whose records name their fields themselves: JSON and parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from tailpipe.errors import UsageError
+from tailpipe.model.format import Format
+from tailpipe.model.option import option
+from tailpipe.plugin.format_options import check_size, encoding_option, timezone_option
+
+__all__ = ["JSONL", "Json", "Jsonl", "Parquet"]
+
+_MEGABYTE = 1024 * 1024
+
+
+class Jsonl(Format):
+    """One JSON object in each line."""
+
+    type = "jsonl"
+    field_map: Mapping[str, str] = option("New names for fields: field = name.", default={})
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+
+class Json(Format):
+    """JSON documents that hold many records each."""
+
+    type = "json"
+    records: str | None = option(
+        "Path to the array of records in the document, such as `Records`; the document itself if not given.",
+        default=None,
+    )
+    document: str | None = option(
+        "Name of a field that gives each record the document around it, without the records.", default=None
+    )
+    max_document_bytes: int = option(
+        "Size above which a document is refused, in bytes.", default=1024 * _MEGABYTE, check=check_size
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def __post_init__(self) -> None:
+        if self.document is not None and self.records is None:
+            raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
+
+
+class Parquet(Format):
+    """Parquet files, taken as they are."""
+
+    type = "parquet"
+
+
+JSONL = Jsonl(name="default", description="One JSON object in each line.")
