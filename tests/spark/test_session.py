@@ -73,3 +73,9 @@ def test_a_session_leaves_our_answer_to_an_interrupt(spark: SparkSession) -> Non
 def test_the_log_of_spark_is_a_file_for_nobody_else(spark: SparkSession, spark_log: Path) -> None:
     assert "WARN" in spark_log.read_text()
     assert oct(spark_log.stat().st_mode)[-3:] == "600"
+
+
+def test_nothing_is_left_where_we_were_called(spark: SparkSession) -> None:
+    spark.sql("SHOW TABLES").collect()  # makes the directory of Spark's own tables
+    assert not Path("spark-warehouse").exists()
+    assert Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).is_dir()

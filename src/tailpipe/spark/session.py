@@ -78,6 +78,7 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
             "spark.local.dir": str(scratch),
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),  # else it is made wherever we are called
         }
     else:  # the work is done in Python, beside the heap
         conf |= {
