@@ -31,7 +31,7 @@ from tailpipe.model.settings import SparkSettings
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.session import open_session
+from tailpipe.spark.session import open_context
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -133,7 +133,7 @@ def main() -> None:
 
 
 def measure_all(directory: Path) -> None:
-    engine = SparkEngine(lambda: open_session(SparkSettings(), cache=directory / "cache", log=directory / "spark.log"))
+    engine = SparkEngine(lambda: open_context(SparkSettings(), cache=directory / "cache", log=directory / "spark.log"))
     started = time.perf_counter()
     try:
         run(directory, engine, "trail.warm")

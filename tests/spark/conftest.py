@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.model.settings import SparkSettings
-from tailpipe.spark.session import open_session, stop_session
+from tailpipe.spark.session import open_context, session_of, stop_context
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,9 +32,9 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     """Spark as `collect` starts it, on two cores; its workers find the classes of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
-        session = open_session(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
-    yield session
-    stop_session(session)
+        context = open_context(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
+    yield session_of(context)
+    stop_context(context)
 
 
 @pytest.fixture

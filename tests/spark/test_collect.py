@@ -39,7 +39,7 @@ def config(tmp_path: Path) -> Config:
 
 @pytest.fixture
 def engine(spark: SparkSession) -> SparkEngine:
-    return SparkEngine(lambda: spark)
+    return SparkEngine(lambda: spark.sparkContext)
 
 
 def run(config: Config, home: Path, engine: Engine, *partitions: Partition, limits: Limits | None = None) -> Report:

@@ -27,7 +27,7 @@ FILES = 1000
 
 @pytest.fixture
 def engine(spark: SparkSession) -> SparkEngine:
-    return SparkEngine(lambda: spark)
+    return SparkEngine(lambda: spark.sparkContext)
 
 
 @pytest.fixture

@@ -16,14 +16,14 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.settings import SparkSettings
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.session import open_session
+from tailpipe.spark.session import open_context
 
 home = Path(sys.argv[1])
 (home / "a.log").write_text("hello")
 asked = [(File(name="file", paths=[str(home)]), Artifact(str(home / "a.log"), size=5), (5,))]
-engine = SparkEngine(lambda: open_session(SparkSettings(master="local[1]"), cache=home / "c", log=home / "s.log"))
+engine = SparkEngine(lambda: open_context(SparkSettings(master="local[1]"), cache=home / "c", log=home / "s.log"))
 first = engine.prints(asked)
-java = engine.session.sparkContext._gateway.proc
+java = engine.context._gateway.proc
 java.kill()
 java.wait()
 assert engine.prints(asked) == first
@@ -35,7 +35,7 @@ def die(payload, attempt):
     return payload
 
 
-java_id = engine.session.sparkContext._gateway.proc.pid
+java_id = engine.context._gateway.proc.pid
 try:
     engine._answers([b""], die)
 except SparkError as error:

@@ -16,7 +16,7 @@ from tests.unit.collect.test_duplicates import CONFIG, write
 
 @pytest.fixture
 def engine(spark: SparkSession) -> Any:
-    return SparkEngine(lambda: spark)
+    return SparkEngine(lambda: spark.sparkContext)
 
 
 def test_an_event_through_two_sources_is_there_once(tmp_path: Path, engine: Any) -> None:

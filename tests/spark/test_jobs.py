@@ -49,7 +49,7 @@ def wait(payload: bytes, attempt: Attempt) -> bytes:
 
 def test_one_payload_is_one_task_and_answers_keep_the_order(spark: SparkSession) -> None:
     seen: list[int] = []
-    answers = run_job(spark, [f"p{n}".encode() for n in range(23)], echo, progress=seen.append)
+    answers = run_job(spark.sparkContext, [f"p{n}".encode() for n in range(23)], echo, progress=seen.append)
     words = [answer.decode().split() for answer in answers]
     assert [payload for payload, _ in words] == [f"p{n}" for n in range(23)]
     attempts = [attempt for _, attempt in words]
@@ -60,7 +60,7 @@ def test_one_payload_is_one_task_and_answers_keep_the_order(spark: SparkSession)
 
 
 def test_attempts_of_two_jobs_have_different_names(spark: SparkSession) -> None:
-    assert run_job(spark, [b"a"], echo) != run_job(spark, [b"a"], echo)
+    assert run_job(spark.sparkContext, [b"a"], echo) != run_job(spark.sparkContext, [b"a"], echo)
 
 
 def test_a_job_without_payloads_needs_no_spark() -> None:
@@ -69,13 +69,13 @@ def test_a_job_without_payloads_needs_no_spark() -> None:
 
 def test_large_payloads_travel(spark: SparkSession) -> None:
     payloads = [bytes([n]) * 3_000_000 for n in range(3)]
-    assert [answer[:3_000_000] for answer in run_job(spark, payloads, echo)] == payloads
+    assert [answer[:3_000_000] for answer in run_job(spark.sparkContext, payloads, echo)] == payloads
 
 
 @pytest.mark.parametrize("action", ["raise", "kill"])
 def test_a_task_that_fails_or_dies_once_is_tried_again(spark: SparkSession, marks: Path, action: str) -> None:
     payloads = [b"a", b"b", b"c", b"victim"]
-    assert run_job(spark, payloads, Marking(marks, action)) == payloads
+    assert run_job(spark.sparkContext, payloads, Marking(marks, action)) == payloads
     tries = sorted(path.name for path in marks.iterdir())
     assert len([name for name in tries if name.startswith("00003-")]) == 2
     assert len(set(tries)) == len(tries) >= 5
@@ -83,9 +83,9 @@ def test_a_task_that_fails_or_dies_once_is_tried_again(spark: SparkSession, mark
 
 def test_a_task_that_always_fails_is_told_in_one_line(spark: SparkSession) -> None:
     with pytest.raises(SparkError) as caught:
-        run_job(spark, [b"me"], fail)
+        run_job(spark.sparkContext, [b"me"], fail)
     assert caught.value.message == "a Spark job failed: ValueError: no luck with me"
-    assert run_job(spark, [b"a"], echo)  # and the session goes on
+    assert run_job(spark.sparkContext, [b"a"], echo)  # and the session goes on
 
 
 def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSession, marks: Path) -> None:
@@ -97,7 +97,7 @@ def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSessio
     threading.Thread(target=interrupt, daemon=True).start()
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_job(spark, [str(marks).encode()] * 4, wait)
+        run_job(spark.sparkContext, [str(marks).encode()] * 4, wait)
     assert time.monotonic() - begun < 40
-    assert run_job(spark, [b"a"], echo)
+    assert run_job(spark.sparkContext, [b"a"], echo)
     assert len(list(marks.iterdir())) <= 2  # the tasks behind never began

@@ -51,5 +51,5 @@ def test_the_memory_beside_the_heap_is_shared_by_the_tasks(conf: dict[str, str],
 
 
 def test_this_machine_passes_its_own_preflight(spark: SparkSession, tmp_path: Path) -> None:
-    check_cluster(spark, tmp_path / "staging")
+    check_cluster(spark.sparkContext, tmp_path / "staging")
     assert list(tmp_path.iterdir()) == []

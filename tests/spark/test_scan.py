@@ -37,7 +37,7 @@ def scan(spark: SparkSession, config: Config, home: Path, name: str) -> DataFram
     home.mkdir(exist_ok=True)
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
-        engine = SparkEngine(lambda: spark)
+        engine = SparkEngine(lambda: spark.sparkContext)
         tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, Ask(NOW, WINDOW))
     return scan_tasks(spark, tasks)
 
@@ -62,7 +62,6 @@ def test_a_scan_is_lazy_and_can_be_asked_in_spark(spark: SparkSession, config: C
     assert frame.schema["tp_timestamp"].dataType.simpleString() == "timestamp_ntz"
     assert frame.where("status = 200").groupBy("tp_date").count().count() == 3
     assert frame.rdd.getNumPartitions() == 3
-    assert frame.sparkSession.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "10000"
 
 
 def test_a_damaged_artifact_fails_the_scan_by_its_name(spark: SparkSession, config: Config, tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.model.settings import SparkSettings
-from tailpipe.spark.session import is_local, session_conf
+from tailpipe.spark.session import is_local, spark_conf
 
 HERE = Path("/somewhere/with blanks")
 
 
 def conf(**settings: object) -> dict[str, str]:
     made = SparkSettings(**settings)  # type: ignore[arg-type]
-    return session_conf(made, scratch=HERE / "scratch", log4j=HERE / "log4j2.properties")
+    return spark_conf(made, scratch=HERE / "scratch", log4j=HERE / "log4j2.properties")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from tailpipe.spark.tables import FileSet, table_frame, user_session
+from tailpipe.spark.tables import FileSet, table_frame
 
 STORED = {
     "flag": "BOOLEAN",
@@ -56,7 +56,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_every_type_is_read_as_it_was_stored(spark: SparkSession, files: Path) -> None:
     path = write(files / "00000001-abcd-0000", STORED, VALUES)
-    frame = table_frame(user_session(spark), {**STORED, "text": "JSON"}, [FileSet(STORED, [path])])
+    frame = table_frame(spark, {**STORED, "text": "JSON"}, [FileSet(STORED, [path])])
     assert frame.columns == list(STORED)
     with duckdb.connect() as connection:
         expected = (
@@ -72,12 +72,12 @@ def test_files_of_other_times_have_fewer_columns_and_narrower_types(spark: Spark
         FileSet(old, [write(files / "1", old, "1, 7")]),
         FileSet(stored, [write(files / "2", stored, "5000000000, 'x', 'u'")]),
     ]
-    frame = table_frame(user_session(spark), new, sets)
+    frame = table_frame(spark, new, sets)
     rows = sorted(tuple(row) for row in frame.collect())
     assert rows == [(1, "7", None), (5000000000, "x", "u")]
 
 
 def test_a_table_without_files_has_its_columns(spark: SparkSession) -> None:
-    frame = table_frame(user_session(spark), {"n": "UINTEGER", "id": "UUID", "tags": "JSON[]"}, [])
+    frame = table_frame(spark, {"n": "UINTEGER", "id": "UUID", "tags": "JSON[]"}, [])
     assert frame.dtypes == [("n", "bigint"), ("id", "string"), ("tags", "array<string>")]
     assert frame.count() == 0

@@ -15,7 +15,7 @@ from tailpipe.query.answer import Answer
 from tailpipe.query.translate import spark_name, to_spark, to_spark_condition
 from tailpipe.query.views import View
 from tailpipe.spark.jobs import told
-from tailpipe.spark.tables import FileSet, table_frame, user_session
+from tailpipe.spark.tables import FileSet, table_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ class SparkQueries:
 
     @cached_property
     def _spark(self) -> SparkSession:
-        return user_session(self._start())
+        return self._start().newSession()
 
     def run(self, sql: str) -> Answer:
         """Run one SELECT; its rows come over when Spark has them all."""
@@ -89,7 +89,7 @@ def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> 
     schema, _, table = name.rpartition(".")
     for view in session.views:
         if view.address == ((schema or session.schema).lower(), table.lower()):
-            return _frame(user_session(start()), view, session.column_sets)
+            return _frame(start().newSession(), view, session.column_sets)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
     raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 

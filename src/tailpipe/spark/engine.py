@@ -20,9 +20,10 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, Work, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import PROTECTION, is_alive, is_local, open_session, stop_session
+from tailpipe.spark.session import PROTECTION, is_alive, is_local, open_context, session_of, stop_context
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from tailpipe.kernel.carry import CarriedFile, Carry
@@ -137,43 +138,48 @@ class _Print:
 
 
 class SparkEngine:
-    """Works on a Spark session, which is started by the first job that needs it.
+    """Works on a Spark that is started by the first job that needs it.
 
     `staging` is the directory that the hosts of a cluster must share with this one.
     """
 
-    def __init__(self, start: Callable[[], SparkSession], staging: Path | None = None) -> None:
+    def __init__(self, start: Callable[[], SparkContext], staging: Path | None = None) -> None:
         self._start = start
         self._staging = staging
-        self._session: SparkSession | None = None
+        self._context: SparkContext | None = None
         self._failure: SparkError | None = None
 
     @classmethod
     def of(cls, settings: SparkSettings, layout: Layout, cache: Path, starting: Callable[[], None]) -> SparkEngine:
-        """The engine of a workspace; `starting` is called before the session is started."""
+        """The engine of a workspace; `starting` is called before Spark is started."""
 
-        def start() -> SparkSession:
+        def start() -> SparkContext:
             starting()
-            return open_session(settings, cache=cache, log=layout.home / ".tailpipe" / "logs" / "spark.log")
+            return open_context(settings, cache=cache, log=layout.home / ".tailpipe" / "logs" / "spark.log")
 
         return cls(start, layout.staging)
 
     @property
-    def session(self) -> SparkSession:
-        """The session, started if it was not yet; a cluster is checked before it gets work."""
+    def context(self) -> SparkContext:
+        """Spark, started if it was not yet; a cluster is checked before it gets work."""
         if self._failure is not None:
             raise self._failure  # it would only fail again, and take its time
-        if self._session is not None and not is_alive(self._session):
+        if self._context is not None and not is_alive(self._context):
             self.close()  # it died between two jobs, so nothing is lost
-        if self._session is None:
+        if self._context is None:
             try:
-                self._session = self._start()
-                if self._staging is not None and not is_local(str(self._session.sparkContext.master)):
-                    check_cluster(self._session, self._staging)
+                self._context = self._start()
+                if self._staging is not None and not is_local(str(self._context.master)):
+                    check_cluster(self._context, self._staging)
             except SparkError as error:
                 self._failure = error
                 raise
-        return self._session
+        return self._context
+
+    @property
+    def session(self) -> SparkSession:
+        """Spark's SQL and DataFrames, for what others do with them."""
+        return session_of(self.context)
 
     def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]) -> dict[tuple[str, int], str | None]:
         """Prints of contents, by URI and length."""
@@ -192,7 +198,7 @@ class SparkEngine:
 
     def _protect(self, sources: Iterable[Source]) -> None:
         """Refuse to send a secret to where others may listen."""
-        context = self.session.sparkContext
+        context = self.context
         if not is_local(str(context.master)):
             check_secrets(sources, str(context.master), dict(context.getConf().getAll()))
 
@@ -215,12 +221,12 @@ class SparkEngine:
     def _answers(
         self, payloads: Sequence[bytes], work: Work, progress: Callable[[int], None] = lambda _: None
     ) -> list[Any]:
-        """What came of a job. If the session dies of it the job is lost, but the next one starts a new session."""
-        session = self.session
+        """What came of a job. If Spark dies of it the job is lost, but the next one starts it anew."""
+        context = self.context
         try:
-            answers = run_job(session, payloads, work, progress=progress)
+            answers = run_job(context, payloads, work, progress=progress)
         except SparkError:
-            if not is_alive(session, after=1):  # its connections end before the process does
+            if not is_alive(context, after=1):  # its connections end before the process does
                 self.close()
             raise
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
@@ -241,13 +247,13 @@ class SparkEngine:
         return [path for answer in self._answers(payloads, _Misplaced(column, kind)) for path in answer]
 
     def _memory(self) -> str | None:
-        return None if is_local(str(self.session.sparkContext.master)) else task_memory(self.session)
+        return None if is_local(str(self.context.master)) else task_memory(self.context)
 
     def close(self) -> None:
         """End Spark, if it was started."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            stop_session(session)
+        if self._context is not None:
+            context, self._context = self._context, None
+            stop_context(context)
 
 
 def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:

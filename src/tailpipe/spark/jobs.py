@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark import SparkContext
 
 __all__ = ["Attempt", "Work", "run_job", "told"]
 
-_ROW = "number int, payload binary"
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
 _HINT = "the log of Spark says more; what was committed stays, and collecting again goes on from there"
@@ -41,7 +39,7 @@ Work = Callable[[bytes, Attempt], bytes]
 
 
 def run_job(
-    spark: SparkSession, payloads: Sequence[bytes], work: Work, *, progress: Callable[[int], None] = lambda _: None
+    context: SparkContext, payloads: Sequence[bytes], work: Work, *, progress: Callable[[int], None] = lambda _: None
 ) -> list[bytes]:
     """Do the work for each payload, in parallel, and give the answers in the order of the payloads.
 
@@ -51,7 +49,7 @@ def run_job(
     """
     if not payloads:
         return []
-    job = _Job(spark, payloads, work)
+    job = _Job(context, payloads, work)
     job.start()
     try:
         while job.is_running:
@@ -70,9 +68,9 @@ class _Job:
     two would leave an answer that the next question gets; and it is the waiting thread that gets it.
     """
 
-    def __init__(self, spark: SparkSession, payloads: Sequence[bytes], work: Work) -> None:
+    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work) -> None:
         self.done = 0
-        self._spark = spark
+        self._context = context
         self._payloads = payloads
         self._work = work
         self._group = f"tailpipe-{uuid.uuid4().hex}"
@@ -93,7 +91,7 @@ class _Job:
 
     def cancel(self) -> None:
         """Have Spark give up its tasks, and wait until it has."""
-        _in_thread(lambda: self._spark.sparkContext.cancelJobGroup(self._group), f"{self._group}-cancel")
+        _in_thread(lambda: self._context.cancelJobGroup(self._group), f"{self._group}-cancel")
         self.wait(_CANCEL_SECONDS)
 
     def answers(self) -> list[bytes]:
@@ -106,16 +104,16 @@ class _Job:
 
     def _run(self) -> None:
         try:
-            self._spark.sparkContext.setJobGroup(self._group, "tailpipe", interruptOnCancel=True)
-            frame = _frame(self._spark, self._payloads).mapInArrow(_worker(self._work), _ROW)
-            self._answers = {row.number: bytes(row.payload) for row in frame.collect()}
+            self._context.setJobGroup(self._group, "tailpipe", interruptOnCancel=True)
+            tasks = self._context.parallelize(enumerate(self._payloads), len(self._payloads))
+            self._answers = dict(tasks.mapPartitions(_worker(self._work)).collect())
         except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
         finally:
             self._over.set()
 
     def _watch(self) -> None:
-        tracker = self._spark.sparkContext.statusTracker()
+        tracker = self._context.statusTracker()
         while not self._over.wait(_POLL_SECONDS):
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._group)]
             stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -135,25 +133,13 @@ def _in_thread(work: Callable[[], None], name: str) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _frame(spark: SparkSession, payloads: Sequence[bytes]) -> DataFrame:
-    """The tasks as a DataFrame with one row in each partition, as the session's properties make it."""
-    import pyarrow as pa
-
-    numbers = pa.array(range(len(payloads)), pa.int32())
-    return spark.createDataFrame(pa.table({"number": numbers, "payload": pa.array(payloads, pa.binary())}), _ROW)
-
-
-def _worker(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
+def _worker(work: Work) -> Callable[[Iterable[tuple[int, bytes]]], Iterator[tuple[int, bytes]]]:
+    def run(tasks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        for batch in batches:
-            for row in batch.to_pylist():
-                attempt = Attempt(row["number"], context.taskAttemptId() if context else 0)
-                answer = work(bytes(row["payload"]), attempt)
-                yield pa.RecordBatch.from_pylist([{"number": row["number"], "payload": answer}], schema=batch.schema)
+        for number, payload in tasks:
+            yield number, work(payload, Attempt(number, context.taskAttemptId() if context else 0))
 
     return run
 

@@ -21,7 +21,7 @@ from tailpipe.errors import SparkError
 from tailpipe.spark.jobs import told
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
 __all__ = ["Probe", "check_cluster", "differences", "memory_limit", "task_memory"]
 
@@ -48,12 +48,12 @@ class Probe:
     """What it has written into the directory, as a sign."""
 
 
-def check_cluster(spark: SparkSession, staging: Path) -> None:
+def check_cluster(context: SparkContext, staging: Path) -> None:
     """Raise one `SparkError` that names every host that differs, and how."""
     sign = staging.parent / f"preflight-{os.getpid()}-{time.time_ns()}"
     sign.mkdir(mode=0o700, parents=True)
     try:
-        probes = _probe_all(spark, str(sign))
+        probes = _probe_all(context, str(sign))
         found = differences(_own(), probes)
         found += [f"{one.host}: {why}" for one in probes if not one.disk and (why := _unseen(sign, one))]
     finally:
@@ -80,10 +80,9 @@ def differences(own: Probe, probes: Iterable[Probe]) -> list[str]:
     return list(found)
 
 
-def task_memory(spark: SparkSession) -> str:
+def task_memory(context: SparkContext) -> str:
     """The memory limit of a task on this cluster, as it is now."""
-    context = spark.sparkContext
-    cores = context.defaultParallelism // max(1, _executors(spark))
+    cores = context.defaultParallelism // max(1, _executors(context))
     return memory_limit(dict(context.getConf().getAll()), cores)
 
 
@@ -119,9 +118,8 @@ def _unseen(sign: Path, probe: Probe) -> str:
     return ""
 
 
-def _probe_all(spark: SparkSession, sign: str) -> list[Probe]:
+def _probe_all(context: SparkContext, sign: str) -> list[Probe]:
     """A probe of each executor: as many tasks as it takes, for Spark does not place one on each."""
-    context = spark.sparkContext
     probes: dict[tuple[str, int], Probe] = {}
     for _ in range(_ROUNDS):
         count = max(2, context.defaultParallelism * 2)
@@ -132,13 +130,13 @@ def _probe_all(spark: SparkSession, sign: str) -> list[Probe]:
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
-        if len(probes) >= _executors(spark):
+        if len(probes) >= _executors(context):
             break
     return list(probes.values())
 
 
-def _executors(spark: SparkSession) -> int:
-    infos: Sequence[Any] = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+def _executors(context: SparkContext) -> int:
+    infos: Sequence[Any] = context._jsc.sc().statusTracker().getExecutorInfos()
     return len(infos) - 1  # one of them is the driver
 
 

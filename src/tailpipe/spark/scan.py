@@ -16,7 +16,6 @@ from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.run import TaskRun
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
-from tailpipe.spark.tables import user_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +35,7 @@ def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     """
     if not tasks:
         raise SparkError("there is nothing to scan")
-    session = user_session(spark)
+    session = spark.newSession()
     session.dataSource.register(TaskSource)
     payload = pickle.dumps([replace(task, staging=None) for task in tasks])
     return session.read.format(_NAME).option("tasks", base64.b64encode(payload).decode()).load()

@@ -20,9 +20,10 @@ from tailpipe.spark.java import find_java
 from tailpipe.spark.scratch import make_scratch
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["PROTECTION", "is_alive", "is_local", "open_session", "session_conf", "stop_session"]
+__all__ = ["PROTECTION", "is_alive", "is_local", "open_context", "session_of", "spark_conf", "stop_context"]
 
 PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
 """What must hold on a cluster before a secret travels over its network."""
@@ -46,8 +47,8 @@ appender.file.strategy.max = 2
 """
 
 
-def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
-    """The properties of the session; what the workspace's `conf` says wins.
+def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
+    """The properties of Spark; what the workspace's `conf` says wins.
 
     The JVM only plans and places: the rows never enter it. So it gets little memory, a simple collector
     and no second compiler, which makes it start sooner.
@@ -63,10 +64,6 @@ def session_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict
         "spark.driver.memory": settings.driver_memory or "1g",
         _OPTIONS: options,
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.adaptive.enabled": "false",  # it would put several tasks into one
-        # A row of the tasks' DataFrame is a batch, a batch is a partition, and a partition is a Spark task.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-        "spark.sql.execution.arrow.localRelationThreshold": "0",
         "spark.speculation": "false",
         "spark.python.worker.reuse": "true",
         "spark.eventLog.enabled": "false",
@@ -102,53 +99,63 @@ def _with_tries(master: str) -> str:
     return f"local[{match[1] or 1},{_TRIES}]" if match else master
 
 
-def open_session(
+def open_context(
     settings: SparkSettings, *, cache: Path, log: Path, env: Mapping[str, str] | None = None
-) -> SparkSession:
-    """Start Spark. Whatever it has to say goes to the log file, also what its processes print."""
+) -> SparkContext:
+    """Start Spark. Whatever it has to say goes to the log file, also what its processes print.
+
+    Its SQL is not started: jobs do without it, and it takes as long as the rest (ADR 0014).
+    """
     try:
-        from pyspark.sql import SparkSession
+        from pyspark import SparkConf, SparkContext
     except ImportError as error:
         raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
     surroundings = os.environ if env is None else env
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log4j = _write_log4j(log)
     _log_to(log)
-    builder = SparkSession.builder
-    conf = session_conf(settings, scratch=make_scratch(cache / "spark"), log4j=log4j)
-    for key, value in conf.items():
-        builder = builder.config(key, value)
+    conf = spark_conf(settings, scratch=make_scratch(cache / "spark"), log4j=log4j)
     try:
         with _environment(_variables(conf, surroundings, cache)), _output_to(log), _interrupts_held() as held:
-            session = builder.getOrCreate()
+            context = SparkContext.getOrCreate(SparkConf().setAll(list(conf.items())))
     except Exception as error:
         raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
     # It would print a traceback when the JVM is killed.
-    vars(session.sparkContext._accumulatorServer)["handle_error"] = _log_error
+    vars(context._accumulatorServer)["handle_error"] = _log_error
     if held:
-        stop_session(session)
+        stop_context(context)
         raise KeyboardInterrupt
-    return session
+    return context
 
 
-def stop_session(spark: SparkSession) -> None:
+def session_of(context: SparkContext) -> SparkSession:
+    """Spark's SQL and DataFrames on top of a context; the same session each time."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.config(conf=context.getConf()).getOrCreate()
+
+
+def stop_context(context: SparkContext) -> None:
     """End Spark, also one that does not answer any more."""
 
     def stop() -> None:
+        from pyspark.sql import SparkSession
+
+        session = SparkSession._instantiatedSession
         with contextlib.suppress(Exception):  # the JVM is gone already
-            spark.stop()
+            (context if session is None else session).stop()
 
     # Not in this thread: an interrupt may have cut short its talk with the JVM.
     thread = threading.Thread(target=stop, name="tailpipe-stop", daemon=True)
     thread.start()
     thread.join(_STOP_SECONDS)
-    if not is_alive(spark):
+    if not is_alive(context):
         _forget_gateway()
 
 
-def is_alive(spark: SparkSession, *, after: float = 0) -> bool:
-    """Whether the Java process of a session is there after so many seconds; if somebody else started it, it is."""
-    process = getattr(spark.sparkContext._gateway, "proc", None)
+def is_alive(context: SparkContext, *, after: float = 0) -> bool:
+    """Whether the Java process of Spark is there after so many seconds; if somebody else started it, it is."""
+    process = getattr(context._gateway, "proc", None)
     if process is None:
         return True
     try:

@@ -15,14 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-__all__ = ["FileSet", "table_frame", "user_session"]
+__all__ = ["FileSet", "table_frame"]
 
 _AS_TEXT = ("JSON", "UUID", "INTERVAL", "INET")
-_PROPERTIES = {
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    "spark.sql.execution.arrow.localRelationThreshold": "48MB",
-}
 
 
 @dataclass(frozen=True)
@@ -31,14 +26,6 @@ class FileSet:
 
     columns: Mapping[str, str]
     paths: Sequence[str]
-
-
-def user_session(spark: SparkSession) -> SparkSession:
-    """A session beside ours, for what others do in Spark: our properties would cut it into batches of one row."""
-    session = spark.newSession()
-    for name, value in _PROPERTIES.items():
-        session.conf.set(name, value)
-    return session
 
 
 def table_frame(spark: SparkSession, columns: Mapping[str, str], sets: Sequence[FileSet]) -> DataFrame:
