@@ -110,4 +110,5 @@ def _reading(one: PlannedArtifact) -> Reading:
         since_ordinals=one.start_ordinal,
         days=one.dates,
         is_closed=decision.is_closed,
+        since_print=decision.entry.fingerprint if decision.entry and one.start_byte else None,
     )

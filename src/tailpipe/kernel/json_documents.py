@@ -148,6 +148,8 @@ class DocumentFeed:
             cut = _boundary(text)
             rest = text[cut:]
             yield self._repaired(text[:cut] if rest else text, progress)
+        if not member.is_packed:
+            progress.reach(progress.committed_bytes)
         if last := rest + decoder.flush():
             yield self._repaired(last, progress)
 
@@ -188,7 +190,7 @@ class DocumentFeed:
         rest = splitter.finish()
         if splitter.problem is None:
             return
-        if not progress.reading.is_closed:
+        if not progress.is_closed:
             progress.unread_bytes = max(1, len(rest))
             return
         progress.committed_ordinals += 1

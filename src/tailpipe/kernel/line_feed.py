@@ -56,9 +56,13 @@ class LineFeed:
                 ordinals=reading.since_ordinals if start else ordinals,
                 take=progress.take,
             )
+            size = start
             for chunk in member.chunks(start, progress.take):
+                size += len(chunk)
                 yield from self._hold(progress, splitter.feed(chunk))
-            yield from self._hold(progress, splitter.finish(is_complete=reading.is_closed or bool(member.name)))
+            if not member.is_packed:
+                progress.reach(size)
+            yield from self._hold(progress, splitter.finish(is_complete=progress.is_closed or bool(member.name)))
             ordinals = progress.committed_ordinals = splitter.ordinals
             progress.unread_bytes = splitter.unread
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
+from tailpipe.errors import TailpipeError
 from tailpipe.kernel.task import Reading
 from tailpipe.model.ledger import HEAD_BYTES
 
@@ -29,9 +30,35 @@ class Progress:
         # Only a file can grow or be rotated; the prints of anything else would be looked at by nobody.
         self._digest = hashlib.blake2b(digest_size=16) if self.reading.artifact.kind == "file" else None
         self._head: str | None = None
+        self._has_grown = False
 
     def take(self, data: bytes | memoryview) -> None:
-        """Count bytes as taken."""
+        """Count bytes as taken, or raise if they are not those with which a known content begins."""
+        known = self.reading.since_bytes - self.committed_bytes
+        if 0 < known <= len(data):
+            self._add(data[:known])
+            self._check_known()
+            data = data[known:]
+        self._add(data)
+
+    def reach(self, size: int) -> None:
+        """Note how many bytes the artifact had, as it lies at its source, when its end was reached."""
+        listed = self.reading.artifact.size
+        self._has_grown = listed is not None and size > listed
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether what ends without a line end is whole: who has written since the listing may go on with it."""
+        return self.reading.is_closed and not self._has_grown
+
+    def _check_known(self) -> None:
+        known = self.reading.since_print
+        if known is not None and self.fingerprint not in (known, None):
+            raise TailpipeError(
+                f'"{self.reading.artifact.uri}" was rotated or rewritten while it was collected: collect it again'
+            )
+
+    def _add(self, data: bytes | memoryview) -> None:
         if self._digest is not None:
             room = HEAD_BYTES - self.committed_bytes
             if 0 < room <= len(data):

@@ -35,6 +35,8 @@ class Reading:
     since_ordinals: int = 0
     days: DaySet | None = None
     is_closed: bool = True
+    since_print: str | None = None
+    """The print of the first `since_bytes`, if it goes on with a content that is known."""
 
     def row_prefix(self, partition: str) -> str:
         """What the `tp_id` of each of its rows begins with."""

@@ -54,11 +54,15 @@ class Member:
     """A file in an archive, or the whole artifact if it is none; its chunks are read once, in order.
 
     `name` is a label for messages, with `!` between the archives, and empty for the whole artifact.
-    `opening` is how its decompressed bytes begin, at most 64 KB, also if the chunks begin later.
+    `opening` is how its decompressed bytes begin, at most 64 KB, also if the chunks begin later. If it
+    `is_packed`, they are others than those of the artifact.
     """
 
-    def __init__(self, reader: Reader, limits: UnpackLimits, count: Callable[[int], None]) -> None:
+    def __init__(
+        self, reader: Reader, limits: UnpackLimits, count: Callable[[int], None], *, is_packed: bool = False
+    ) -> None:
         self.name = reader.member
+        self.is_packed = is_packed
         self.opening = reader.peek(_OPENING)
         self._reader = reader
         self._chunk_bytes = limits.chunk_bytes
@@ -120,7 +124,8 @@ class Unpacking:
             reader = inflate(reader, kind, self._budget, self._leave_out)
             name = _without_suffix(name)
         if kind == "plain":
-            member = Member(reader, self._limits, self._counter(reader, is_packed=depth + layers > 0))
+            is_packed = depth + layers > 0
+            member = Member(reader, self._limits, self._counter(reader, is_packed=is_packed), is_packed=is_packed)
             yield member
             member.finish()
         elif kind == "unreadable":
