@@ -9,7 +9,7 @@ from datetime import date
 
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.commit import Committed, Transaction
-from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Loss, Manifest
 
@@ -25,6 +25,8 @@ class Deletion:
     rows: int
     size: int
     dates: DaySet
+    rejected: int = 0
+    """How many rejected rows go with them."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,15 @@ class _Doomed:
 
 def preview(connection: sqlite3.Connection, partition: str, partition_id: int, days: DaySet) -> Deletion:
     """What `delete` of these days would do, for the question that is asked before."""
-    doomed = [one for one in _doomed(connection, partition_id, days) if one.tp_date]
+    found = _doomed(connection, partition_id, days)
+    doomed = [one for one in found if one.tp_date]
     return Deletion(
         partition,
         len(doomed),
         sum(one.rows for one in doomed),
         sum(one.size for one in doomed),
         DaySet.of(one.tp_date for one in doomed if one.tp_date),
+        sum(one.rows for one in found if not one.tp_date),
     )
 
 
@@ -77,8 +81,12 @@ def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> 
         _Doomed(path, Unit.from_key(unit), date.fromisoformat(day) if day else None, count, size)
         for path, unit, day, count, size in rows
     ]
-    # Rejected rows may have no date of their own; they go with the day of their unit.
-    return [one for one in files if (one.tp_date or one.unit.day or date.min) in days]
+    dated = [one for one in files if (one.tp_date or one.unit.day) in days]
+    # Rejected rows have no date of their own: they go with the Day of their unit, or with the last rows of a pack.
+    stay = {one.unit for one in files if one.tp_date and one.tp_date not in days}
+    going = {one.unit for one in dated} - stay
+    undated = (one for one in files if one.tp_date is None and one.unit.day is None)
+    return dated + [one for one in undated if one.unit in going or days == EVERY_DAY]
 
 
 def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> dict[str, Coverage]:

@@ -17,9 +17,10 @@ from tailpipe.catalog.identity import Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Covered
 
-__all__ = ["gaps", "listing", "plan_units"]
+__all__ = ["gaps", "listing", "open_days", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
@@ -36,6 +37,16 @@ def gaps(coverage: Coverage, today: date, oldest: date | None = None) -> DaySet:
     if first is None:
         return NO_DAYS
     return DaySet.span(max(first, oldest or first), today) - coverage.covered - coverage.dropped
+
+
+def open_days(
+    coverage: Mapping[str, Coverage], partition: Partition | None, today: date, oldest: date | None = None
+) -> DaySet:
+    """The gaps of all sources of a partition; a source that the config no longer names fills none."""
+    found = NO_DAYS
+    for source in partition.sources if partition is not None else ():
+        found |= gaps(coverage.get(source.name, Coverage()), today, oldest)
+    return found
 
 
 def listing(sources: Iterable[SourceState], ask: Ask, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:
@@ -199,7 +210,12 @@ def _take(
             return "complete when it was last asked for"
         is_run = decision.artifact.kind == "run"
         return PlannedArtifact(
-            decision, "asked again", decision.start_byte, decision.start_ordinal, is_anew=is_run, dates=dates
+            decision,
+            "asked again",
+            decision.start_byte,
+            decision.start_ordinal,
+            is_anew=is_run,
+            dates=anew if is_run else dates,
         )
     if day is None and ask.window is not None and ask.window.widened().end <= entry.as_of:
         return "has grown since the window"

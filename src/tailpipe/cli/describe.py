@@ -7,11 +7,10 @@ from dataclasses import MISSING
 from datetime import date
 from typing import Any
 
-from tailpipe.catalog.planning import gaps
+from tailpipe.catalog.planning import open_days
 from tailpipe.catalog.read import PartitionState, PartitionTotals
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
-from tailpipe.model.coverage import NO_DAYS
 from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
@@ -147,11 +146,10 @@ def held_record(held: PartitionTotals) -> Record:
     }
 
 
-def coverage_record(state: PartitionState, today: date, oldest: date | None = None) -> Record:
+def coverage_record(
+    state: PartitionState, partition: Partition | None, today: date, oldest: date | None = None
+) -> Record:
     """Which days of each source are here, and which of them the next plain collection fills."""
-    open_days = NO_DAYS
-    for coverage in state.coverage.values():
-        open_days |= gaps(coverage, today, oldest)
     return {
         "coverage": [
             {
@@ -162,7 +160,7 @@ def coverage_record(state: PartitionState, today: date, oldest: date | None = No
             }
             for source, coverage in state.coverage.items()
         ],
-        "gaps": str(open_days),
+        "gaps": str(open_days(state.coverage, partition, today, oldest)),
     }
 
 

@@ -35,7 +35,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
     now, partition = datetime.now(UTC), workspace.config.partitions.get(record["name"])
     oldest = partition.retention.oldest(now) if partition and partition.retention else None
-    return {**record, **coverage_record(workspace.state(record["name"]), now.date(), oldest)}
+    return {**record, **coverage_record(workspace.state(record["name"]), partition, now.date(), oldest)}
 
 
 command = noun_group(
@@ -74,14 +74,17 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     """
     workspace = workspace_of(context)
     days = whole_days(start, end, now=datetime.now(UTC))
-    doomed = [one for one in workspace.preview_deletion(workspace.select([selector]), days) if one.files]
+    doomed = [
+        one for one in workspace.preview_deletion(workspace.select([selector]), days) if one.files or one.rejected
+    ]
     if not doomed:
         render.say("there is nothing to delete")
         return
     for one in doomed:
-        render.say(
-            f"{one.partition}: {render.counted(one.rows, 'row')} in {render.counted(one.files, 'file')}, {one.dates}"
-        )
+        parts = [f"{render.counted(one.rows, 'row')} in {render.counted(one.files, 'file')}"]
+        parts += [str(one.dates)] if one.dates else []
+        parts += [f"{one.rejected:,} rejected"] if one.rejected else []
+        render.say(f"{one.partition}: {', '.join(parts)}")
     if not force:
         if not sys.stdin.isatty():
             raise UsageError("nothing was deleted, because there is nobody to ask", hint="add --force if you mean it")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tailpipe.catalog.overview import Overview
-from tailpipe.catalog.planning import gaps
+from tailpipe.catalog.planning import open_days
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
@@ -71,10 +71,9 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         oldest = partition.retention.oldest(now) if partition and partition.retention else None
-        covered, missing = NO_DAYS, NO_DAYS
+        covered, missing = NO_DAYS, open_days(one.coverage, partition, now.date(), oldest)
         for coverage in one.coverage.values():
             covered |= coverage.covered
-            missing |= gaps(coverage, now.date(), oldest)
         run, totals = one.last_run, one.totals
         records.append(
             {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.plan import Ask, Plan, UnitPlan
-from tailpipe.catalog.planning import gaps
+from tailpipe.catalog.planning import open_days
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
@@ -22,7 +22,6 @@ from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import NO_DAYS
 from tailpipe.model.ledger import Unit
 from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
@@ -245,11 +244,7 @@ class PartitionRun:
         self.emit(self.failed[unit])
 
     def _sources(self) -> Mapping[str, Source]:
-        return {
-            source.name: source
-            for source in self.partition.sources
-            if self.options.source in (None, source.name, source.type)
-        }
+        return {source.name: source for source in self.partition.sources if self.options.source in (None, source.name)}
 
     def _window(self) -> Window:
         ask = self.options.ask
@@ -259,9 +254,7 @@ class PartitionRun:
         skipped: dict[str, int] = {}
         for one in planned.plan.skipped:
             skipped[one.reason] = skipped.get(one.reason, 0) + 1
-        missing = NO_DAYS
-        for coverage in self.catalog.coverage(self.address).values():
-            missing |= gaps(coverage, self._ask.today, self._ask.oldest)
+        ask, coverage = self._ask, self.catalog.coverage(self.address)
         return events.Summary(
             partition=self.address,
             committed=tuple(self.committed),
@@ -274,5 +267,5 @@ class PartitionRun:
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),
-            gaps=missing,
+            gaps=open_days(coverage, self.partition, ask.today, ask.oldest),
         )

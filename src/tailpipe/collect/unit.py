@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -86,6 +86,11 @@ class UnitWork:
         readings = (Reading(Artifact(entry.origin), entry.origin, entry.generation) for entry in gone)
         return tuple(reading.row_prefix(partition) for reading in readings)
 
+    @property
+    def _bad_sources(self) -> set[str]:
+        """The sources of artifacts that were left out: they have more of this Day."""
+        return {task.source.name for task, result in self.results if result.error is not None}
+
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
         """All of it as the catalog takes it; artifacts with an error are left out."""
         planned = {(one.decision.origin, one.decision.generation): one for one in self.plan.artifacts}
@@ -97,7 +102,7 @@ class UnitWork:
         return Staged(
             files=(*self.files, *self.carried),
             artifacts=tuple(artifacts),
-            covers=self.plan.covers,
+            covers=tuple(one for one in self.plan.covers if one.source not in self._bad_sources),
             retires=tuple(retires) if self.plan.kind == "rewrite" else (),
             drops=tuple(entry.identity for entry in self.plan.drops) if self.plan.kind == "rewrite" else (),
             carried=sum(file.rows for file in self.carried if file.role == "data"),
@@ -110,6 +115,8 @@ class UnitWork:
 def _entry(result: Result, planned: PlannedArtifact, unit: UnitPlan, now: datetime) -> StagedArtifact:
     before = planned.decision.entry
     taken = EVERY_DAY if planned.dates is None else planned.dates
-    if before is not None and not planned.is_anew and planned.dates is not None:
-        taken |= before.taken  # it goes on, so it has what it had
+    if before is not None and not planned.is_anew:
+        # It goes on: it has what it had, and lacks what it lacked.
+        taken |= before.taken
+        result = replace(result, left_out=result.left_out | before.left_out)
     return result.staged(planned.decision.source, unit.unit, now, taken)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.coverage import DaySet
 
 from .support import CONFIG, NOW, LocalEngine, World
 
@@ -48,6 +49,31 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture
 def undated(tmp_path: Path) -> World:
     return World(tmp_path, CONFIG.replace(LAYOUT, ""))
+
+
+def test_dates_that_were_left_out_of_a_file_come_when_they_are_asked_for_also_after_it_has_grown(
+    undated: World,
+) -> None:
+    log = undated.logs / "app.log"
+    log.write_text(line(days_ago(60), "old") + line(TODAY, "new"))
+    undated.collect()
+    log.write_text(log.read_text() + line(TODAY, "newer"))
+    undated.collect()
+    assert undated.rows() == ["new", "newer"]
+    undated.collect(start=str(days_ago(90)))
+    assert undated.rows() == ["new", "newer", "old"]
+    assert not undated.has_twins()
+
+
+def test_a_command_that_runs_again_for_some_days_keeps_the_rows_of_the_others(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    output.write_text(line(days_ago(3), "old") + line(TODAY, "new"))
+    source = f'source "command" {{\n    command = ["cat", "{output}"]\n    per_day = false\n  }}'
+    start, _, _ = CONFIG.partition('  source "file"')
+    world = World(tmp_path, f"{start}  {source}\n}}\n")
+    world.collect()
+    world.collect(start=str(TODAY))
+    assert world.rows() == ["new", "old"]
 
 
 def test_a_log_that_is_rotated_between_listing_and_reading_gives_each_row_once(world: World) -> None:
@@ -94,3 +120,56 @@ def test_a_document_that_is_being_written_after_the_listing_is_taken_whole_later
     log.write_text(log.read_text() + text[20:])
     world.collect()
     assert world.rows() == ["a", "b"]
+
+
+def test_a_source_that_was_renamed_leaves_no_gaps_behind(world: World) -> None:
+    world.write(f"{days_ago(1)}.jsonl", "a")
+    world.collect()
+    world.text = world.text.replace('source "file" {', 'source "file" "other" {')
+    world.now += timedelta(days=5)
+    summary = world.collect()
+    assert (world.rows(), str(summary.gaps)) == (["a"], "")
+
+
+def test_the_name_of_a_source_means_that_one_and_not_others_of_its_type(tmp_path: Path) -> None:
+    start, _, _ = CONFIG.partition('  source "file"')
+    sources = '  source "file" { paths = ["LOGS/a"] }\n  source "file" "export" { paths = ["LOGS/b"] }\n}\n'
+    world = World(tmp_path, start + sources)
+    world.write(f"a/{TODAY}.jsonl", "a")
+    world.write(f"b/{TODAY}.jsonl", "b")
+    world.collect(source="file")
+    assert world.rows() == ["a"]
+    world.collect(source="export")
+    assert world.rows() == ["a", "b"]
+
+
+def test_a_day_with_an_artifact_left_out_is_not_covered(world: World) -> None:
+    world.write(f"{TODAY}-a.jsonl", "a")
+    bad = world.write(f"{TODAY}-b.jsonl.gz", "b")
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[:20])
+    summary = world.collect(skip_bad_artifacts=True)
+    assert (world.rows(), str(summary.gaps)) == (["a"], str(TODAY))
+    bad.write_bytes(whole)
+    summary = world.collect()
+    assert (world.rows(), str(summary.gaps)) == (["a", "b"], "")
+
+
+def test_rejected_rows_of_a_pack_stay_as_long_as_some_of_its_rows_do(undated: World) -> None:
+    (undated.logs / "app.log").write_text(line(TODAY, "a") + line(days_ago(9), "b") + "what is this\n")
+    undated.collect()
+    with undated.catalog() as catalog:
+        catalog.delete("app.x", DaySet.span(date.min, days_ago(5)))
+        assert catalog.partitions()[0].rejected_rows == 1
+        catalog.delete("app.x", DaySet.of([TODAY]))
+        assert catalog.partitions()[0].rejected_rows == 0
+
+
+def test_a_partition_that_holds_nothing_but_rejected_rows_can_be_deleted(undated: World) -> None:
+    (undated.logs / "app.log").write_text("what is this\n")
+    undated.collect()
+    with undated.catalog() as catalog:
+        assert catalog.preview_deletion("app.x", DaySet.of([TODAY])).rejected == 0
+        assert catalog.preview_deletion("app.x").rejected == 1
+        catalog.delete("app.x")
+        assert catalog.partitions()[0].rejected_rows == 0
