@@ -60,16 +60,15 @@ def perform(
     """Do these steps, but none that the ledger says is done: that is how a run goes on after a crash."""
     with Catalog.open(home, disk=disk, failpoints=failpoints) as catalog:
         for step in steps:
-            with catalog.writer(PARTITION) as writer:
-                perform_step(catalog, writer, step)
             if step.kind == "compact":
                 compact(catalog, InProcess(), Subject(PARTITION))
+                continue
+            with catalog.writer(PARTITION) as writer:
+                perform_step(catalog, writer, step)
 
 
 def perform_step(catalog: Catalog, writer: Writer, step: Step) -> None:
-    """Do one step under the partition's lock; a compaction takes it itself."""
-    if step.kind == "compact":
-        return
+    """Do one step under the partition's lock."""
     if step.kind == "clean":
         writer.clean(timedelta(0))
         return

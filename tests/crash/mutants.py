@@ -186,14 +186,14 @@ def forgotten_before_unlinked() -> None:
     """A clean-up forgets the names of files before it has removed them."""
     original = clean.clean
 
-    def broken(store: Store, partition: str, partition_id: int, *rest: Any) -> clean.Cleaned:
+    def broken(store: Store, partition: str, *rest: Any) -> clean.Cleaned:
         rows = store.connection.execute("SELECT path FROM files WHERE state = 'retired'").fetchall()
         with store.writing() as connection:
             connection.execute("DELETE FROM files WHERE state = 'retired'")
         for (path,) in rows:
             store.failpoints.reach("clean.unlink")
             store.disk.unlink(store.layout.stored(path))
-        return original(store, partition, partition_id, *rest)
+        return original(store, partition, *rest)
 
     _put(clean, "clean", broken)
 

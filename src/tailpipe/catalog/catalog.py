@@ -17,7 +17,7 @@ from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import Snapshot, sequence, snapshot
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
-from tailpipe.errors import StorageError, UsageError
+from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -120,8 +120,9 @@ class Catalog:
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""
+        partition_id = self._id(partition)
         with self.store.reading() as connection:
-            return delete.preview(connection, partition, self._id(partition), days)
+            return delete.preview(connection, partition, partition_id, days)
 
     def delete(self, partition: str, days: DaySet = EVERY_DAY) -> commit.Committed:
         """Delete dates of a partition, even one that no config names any more; they count as dropped."""
@@ -140,6 +141,14 @@ class Catalog:
                 partition_id, epoch = locks.take_over(self.store, partition)
                 recovered = recover.recover(self.store, partition, partition_id)
             yield Writer(self.store, partition, partition_id, epoch, recovered)
+
+    def settle(self, partition: str) -> None:
+        """Finish what a process that died has left of a partition, and free what is due; a live one does so itself."""
+        with storage_errors(self.store.layout.staging):
+            is_due = recover.is_due(self.store, partition) or clean.is_due(self.store, partition)
+        if is_due:
+            with contextlib.suppress(LockedError), self.writer(partition) as writer:
+                writer.clean()
 
     def _id(self, partition: str) -> int:
         row = self.store.connection.execute(
@@ -228,7 +237,7 @@ class Writer:
     def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
         """Unlink files that were retired longer ago than `grace`."""
         with storage_errors(self.store.layout.files):
-            return clean.clean(self.store, self.partition, self.partition_id, grace)
+            return clean.clean(self.store, self.partition, grace)
 
     def _begin(self, kind: Kind, unit: Unit | None) -> commit.Transaction:
         return commit.begin(self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id)

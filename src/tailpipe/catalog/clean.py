@@ -11,7 +11,7 @@ from tailpipe.catalog import layout
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.store import Store
 
-__all__ = ["GRACE", "Cleaned", "clean", "sweep"]
+__all__ = ["GRACE", "Cleaned", "clean", "is_due", "sweep"]
 
 GRACE = timedelta(hours=1)
 """How long a retired file stays for readers that took their snapshot before; a query may run that long."""
@@ -25,14 +25,9 @@ class Cleaned:
     size: int = 0
 
 
-def clean(store: Store, partition: str, partition_id: int, grace: timedelta = GRACE) -> Cleaned:
+def clean(store: Store, partition: str, grace: timedelta = GRACE) -> Cleaned:
     """Unlink files that were retired longer ago than `grace`; the caller holds the partition's lock."""
-    before = (store.now() - grace).isoformat()
-    rows = store.connection.execute(
-        "SELECT path, bytes FROM files WHERE partition_id = ? AND state = 'retired' AND retired_at <= ?"
-        " AND retired_by IN (SELECT id FROM transactions WHERE state = 'published')",
-        (partition_id, before),
-    ).fetchall()
+    rows = _due(store, partition, grace)
     for path, _ in rows:
         store.failpoints.reach("clean.unlink")
         store.disk.unlink(store.layout.stored(path))
@@ -42,6 +37,20 @@ def clean(store: Store, partition: str, partition_id: int, grace: timedelta = GR
         connection.executemany("DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows])
     _remove_empty(store, partition, {store.layout.stored(path).parent for path, _ in rows})
     return Cleaned(len(rows), sum(size for _, size in rows))
+
+
+def is_due(store: Store, partition: str) -> bool:
+    """Whether there are files that `clean` would unlink."""
+    return bool(_due(store, partition, GRACE))
+
+
+def _due(store: Store, partition: str, grace: timedelta) -> list[tuple[str, int]]:
+    return store.connection.execute(
+        "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
+        " AND state = 'retired' AND retired_at <= ?"
+        " AND retired_by IN (SELECT id FROM transactions WHERE state = 'published')",
+        (partition, (store.now() - grace).isoformat()),
+    ).fetchall()
 
 
 def sweep(store: Store, partition: str) -> Cleaned:

@@ -92,6 +92,7 @@ def _repaired(done: Repaired, writer: Writer, with_checksums: bool) -> Repaired:
     bad = list(_stored(writer.store, writer.partition, with_checksums))
     if bad:
         retire_missing(writer, [one.path for one in bad])
+    writer.clean()
     lost = sorted({(writer.partition, one.unit) for one in bad})
     return Repaired(
         done.relinked + _relink(writer, with_checksums),

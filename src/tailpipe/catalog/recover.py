@@ -10,7 +10,7 @@ from tailpipe.catalog import layout, manifest
 from tailpipe.catalog.publish import drop_staging, publish
 from tailpipe.catalog.store import Store
 
-__all__ = ["orphans", "recover", "rollback"]
+__all__ = ["is_due", "orphans", "recover", "rollback"]
 
 
 def recover(store: Store, partition: str, partition_id: int) -> int:
@@ -35,6 +35,16 @@ def recover(store: Store, partition: str, partition_id: int) -> int:
             drop_staging(store, name)
     store.failpoints.reach("recover.after")
     return len(open_ones)
+
+
+def is_due(store: Store, partition: str) -> bool:
+    """Whether there may be something to recover: a process died, or is at work now."""
+    is_open = store.connection.execute(
+        "SELECT 1 FROM transactions t JOIN partitions p ON p.id = partition_id"
+        " WHERE p.name = ? AND state IN ('intent', 'committed') LIMIT 1",
+        (partition,),
+    )
+    return is_open.fetchone() is not None or any(_is_over(store, one.name) for one in store.layout.staging.iterdir())
 
 
 def rollback(store: Store, partition: str, transactions: list[str]) -> None:

@@ -107,7 +107,8 @@ def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
     has begun with: these are removed after the grace period only.
     """
     if not _plan(catalog, engine, subject)[1]:
-        return Compacted(subject.partition)  # without a lock, and without Spark
+        catalog.settle(subject.partition)
+        return Compacted(subject.partition)  # without Spark
     with catalog.writer(subject.partition) as writer:
         snapshot, groups = _plan(catalog, engine, subject)
         done: list[StagedFile] = []

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from tailpipe.catalog.doctor import repair
+from tailpipe.errors import UsageError
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.lifecycle.compact import Subject, compact
+from tailpipe.lifecycle.retain import expire
 from tailpipe.model.coverage import DaySet
 
 from .support import CONFIG, NOW, LocalEngine, World
@@ -155,6 +160,17 @@ def test_a_day_with_an_artifact_left_out_is_not_covered(world: World) -> None:
     assert (world.rows(), str(summary.gaps)) == (["a", "b"], "")
 
 
+def test_what_is_read_in_vain_has_nothing_to_expire_and_nothing_to_delete(world: World) -> None:
+    bad = world.write(f"{days_ago(5)}.jsonl.gz", "b")
+    bad.write_bytes(bad.read_bytes()[:20])
+    shutil.copy(bad, bad.with_name(f"{days_ago(6)}.jsonl.gz"))
+    assert len(world.collect(start=str(days_ago(6)), end=str(days_ago(5))).failed) == 2
+    with world.catalog() as catalog:
+        assert expire(catalog, "app.x", days_ago(2)).files == 0
+        with pytest.raises(UsageError, match=r"partition not found: app\.x"):
+            catalog.preview_deletion("app.x")
+
+
 def test_rejected_rows_of_a_pack_stay_as_long_as_some_of_its_rows_do(undated: World) -> None:
     (undated.logs / "app.log").write_text(line(TODAY, "a") + line(days_ago(9), "b") + "what is this\n")
     undated.collect()
@@ -173,3 +189,25 @@ def test_a_partition_that_holds_nothing_but_rejected_rows_can_be_deleted(undated
         assert catalog.preview_deletion("app.x").rejected == 1
         catalog.delete("app.x")
         assert catalog.partitions()[0].rejected_rows == 0
+
+
+def test_what_was_deleted_is_freed_by_a_compaction_too(world: World) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.collect()
+    stored = world.root / "home" / ".tailpipe" / "files"
+    with world.catalog() as catalog:
+        catalog.delete("app.x")
+        compact(catalog, world.engine, Subject("app.x"))
+        assert any(path.is_file() for path in stored.rglob("*"))
+        world.now += timedelta(hours=2)
+        compact(catalog, world.engine, Subject("app.x"))
+        assert not any(path.is_file() for path in stored.rglob("*"))
+
+
+def test_what_was_deleted_is_freed_by_a_repair_too(world: World) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.collect()
+    with world.catalog() as catalog:
+        catalog.delete("app.x")
+    repair(world.root / "home")  # by today's clock that was long ago
+    assert not any(path.is_file() for path in (world.root / "home" / ".tailpipe" / "files").rglob("*"))
