@@ -43,6 +43,8 @@ class Window:
         """Read `--from` and `--to`; without an end it is `now`, without a start `lookback` before the end."""
         until = now if end is None else parse_moment(end, now=now, is_end=True)
         since = until - lookback if start is None else parse_moment(start, now=now)
+        if end is None and since > until:
+            raise UsageError(f'"{start}" lies in the future', hint="name a time that has been, or both --from and --to")
         if start is not None and end is not None:
             cls(since, parse_moment(end, now=now))  # the day before `start` as the end is no empty window
         return cls(since, until)

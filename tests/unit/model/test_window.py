@@ -206,15 +206,24 @@ def test_the_same_date_as_start_and_end_is_that_whole_day() -> None:
         ("2024-02-01", "2024-01-01", "from 2024-02-01T00:00:00Z to 2024-01-01T00:00:00Z"),
         ("2024-01-31", "2024-01-30", "from 2024-01-31T00:00:00Z to 2024-01-30T00:00:00Z"),
         ("2024-01-31T10:00", "2024-01-31T09:59", "from 2024-01-31T10:00:00Z to 2024-01-31T09:59:00Z"),
-        ("2025-01-01", None, "from 2025-01-01T00:00:00Z to 2024-05-31T10:30:15Z"),
+        ("2025-01-01", "2024-12-01", "from 2025-01-01T00:00:00Z to 2024-12-01T00:00:00Z"),
         ("T-1d", "T-2d", "from 2024-05-30T10:30:15Z to 2024-05-29T10:30:15Z"),
     ],
 )
-def test_a_window_that_ends_before_it_begins_is_refused(start: str, end: str | None, shown: str) -> None:
+def test_a_window_that_ends_before_it_begins_is_refused(start: str, end: str, shown: str) -> None:
     with pytest.raises(UsageError) as refused:
         Window.parse(start, end, now=NOW)
     assert refused.value.message == f"the window ends before it begins: {shown}"
     assert refused.value.hint == "swap --from and --to"
+
+
+def test_a_start_in_the_future_is_told_as_that() -> None:
+    with pytest.raises(UsageError) as refused:
+        Window.parse("2025-01-01", None, now=NOW)
+    assert (refused.value.message, refused.value.hint) == (
+        '"2025-01-01" lies in the future',
+        "name a time that has been, or both --from and --to",
+    )
 
 
 def test_a_start_inside_the_day_that_is_the_end_is_a_window() -> None:
