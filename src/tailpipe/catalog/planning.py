@@ -20,10 +20,13 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Covered
 
-__all__ = ["gaps", "listing", "open_days", "plan_units"]
+__all__ = ["UNFINISHED", "gaps", "listing", "open_days", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
+
+UNFINISHED = "ends in an unfinished line"
+"""Why an artifact is skipped that has more than was taken of it: somebody may be writing that line."""
 
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
 
@@ -202,7 +205,7 @@ def _take(
     if entry is not None and day is None and entry.left_out & scope.dates:
         return PlannedArtifact(decision, "other dates", is_anew=True, dates=anew)
     if not decision.has_news:
-        return "unchanged"
+        return UNFINISHED if entry is not None and entry.unread_bytes else "unchanged"
     if entry is None:
         return PlannedArtifact(decision, "new", dates=dates)
     if decision.fate == "asked_again":

@@ -76,12 +76,20 @@ def _lines(summary: events.Summary) -> list[str]:
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]
     lines += [f"  {line}" for line in _elsewhere(summary)]
+    if summary.unfinished:
+        lines.append("  " + _unfinished(summary.unfinished))
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
         lines.append(f"  missing: {summary.gaps}")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
+
+
+def _unfinished(count: int) -> str:
+    ends, them = ("end", "them") if count > 1 else ("ends", "it")
+    many = render.counted(count, "artifact")
+    return f"{many} {ends} in an unfinished line: it is taken once nobody has written to {them} for a minute"
 
 
 def _elsewhere(summary: events.Summary) -> list[str]:

@@ -136,6 +136,8 @@ class Summary:
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
+    unfinished: int = 0
+    """How many artifacts end in a line that somebody may still be writing."""
     gaps: DaySet = NO_DAYS
     tidied: Tidied = field(default_factory=Tidied)
     error: str = ""

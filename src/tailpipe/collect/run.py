@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.plan import Ask, Plan, UnitPlan
-from tailpipe.catalog.planning import open_days
+from tailpipe.catalog.planning import UNFINISHED, open_days
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
@@ -64,6 +64,7 @@ class PartitionRun:
     nulls: dict[str, int] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
+    unfinished: int = 0
 
     @property
     def address(self) -> str:
@@ -233,6 +234,7 @@ class PartitionRun:
         self.samples += work.samples
         accounts = sum((result.accounts for _, result in work.results), Accounts())
         for _, result in work.results:
+            self.unfinished += result.unread_bytes > 0
             for column, count in result.nulls.items():
                 self.nulls[column] = self.nulls.get(column, 0) + count
         done = events.Committed(self.address, str(unit), len(work.results), accounts, work.plan.reason)
@@ -267,5 +269,6 @@ class PartitionRun:
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),
+            unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
             gaps=open_days(coverage, self.partition, ask.today, ask.oldest),
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.doctor import repair
+from tailpipe.cli.report import print_report
 from tailpipe.errors import UsageError
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.lifecycle.compact import Subject, compact
@@ -211,3 +212,22 @@ def test_what_was_deleted_is_freed_by_a_repair_too(world: World) -> None:
         catalog.delete("app.x")
     repair(world.root / "home")  # by today's clock that was long ago
     assert not any(path.is_file() for path in (world.root / "home" / ".tailpipe" / "files").rglob("*"))
+
+
+def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: pytest.CaptureFixture[str]) -> None:
+    log = undated.logs / "app.log"
+    log.write_text(line(TODAY, "a") + line(TODAY, "b").rstrip("\n"))
+    written = undated.now + timedelta(minutes=3, seconds=30)  # a run is two minutes after the last
+    os.utime(log, (written.timestamp(),) * 2)
+    for _ in range(2):
+        report = undated.report()
+        assert (undated.rows(), report.partitions[0].unfinished) == (["a"], 1)
+        print_report(report, "pretty")
+        told = "1 artifact ends in an unfinished line: it is taken once nobody has written to it for a minute"
+        assert told in capsys.readouterr().out
+        print_report(report, "json")
+        assert json.loads(capsys.readouterr().out)[0]["unfinished"] == 1
+    report = undated.report()
+    print_report(report, "pretty")
+    assert "unfinished" not in capsys.readouterr().out
+    assert (undated.rows(), report.partitions[0].unfinished) == (["a", "b"], 0)
