@@ -19,7 +19,7 @@ from tailpipe.catalog.snapshot import Snapshot, sequence, snapshot
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
+from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, dropped_days
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
@@ -178,8 +178,10 @@ class Writer:
         with self.store.writing() as connection:
             locks.check_epoch(self.store, self.partition, self.partition_id, self.epoch)
             known = load_coverage(connection, self.partition_id)
+            # What was dropped before there was a source stays away from it too.
+            dropped = dropped_days(known.values()) & DaySet.span(window.start.date(), date.max)
             for source, days in asks.items():
-                asked = known.get(source, Coverage()).ask(days)
+                asked = known.get(source, Coverage(dropped=dropped)).ask(days)
                 save_coverage(connection, self.partition_id, source, asked)
             self.run_id = connection.execute(
                 "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",

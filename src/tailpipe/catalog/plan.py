@@ -47,6 +47,8 @@ class Ask:
 class SourceState:
     """A source that takes part in the run, and what is known of its days.
 
+    `dropped` are days that the partition dropped before it had this source.
+
     `lists_all` is true for a source that lists so cheaply that each run may look at all its days;
     another is asked only for what is missing and for the last `overlap_days`.
     """
@@ -55,6 +57,7 @@ class SourceState:
     coverage: Coverage = field(default_factory=Coverage)
     lists_all: bool = True
     overlap_days: int = 2
+    dropped: DaySet = NO_DAYS
 
 
 @dataclass(frozen=True)

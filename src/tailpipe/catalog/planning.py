@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
@@ -77,21 +77,21 @@ def plan_units(
     *,
     ledger: Sequence[LedgerEntry] = (),
     lost: Mapping[Unit, DaySet] | None = None,
+    gone: Collection[str] = (),
 ) -> Plan:
     """What a run has to do about the artifacts that were listed and decided upon.
 
     Each artifact is planned once or skipped with a reason. Carrying out the plan and planning again, at
     the same `now`, gives an empty plan, unless everything is to be overwritten. After an interruption
-    a plan without a window contains what is left of this one.
+    a plan without a window contains what is left of this one. Nobody waits for sources that are `gone`,
+    because the config does not name them any more.
     """
     lost = lost or {}
-    entries: dict[Unit, list[LedgerEntry]] = defaultdict(list)
-    for entry in ledger:
-        entries[entry.unit].append(entry)
+    entries = _by_unit(ledger, decisions)
     scopes = {source.name: _scope(source, ask) for source in sources}
     asked = {name: days & scopes[name].wanted for name, days in listing(sources, ask, lost).items()}
-    groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost))
-    builder = _Builder(sources, ask, asked, entries, lost)
+    groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost, gone))
+    builder = _Builder(sources, ask, asked, entries, lost, gone)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, ask))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
     return Plan(
@@ -101,6 +101,16 @@ def plan_units(
         tuple(noted),
         tuple(_closing(sources, ask, asked, planned)),
     )
+
+
+def _by_unit(ledger: Iterable[LedgerEntry], decisions: Iterable[Decision]) -> dict[Unit, list[LedgerEntry]]:
+    """The entries of each unit; one that was listed belongs to the source that lists it now."""
+    owners = {one.entry.identity: one.source for one in decisions if one.entry is not None and one.fate != "repeated"}
+    entries: dict[Unit, list[LedgerEntry]] = defaultdict(list)
+    for entry in ledger:
+        owner = owners.get(entry.identity, entry.source)
+        entries[entry.unit].append(entry if owner == entry.source else replace(entry, source=owner))
+    return entries
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,7 @@ def _scope(source: SourceState, ask: Ask) -> _Scope:
     first = coverage.known.first
     if first is None or ask.overwrite:
         first = (ask.now - ask.lookback).astimezone(UTC).date()
-    dates = DaySet.span(max(first, ask.oldest or first), date.max) - coverage.dropped
+    dates = DaySet.span(max(first, ask.oldest or first), date.max) - coverage.dropped - source.dropped
     return _Scope(source, dates & past, dates)
 
 
@@ -135,6 +145,7 @@ def _redone(
     ask: Ask,
     entries: Mapping[Unit, Sequence[LedgerEntry]],
     lost: Mapping[Unit, DaySet],
+    gone: Collection[str],
 ) -> dict[Unit, Cause]:
     """The units that are collected again whole.
 
@@ -143,7 +154,7 @@ def _redone(
     """
     redone: dict[Unit, Cause] = {}
     for unit, dates in lost.items():
-        owners = {entry.source for entry in entries.get(unit, ())}
+        owners = {entry.source for entry in entries.get(unit, ())}.difference(gone)
         if ask.window is None and not owners <= scopes.keys():
             continue
         taking_part = owners & scopes.keys()
@@ -232,7 +243,7 @@ def _why_not(day: date, scope: _Scope, ask: Ask) -> str:
         return "outside the window"
     if ask.oldest is not None and day < ask.oldest:
         return "beyond the retention: ask for it with --from"
-    if day in scope.source.coverage.dropped:
+    if day in scope.source.coverage.dropped | scope.source.dropped:
         return "dropped: ask for it with --from"
     return "before the first day: ask for it with --from"
 
@@ -292,6 +303,7 @@ class _Builder:
     asked: Mapping[str, DaySet]
     entries: Mapping[Unit, Sequence[LedgerEntry]]
     lost: Mapping[Unit, DaySet]
+    gone: Collection[str]
 
     def build(self, unit: Unit, artifacts: Sequence[PlannedArtifact]) -> UnitPlan:
         drops = tuple(one.decision.entry for one in artifacts if one.is_anew and one.decision.entry)
@@ -325,7 +337,8 @@ class _Builder:
 
     def _restores(self, unit: Unit, artifacts: Sequence[PlannedArtifact], keeps: Iterable[LedgerEntry]) -> DaySet:
         is_redone = any(one.cause in ("lost dates", "overwritten") for one in artifacts)
-        if not is_redone or {entry.source for entry in keeps} - {source.name for source in self.sources}:
+        taking_part = {source.name for source in self.sources}.union(self.gone)
+        if not is_redone or {entry.source for entry in keeps} - taking_part:
             return NO_DAYS
         dates = self.lost.get(unit, NO_DAYS)
         for one in artifacts:

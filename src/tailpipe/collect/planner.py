@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from tailpipe.catalog.identity import Listed, Prints, decide, needs
@@ -13,7 +13,7 @@ from tailpipe.collect.engine import Engine
 from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.coverage import NO_DAYS, Coverage, dropped_days
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
@@ -32,15 +32,24 @@ class Planned:
 
 
 def plan_partition(
-    sources: Mapping[str, Source], table: Table, state: PartitionState, ask: Ask, engine: Engine
+    sources: Mapping[str, Source],
+    table: Table,
+    state: PartitionState,
+    ask: Ask,
+    engine: Engine,
+    others: Collection[str] = (),
 ) -> Planned:
-    """What a run of these sources has to do. Contents are read only where names and times do not tell."""
+    """What a run of these sources has to do; the partition's `others` take no part.
+
+    Contents are read only where names and times do not tell.
+    """
     states = [
         SourceState(
             name,
             state.coverage.get(name, Coverage()),
             lists_all=source.lists_all,
             overlap_days=getattr(source, "overlap_days", 2),
+            dropped=NO_DAYS if name in state.coverage else dropped_days(state.coverage.values()),
         )
         for name, source in sources.items()
     ]
@@ -57,7 +66,8 @@ def plan_partition(
     _refuse_shared(listed)
     prints = _prints(sources, listed, state, engine)
     decisions = decide(listed, state.ledger, prints, now=ask.now)
-    plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost)
+    gone = {entry.source for entry in state.ledger} - sources.keys() - set(others)
+    plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost, gone=gone)
     return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside))
 
 

@@ -75,7 +75,9 @@ class PartitionRun:
         """What the run would do; nothing is changed."""
         self.emit(events.Started(self.address, "listing"))
         state = self.catalog.state(self.address)
-        return plan_partition(self._sources(), self.table, state, self._ask, self.engine)
+        sources = self._sources()
+        others = {source.name for source in self.partition.sources} - sources.keys()
+        return plan_partition(sources, self.table, state, self._ask, self.engine, others)
 
     @property
     def _ask(self) -> Ask:

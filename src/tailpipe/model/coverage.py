@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State"]
+__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days"]
 
 State = Literal["covered", "missing", "dropped"]
 
@@ -172,3 +172,8 @@ class Coverage:
             dropped=self.dropped | days,
             unsettled=self.unsettled - days,
         )
+
+
+def dropped_days(known: Iterable[Coverage]) -> DaySet:
+    """The days that any of the sources of a partition has dropped."""
+    return DaySet(tuple(span for coverage in known for span in coverage.dropped.spans))

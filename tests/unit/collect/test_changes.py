@@ -137,6 +137,41 @@ def test_a_source_that_was_renamed_leaves_no_gaps_behind(world: World) -> None:
     assert (world.rows(), str(summary.gaps)) == (["a"], "")
 
 
+@pytest.mark.parametrize("layout", [LAYOUT, ""])
+def test_deleted_days_stay_away_from_a_source_that_comes_later_or_is_renamed(tmp_path: Path, layout: str) -> None:
+    world = World(tmp_path, CONFIG.replace(LAYOUT, layout))
+    for count in range(4):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count}")
+    world.collect()
+    with world.catalog() as catalog:
+        catalog.delete("app.x", DaySet.span(days_ago(40), days_ago(2)))
+    world.text = world.text.replace('source "file" {', 'source "file" "other" {')
+    world.write(f"{days_ago(2)}-late.jsonl", "late")
+    for overwrite in (False, False, True):
+        summary = world.collect(overwrite=overwrite)
+        assert (world.rows(), str(summary.gaps)) == (["m0", "m1"], "")
+    world.collect(start=str(days_ago(2)))
+    assert world.rows() == ["late", "m0", "m1", "m2"]
+
+
+def test_lost_rows_come_back_also_where_a_source_of_their_day_is_no_longer_in_the_config(tmp_path: Path) -> None:
+    start, _, _ = CONFIG.partition('  source "file"')
+    one, other = (f'  source "file" "{name}" {{\n    paths = ["LOGS/{name}"]\n    {LAYOUT}\n  }}\n' for name in "ab")
+    world = World(tmp_path, f"{start}{one}{other}}}\n")
+    world.write(f"a/{TODAY}.jsonl", "a")
+    world.write(f"b/{TODAY}.jsonl", "b")
+    world.collect()
+    with world.catalog() as catalog:
+        catalog.delete("app.x")
+    world.text = f"{start}{one}}}\n"
+    world.collect(start=str(TODAY))
+    assert world.rows() == ["a"]
+    with world.catalog() as catalog:
+        assert catalog.state("app.x").lost == {}
+    world.collect()
+    assert world.rows() == ["a"]
+
+
 def test_the_name_of_a_source_means_that_one_and_not_others_of_its_type(tmp_path: Path) -> None:
     start, _, _ = CONFIG.partition('  source "file"')
     sources = '  source "file" { paths = ["LOGS/a"] }\n  source "file" "export" { paths = ["LOGS/b"] }\n}\n'
