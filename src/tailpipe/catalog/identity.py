@@ -17,12 +17,15 @@ from typing import Literal
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import LedgerEntry
 
-__all__ = ["Decision", "Fate", "Listed", "PrintRequest", "Prints", "decide", "needs"]
+__all__ = ["NOBODY", "Decision", "Fate", "Listed", "PrintRequest", "Prints", "decide", "needs"]
 
 Fate = Literal["new", "unchanged", "grown", "replaced", "truncated", "rotated", "asked_again", "repeated"]
 
 Prints = Mapping[tuple[str, int], str | None]
 """The print of the first bytes of an artifact, by URI and length; None if it has fewer bytes."""
+
+NOBODY = ""
+"""Stands in an entry for a source that there is no more: any other may go on with its content."""
 
 IDLE = timedelta(seconds=60)
 """A file that nobody has written to for so long is closed: its last line counts without a line end."""
@@ -194,8 +197,9 @@ class _Loose:
         may add a date to a name, but never changes it.
         """
         uri = one.artifact.uri
-        for day in {one.artifact.day, None}:
-            for length, heads in self._by_place.get((one.source, day), {}).items():
+        places = [(source, day) for source in (one.source, NOBODY) for day in {one.artifact.day, None}]
+        for place in places:
+            for length, heads in self._by_place.get(place, {}).items():
                 if (uri, length) not in prints:
                     result.wanted[one.source, uri].add(length)
                     continue

@@ -35,7 +35,7 @@ class Ask:
     @classmethod
     def parse(cls, start: str | None, end: str | None, *, now: datetime, overwrite: bool = False) -> Ask:
         """What the words of the command line ask for."""
-        return cls(now, Window.parse(start, end, now=now) if start or end else None, overwrite)
+        return cls(now, None if start is end is None else Window.parse(start, end, now=now), overwrite)
 
     @property
     def today(self) -> date:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
-from tailpipe.catalog.identity import Decision
+from tailpipe.catalog.identity import NOBODY, Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -77,21 +77,20 @@ def plan_units(
     *,
     ledger: Sequence[LedgerEntry] = (),
     lost: Mapping[Unit, DaySet] | None = None,
-    gone: Collection[str] = (),
 ) -> Plan:
     """What a run has to do about the artifacts that were listed and decided upon.
 
     Each artifact is planned once or skipped with a reason. Carrying out the plan and planning again, at
     the same `now`, gives an empty plan, unless everything is to be overwritten. After an interruption
-    a plan without a window contains what is left of this one. Nobody waits for sources that are `gone`,
-    because the config does not name them any more.
+    a plan without a window contains what is left of this one. Where a unit wants all its sources, none is
+    waited for of which the ledger says that it is NOBODY.
     """
     lost = lost or {}
     entries = _by_unit(ledger, decisions)
     scopes = {source.name: _scope(source, ask) for source in sources}
     asked = {name: days & scopes[name].wanted for name, days in listing(sources, ask, lost).items()}
-    groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost, gone))
-    builder = _Builder(sources, ask, asked, entries, lost, gone)
+    groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost))
+    builder = _Builder(sources, ask, asked, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, ask))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
     return Plan(
@@ -145,7 +144,6 @@ def _redone(
     ask: Ask,
     entries: Mapping[Unit, Sequence[LedgerEntry]],
     lost: Mapping[Unit, DaySet],
-    gone: Collection[str],
 ) -> dict[Unit, Cause]:
     """The units that are collected again whole.
 
@@ -154,7 +152,7 @@ def _redone(
     """
     redone: dict[Unit, Cause] = {}
     for unit, dates in lost.items():
-        owners = {entry.source for entry in entries.get(unit, ())}.difference(gone)
+        owners = {entry.source for entry in entries.get(unit, ())} - {NOBODY}
         if ask.window is None and not owners <= scopes.keys():
             continue
         taking_part = owners & scopes.keys()
@@ -303,7 +301,6 @@ class _Builder:
     asked: Mapping[str, DaySet]
     entries: Mapping[Unit, Sequence[LedgerEntry]]
     lost: Mapping[Unit, DaySet]
-    gone: Collection[str]
 
     def build(self, unit: Unit, artifacts: Sequence[PlannedArtifact]) -> UnitPlan:
         drops = tuple(one.decision.entry for one in artifacts if one.is_anew and one.decision.entry)
@@ -337,7 +334,7 @@ class _Builder:
 
     def _restores(self, unit: Unit, artifacts: Sequence[PlannedArtifact], keeps: Iterable[LedgerEntry]) -> DaySet:
         is_redone = any(one.cause in ("lost dates", "overwritten") for one in artifacts)
-        taking_part = {source.name for source in self.sources}.union(self.gone)
+        taking_part = {NOBODY, *(source.name for source in self.sources)}
         if not is_redone or {entry.source for entry in keeps} - taking_part:
             return NO_DAYS
         dates = self.lost.get(unit, NO_DAYS)

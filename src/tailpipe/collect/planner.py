@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from tailpipe.catalog.identity import Listed, Prints, decide, needs
+from tailpipe.catalog.identity import NOBODY, Listed, Prints, decide, needs
 from tailpipe.catalog.plan import Ask, Plan, SourceState
 from tailpipe.catalog.planning import listing, plan_units
 from tailpipe.catalog.read import PartitionState
@@ -14,6 +14,7 @@ from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import NO_DAYS, Coverage, dropped_days
+from tailpipe.model.ledger import LedgerEntry
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
@@ -64,11 +65,16 @@ def plan_partition(
         withheld += found.withheld
         beside += [found.beside] if found.beside else []
     _refuse_shared(listed)
-    prints = _prints(sources, listed, state, engine)
-    decisions = decide(listed, state.ledger, prints, now=ask.now)
-    gone = {entry.source for entry in state.ledger} - sources.keys() - set(others)
-    plan = plan_units(states, decisions, ask, ledger=state.ledger, lost=state.lost, gone=gone)
+    ledger = _disowned(state.ledger, {*sources, *others})
+    prints = _prints(sources, listed, ledger, engine)
+    decisions = decide(listed, ledger, prints, now=ask.now)
+    plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost)
     return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside))
+
+
+def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str]) -> tuple[LedgerEntry, ...]:
+    """The ledger; what is from a source that the config no longer names is nobody's, and anyone's to go on with."""
+    return tuple(entry if entry.source in names else replace(entry, source=NOBODY) for entry in ledger)
 
 
 def _refuse_shared(listed: Iterable[Listed]) -> None:
@@ -83,10 +89,12 @@ def _refuse_shared(listed: Iterable[Listed]) -> None:
             )
 
 
-def _prints(sources: Mapping[str, Source], listed: list[Listed], state: PartitionState, engine: Engine) -> Prints:
+def _prints(
+    sources: Mapping[str, Source], listed: list[Listed], ledger: Sequence[LedgerEntry], engine: Engine
+) -> Prints:
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, int], str | None] = {}
-    while requests := needs(listed, state.ledger, prints):
+    while requests := needs(listed, ledger, prints):
         prints |= engine.prints(
             [(sources[one.source], artifacts[one.source, one.uri], one.lengths) for one in requests]
         )

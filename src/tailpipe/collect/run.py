@@ -77,7 +77,8 @@ class PartitionRun:
         state = self.catalog.state(self.address)
         sources = self._sources()
         others = {source.name for source in self.partition.sources} - sources.keys()
-        return plan_partition(sources, self.table, state, self._ask, self.engine, others)
+        planned = plan_partition(sources, self.table, state, self._ask, self.engine, others)
+        return replace(planned, beside=()) if self.catalog.snapshot(partition=self.address).files else planned
 
     @property
     def _ask(self) -> Ask:

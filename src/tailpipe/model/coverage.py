@@ -175,5 +175,9 @@ class Coverage:
 
 
 def dropped_days(known: Iterable[Coverage]) -> DaySet:
-    """The days that any of the sources of a partition has dropped."""
-    return DaySet(tuple(span for coverage in known for span in coverage.dropped.spans))
+    """The days that sources of a partition have dropped, and that no other one has or is to bring."""
+    dropped = held = NO_DAYS
+    for coverage in known:
+        dropped |= coverage.dropped
+        held |= coverage.covered | coverage.missing
+    return dropped - held

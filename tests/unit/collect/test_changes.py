@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.doctor import repair
+from tailpipe.catalog.plan import Ask
 from tailpipe.cli.report import print_report
 from tailpipe.errors import UsageError
 from tailpipe.kernel.task import Outcome, Task
@@ -154,6 +155,20 @@ def test_deleted_days_stay_away_from_a_source_that_comes_later_or_is_renamed(tmp
     assert world.rows() == ["late", "m0", "m1", "m2"]
 
 
+@pytest.mark.parametrize("layout", [LAYOUT, ""])
+def test_a_log_that_is_rotated_while_its_source_gets_another_name_is_still_known(tmp_path: Path, layout: str) -> None:
+    world = World(tmp_path, CONFIG.replace(LAYOUT, layout))
+    log = world.write(f"{TODAY}.jsonl", "a", "b")
+    world.collect()
+    world.text = world.text.replace('source "file" {', 'source "file" "other" {')
+    log.rename(log.with_name(f"{TODAY}.jsonl.1"))
+    world.write(f"{TODAY}.jsonl.1", "c", mode="a")
+    world.write(f"{TODAY}.jsonl", "d")
+    for _ in range(2):
+        assert world.collect().is_done
+        assert world.rows() == ["a", "b", "c", "d"]
+
+
 def test_lost_rows_come_back_also_where_a_source_of_their_day_is_no_longer_in_the_config(tmp_path: Path) -> None:
     start, _, _ = CONFIG.partition('  source "file"')
     one, other = (f'  source "file" "{name}" {{\n    paths = ["LOGS/{name}"]\n    {LAYOUT}\n  }}\n' for name in "ab")
@@ -266,3 +281,9 @@ def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: py
     print_report(report, "pretty")
     assert "unfinished" not in capsys.readouterr().out
     assert (undated.rows(), report.partitions[0].unfinished) == (["a", "b"], 0)
+
+
+@pytest.mark.parametrize(("start", "end"), [("", None), (None, ""), ("", "")])
+def test_an_empty_time_is_no_time_and_not_the_lack_of_one(start: str | None, end: str | None) -> None:
+    with pytest.raises(UsageError, match='"" is not a time'):
+        Ask.parse(start, end, now=NOW)
