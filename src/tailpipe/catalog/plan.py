@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
@@ -13,7 +13,7 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 
-__all__ = ["Ask", "Cause", "Plan", "PlannedArtifact", "Skip", "SourceState", "UnitPlan"]
+__all__ = ["Ask", "Cause", "Plan", "PlannedArtifact", "Skip", "SourceState", "UnitPlan", "kind_of"]
 
 Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "asked again", "grown"]
 """Why an artifact is read; the first of them that holds for any of its artifacts names the unit."""
@@ -93,6 +93,28 @@ class UnitPlan:
     keeps: tuple[LedgerEntry, ...] = ()
     covers: tuple[Covered, ...] = ()
     restores: DaySet = NO_DAYS
+
+    def without(self, spoilt: Sequence[PlannedArtifact]) -> UnitPlan:
+        """The plan once these artifacts cannot be read: what they had left before stays, and nothing is covered."""
+        kept = tuple(one.decision.entry for one in spoilt if one.decision.entry is not None)
+        drops = tuple(entry for entry in self.drops if entry not in kept)
+        keeps = (*self.keeps, *kept)
+        sources = {one.decision.source for one in spoilt}
+        return replace(
+            self,
+            kind=kind_of(drops, keeps),
+            artifacts=tuple(one for one in self.artifacts if one not in spoilt),
+            drops=drops,
+            keeps=keeps if drops else (),
+            covers=tuple(one for one in self.covers if one.source not in sources),
+            restores=NO_DAYS,
+        )
+
+
+def kind_of(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Literal["append", "replace", "rewrite"]:
+    """An API forgets: what it no longer gives of a range stays, and so the rest is carried over."""
+    is_carried = bool(keeps) or any(entry.kind == "range" for entry in drops)
+    return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
 @dataclass(frozen=True)

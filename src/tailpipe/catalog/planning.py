@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal, get_args
+from typing import get_args
 
 from tailpipe.catalog.identity import NOBODY, Decision
-from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan
+from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan, kind_of
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
@@ -313,7 +313,7 @@ class _Builder:
         )
         return UnitPlan(
             unit,
-            _kind(drops, keeps),
+            kind_of(drops, keeps),
             self._reason(unit, artifacts),
             tuple(artifacts),
             drops,
@@ -341,12 +341,6 @@ class _Builder:
         for one in artifacts:
             dates = dates if one.dates is None else dates & one.dates
         return dates
-
-
-def _kind(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Literal["append", "replace", "rewrite"]:
-    """An API forgets: what it no longer gives of a range stays, and so the rest is carried over."""
-    is_carried = bool(keeps) or any(entry.kind == "range" for entry in drops)
-    return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
 def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:

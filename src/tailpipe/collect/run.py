@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.plan import Ask, Plan, UnitPlan
+from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, UnitPlan
 from tailpipe.catalog.planning import UNFINISHED, open_days
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
@@ -154,11 +154,22 @@ class PartitionRun:
                 works.append(UnitWork(unit, writer.begin(unit.unit, unit.kind)))  # noqa: PERF401 - some may be begun
             self._work(works)
             while works:
-                self._commit(works[0])
+                if self.options.skip_bad_artifacts and (spoilt := works[0].spoilt):
+                    self._do_without(writer, works[0], spoilt)
+                else:
+                    self._commit(works[0])
                 works.pop(0)
         finally:
             for work in works:  # after a failure or an interrupt: nothing of them stays
                 work.transaction.abort()
+
+    def _do_without(self, writer: Writer, work: UnitWork, spoilt: Sequence[tuple[PlannedArtifact, str]]) -> None:
+        """Do a unit again without artifacts whose rows would go and not come again."""
+        work.transaction.abort()
+        self.bad += [error for _, error in spoilt]
+        plan = work.plan.without([one for one, _ in spoilt])
+        if plan.artifacts:
+            self._batch(writer, [plan])
 
     def _work(self, works: Sequence[UnitWork]) -> None:
         """Run the tasks of all units, and those again whose fields need wider types than were known."""

@@ -40,6 +40,13 @@ class UnitWork:
         return [one.error for _, one in self.results if one.error is not None]
 
     @property
+    def spoilt(self) -> list[tuple[PlannedArtifact, str]]:
+        """Those that could not be read, and why, although rows of theirs are there: committing would lose these."""
+        planned = self._planned
+        found = ((planned[one.reading.origin, one.reading.generation], one.error) for _, one in self.results)
+        return [(one, error) for one, error in found if error is not None and one.is_anew]
+
+    @property
     def samples(self) -> tuple[Sample, ...]:
         """Some of the rejected rows."""
         return tuple(sample for outcome in self.outcomes for sample in outcome.samples)
@@ -87,13 +94,17 @@ class UnitWork:
         return tuple(reading.row_prefix(partition) for reading in readings)
 
     @property
+    def _planned(self) -> dict[tuple[str, int], PlannedArtifact]:
+        return {(one.decision.origin, one.decision.generation): one for one in self.plan.artifacts}
+
+    @property
     def _bad_sources(self) -> set[str]:
         """The sources of artifacts that were left out: they have more of this Day."""
         return {task.source.name for task, result in self.results if result.error is not None}
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
         """All of it as the catalog takes it; artifacts with an error are left out."""
-        planned = {(one.decision.origin, one.decision.generation): one for one in self.plan.artifacts}
+        planned = self._planned
         artifacts = [
             _entry(result, planned[result.reading.origin, result.reading.generation], self.plan, now)
             for _, result in self.results

@@ -211,6 +211,37 @@ def test_a_day_with_an_artifact_left_out_is_not_covered(world: World) -> None:
     assert (world.rows(), str(summary.gaps)) == (["a", "b"], "")
 
 
+@pytest.mark.parametrize("layout", [LAYOUT, ""])
+def test_rows_of_an_artifact_that_is_left_out_stay_where_it_would_have_replaced_them(
+    tmp_path: Path, layout: str
+) -> None:
+    world = World(tmp_path, CONFIG.replace(LAYOUT, layout))
+    world.write(f"{TODAY}-a.jsonl", "a")
+    gone = world.write(f"{TODAY}-b.jsonl", "b")
+    world.collect()
+    world.write(f"{TODAY}-c.jsonl", "c")
+    world.engine = Meanwhile(gone.unlink)
+    summary = world.collect(str(TODAY), overwrite=True, skip_bad_artifacts=True)
+    assert (len(summary.bad_artifacts), summary.failed, summary.is_done) == (1, (), False)
+    assert world.rows() == ["a", "b", "c"]
+    assert not world.has_twins()
+
+
+def test_rows_of_a_command_that_fails_the_next_time_stay(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    output.write_text(line(TODAY, "a"))
+    start, _, _ = CONFIG.partition('  source "file"')
+    world = World(tmp_path, f'{start}  source "command" {{ command = ["cat", "{output}"] }}\n}}\n')
+    world.collect(str(TODAY))
+    output.unlink()
+    summary = world.collect(skip_bad_artifacts=True)
+    assert "No such file" in summary.bad_artifacts[0]
+    assert world.rows() == ["a"]
+    output.write_text(line(TODAY, "a") + line(TODAY, "b"))
+    assert world.collect().is_done
+    assert world.rows() == ["a", "b"]
+
+
 def test_what_is_read_in_vain_has_nothing_to_expire_and_nothing_to_delete(world: World) -> None:
     bad = world.write(f"{days_ago(5)}.jsonl.gz", "b")
     bad.write_bytes(bad.read_bytes()[:20])
