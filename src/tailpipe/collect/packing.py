@@ -102,6 +102,8 @@ def _task(recipe: Recipe, source: Source, bundle: Sequence[PlannedArtifact], sta
 
 def _reading(one: PlannedArtifact) -> Reading:
     decision = one.decision
+    is_known = decision.entry is not None and decision.entry.identity == (decision.origin, decision.generation)
+    known = decision.entry if is_known else None
     return Reading(
         artifact=decision.artifact,
         origin=decision.origin,
@@ -110,5 +112,6 @@ def _reading(one: PlannedArtifact) -> Reading:
         since_ordinals=one.start_ordinal,
         days=one.dates,
         is_closed=decision.is_closed,
-        since_print=decision.entry.fingerprint if decision.entry and one.start_byte else None,
+        known_bytes=known.committed_bytes if known else 0,
+        known_print=known.fingerprint if known else None,
     )

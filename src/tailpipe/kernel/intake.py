@@ -37,6 +37,7 @@ class Intake:
                     continue
                 try:
                     yield from read(place, self._members(progress, open_))
+                    progress.check_end()
                 except (*GONE, TailpipeError) as problem:
                     progress.error = str(problem)
                     drop(place)

@@ -34,12 +34,19 @@ class Progress:
 
     def take(self, data: bytes | memoryview) -> None:
         """Count bytes as taken, or raise if they are not those with which a known content begins."""
-        known = self.reading.since_bytes - self.committed_bytes
+        known = self.reading.known_bytes - self.committed_bytes
         if 0 < known <= len(data):
             self._add(data[:known])
-            self._check_known()
+            if self.reading.known_print not in (None, self.fingerprint):
+                raise self._other_content()
             data = data[known:]
         self._add(data)
+
+    def check_end(self) -> None:
+        """Raise if a known content has ended before what is known of it."""
+        is_short = self.committed_bytes + self.unread_bytes < self.reading.known_bytes
+        if is_short and self.reading.known_print is not None:
+            raise self._other_content()
 
     def reach(self, size: int) -> None:
         """Note how many bytes the artifact had, as it lies at its source, when its end was reached."""
@@ -51,12 +58,9 @@ class Progress:
         """Whether what ends without a line end is whole: who has written since the listing may go on with it."""
         return self.reading.is_closed and not self._has_grown
 
-    def _check_known(self) -> None:
-        known = self.reading.since_print
-        if known is not None and self.fingerprint not in (known, None):
-            raise TailpipeError(
-                f'"{self.reading.artifact.uri}" was rotated or rewritten while it was collected: collect it again'
-            )
+    def _other_content(self) -> TailpipeError:
+        uri = self.reading.artifact.uri
+        return TailpipeError(f'"{uri}" was rotated or rewritten while it was collected: collect it again')
 
     def _add(self, data: bytes | memoryview) -> None:
         if self._digest is not None:

@@ -26,7 +26,7 @@ def sample(task: Task) -> dict[str, str]:
     found: dict[str, str] = {}
     for reading in _spread(task.readings):
         limits = replace(task.limits, chunk_bytes=_BYTES, batch_bytes=_BYTES)
-        fresh = replace(reading, since_bytes=0, since_ordinals=0)
+        fresh = replace(reading, since_bytes=0, since_ordinals=0, known_print=None)
         for name, kind in _types(replace(task, readings=(fresh,), limits=limits, types={}, staging=None)).items():
             found[name] = widened(found.get(name), kind) or kind
     return found

@@ -35,8 +35,9 @@ class Reading:
     since_ordinals: int = 0
     days: DaySet | None = None
     is_closed: bool = True
-    since_print: str | None = None
-    """The print of the first `since_bytes`, if it goes on with a content that is known."""
+    known_bytes: int = 0
+    known_print: str | None = None
+    """How a content begins that is known, also if it is read anew: so many bytes, and their print."""
 
     def row_prefix(self, partition: str) -> str:
         """What the `tp_id` of each of its rows begins with."""

@@ -100,6 +100,20 @@ def test_a_log_that_is_rotated_between_listing_and_reading_gives_each_row_once(w
     assert not world.has_twins()
 
 
+@pytest.mark.parametrize("after", [(), ("x",), ("x" * 20, "y", "z")])
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_log_that_is_cut_while_it_is_overwritten_keeps_its_rows(
+    world: World, after: tuple[str, ...], skip: bool
+) -> None:
+    log = world.write(f"{TODAY}.jsonl", "a", "b")
+    world.collect()
+    world.engine = Meanwhile(lambda: world.write(log.name, *after))
+    assert not world.collect(overwrite=True, skip_bad_artifacts=skip).is_done
+    assert world.rows() == ["a", "b"]
+    assert world.collect().is_done
+    assert world.rows() == ["a", "b", *after]
+
+
 @pytest.mark.parametrize("cut", [1, 20, 40])
 def test_a_line_that_is_being_written_after_the_listing_waits_for_its_end(world: World, cut: int) -> None:
     log = world.write(f"{TODAY}.jsonl", "a")
