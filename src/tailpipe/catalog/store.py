@@ -191,7 +191,7 @@ def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
 
 
 def _from_system(problem: OSError, path: Path) -> StorageError:
-    place = str(problem.filename or path)
+    place = str(problem.filename2 or problem.filename or path)  # of two, what was to be made
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageError(f"no space left for {place}", path=place, hint="free some space, then run it again")
     reason = (problem.strerror or str(problem)).lower()

@@ -15,7 +15,7 @@ __all__ = ["Display"]
 
 @dataclass
 class Display:
-    """Draws the events of a run; quiet if `is_shown` is false."""
+    """Draws the events of a run; if `is_shown` is false, warnings alone."""
 
     is_shown: bool
     _begun: float = field(default_factory=time.monotonic)
@@ -27,7 +27,7 @@ class Display:
 
     def __call__(self, event: events.Event) -> None:
         """Take an event."""
-        if not self.is_shown:
+        if not self.is_shown and not isinstance(event, events.Warned):
             return
         is_live = sys.stderr.isatty()
         match event:

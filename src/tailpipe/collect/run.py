@@ -127,7 +127,7 @@ class PartitionRun:
             closing = plan.closing_without(self.failed)
             if plan.noted or closing:
                 writer.note(plan.noted, closing)
-            outcome = "failed" if self.failed else "done"
+            outcome = "failed" if self.failed or self.bad else "done"
         except Exception:
             outcome = "failed"
             raise
@@ -240,10 +240,12 @@ class PartitionRun:
             retires = tuple(file.path for file in live if file.unit == str(unit))
             retires += tuple(self.catalog.rejected_files(self.address, unit))
         try:
-            work.transaction.commit(work.staged(self.options.ask.now, retires))
+            told = work.transaction.commit(work.staged(self.options.ask.now, retires)).problem
         except CommitError as error:
             self._fail(unit, [error.message])
             return
+        if told:
+            self.emit(events.Warned(self.address, told))
         self.bad += work.errors
         self.samples += work.samples
         accounts = sum((result.accounts for _, result in work.results), Accounts())
@@ -251,7 +253,8 @@ class PartitionRun:
             self.unfinished += result.unread_bytes > 0
             for column, count in result.nulls.items():
                 self.nulls[column] = self.nulls.get(column, 0) + count
-        done = events.Committed(self.address, str(unit), len(work.results), accounts, work.plan.reason)
+        taken = len(work.results) - len(work.errors)
+        done = events.Committed(self.address, str(unit), taken, accounts, work.plan.reason)
         self.committed.append(done)
         self.emit(done)
 

@@ -39,7 +39,9 @@ class Intake:
                     yield from read(place, self._members(progress, open_))
                     progress.check_end()
                 except (*GONE, TailpipeError) as problem:
-                    progress.error = str(problem)
+                    uri, is_told = progress.reading.artifact.uri, isinstance(problem, TailpipeError)
+                    reason = getattr(problem, "strerror", None) or str(problem)
+                    progress.error = str(problem) if is_told else f'cannot read "{uri}": {reason}'
                     drop(place)
                     yield Failed(place)
 

@@ -14,6 +14,7 @@ import duckdb
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect import events
 from tailpipe.collect.collect import collect
@@ -75,6 +76,8 @@ class World:
     engine: LocalEngine = field(default_factory=LocalEngine)
     seen: list[events.Event] = field(default_factory=list)
     free: int | None = None
+    points: str = ""
+    """What the next catalog has for failpoints, as `TAILPIPE_FAILPOINT` spells them."""
 
     @property
     def logs(self) -> Path:
@@ -117,7 +120,9 @@ class World:
 
     def catalog(self) -> Catalog:
         disk = Disk() if self.free is None else Tight(self.free)
-        return Catalog.open(self.root / "home", disk=disk, clock=lambda: self.now)
+        points, self.points = self.points, ""
+        armed = Failpoints.from_environment({"TAILPIPE_FAILPOINT": points, "TAILPIPE_TEST": "1"})
+        return Catalog.open(self.root / "home", disk=disk, clock=lambda: self.now, failpoints=armed)
 
     def rows(self, columns: str = "message", partition: str = "app.x") -> list[Any]:
         """What can be queried, in the order of its first column."""

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.doctor import repair
+from tailpipe.catalog.doctor import examine, repair
 from tailpipe.catalog.plan import Ask
+from tailpipe.cli.progress import Display
 from tailpipe.cli.report import print_report
+from tailpipe.collect import events
 from tailpipe.errors import UsageError
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.lifecycle.compact import Subject, compact
@@ -332,3 +334,33 @@ def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: py
 def test_an_empty_time_is_no_time_and_not_the_lack_of_one(start: str | None, end: str | None) -> None:
     with pytest.raises(UsageError, match='"" is not a time'):
         Ask.parse(start, end, now=NOW)
+
+
+def test_a_hive_that_cannot_be_written_is_told_of_and_follows_later(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.points = "project.link=eio"
+    assert world.collect().is_done
+    [told] = [event.what for event in world.seen if isinstance(event, events.Warned)]
+    assert told.endswith("it is committed, and the hive follows at the next run")
+    display = Display(is_shown=False)
+    for event in world.seen:
+        display(event)
+    assert capsys.readouterr().err == f"warning: app.x: {told}\n"  # also without progress
+    assert world.rows() == ["a"]
+    world.collect()
+    assert examine(world.root / "home") == []
+
+
+def test_what_is_left_out_is_not_counted_as_taken_and_the_run_has_failed(world: World) -> None:
+    world.write(f"{TODAY}-a.jsonl", "a")
+    gone = world.write(f"{TODAY}-b.jsonl", "b")
+    world.engine = Meanwhile(gone.unlink)
+    summary = world.collect(skip_bad_artifacts=True)
+    assert summary.bad_artifacts == (f'cannot read "{gone}": No such file or directory',)
+    assert [one.artifacts for one in summary.committed] == [1]
+    with world.catalog() as catalog:
+        [found] = catalog.overview()
+    assert found.last_run is not None
+    assert found.last_run.outcome == "failed"

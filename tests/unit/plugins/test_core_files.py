@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import socket
@@ -360,3 +361,17 @@ def test_a_source_travels_to_the_workers_and_lists_the_same_there(tree: Path) ->
 def test_files_are_listed_whatever_the_window_since_they_carry_no_day(tree: Path) -> None:
     source = File(paths=[str(tree)])
     assert list(source.artifacts(Window.of_day(date(1999, 1, 1)))) == list(source.artifacts(WINDOW))
+
+
+def test_a_directory_whose_files_may_not_be_looked_at_is_told_of(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # By a stand-in for the system's call: root may look at everything.
+    looked_at = os.stat
+
+    def stat(path: str, **options: bool) -> os.stat_result:
+        if str(path).endswith("x.log"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return looked_at(path, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    with pytest.raises(UsageError, match=r'cannot read ".*x\.log": Permission denied'):
+        listed(tree, ".")

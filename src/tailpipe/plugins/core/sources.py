@@ -97,6 +97,9 @@ class File(Source):
         """The file with its facts, if it is a regular one, and there."""
         try:
             facts = os.stat(path, follow_symlinks=self.follow_symlinks)  # noqa: PTH116
+        except PermissionError as error:  # the directory may be listed, but not entered
+            _refuse(error)
+            return
         except OSError:
             return
         if stat.S_ISREG(facts.st_mode):
