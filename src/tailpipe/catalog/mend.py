@@ -41,12 +41,6 @@ def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
     return transaction.record(draft)
 
 
-def _loss(connection: sqlite3.Connection, path: str, today: date) -> Loss:
-    key, day = connection.execute("SELECT unit, tp_date FROM files WHERE path = ?", (path,)).fetchone()
-    unit = Unit.from_key(key)
-    return Loss(unit, date.fromisoformat(day) if day else unit.day or today, "missing")
-
-
 def _missing(known: Coverage, days: DaySet) -> Coverage:
     lost = known.covered & days
     return Coverage(known.covered - lost, known.missing | lost, known.dropped, known.unsettled - lost)

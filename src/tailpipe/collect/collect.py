@@ -33,11 +33,11 @@ def collect(
 ) -> events.Report:
     """Collect what was chosen. One partition that cannot be collected does not keep the others from it."""
     check_sql(config, chosen)
-    _check_columns(chosen, catalog)
     summaries: list[events.Summary] = []
     for partition, table in chosen:
         run = PartitionRun(partition, table, catalog, engine, options, emit)
         try:
+            _check_columns(table, catalog)
             summaries.append(run.run())
         except StorageError:
             raise  # a full disk is full for the others too
@@ -56,12 +56,11 @@ def preview(chosen: Chosen, catalog: Catalog, engine: Engine, options: Options) 
     ]
 
 
-def _check_columns(chosen: Chosen, catalog: Catalog) -> None:
+def _check_columns(table: Table, catalog: Catalog) -> None:
     """Refuse a table whose columns changed so that old and new files could not be read together."""
-    for partition, table in chosen:
-        snapshot = catalog.snapshot(table=partition.table)
-        types = known_types(snapshot, table)
-        for columns in snapshot.columns.values():
-            for change in evolve(columns, table, types):
-                if change.verdict == "refused":
-                    raise TailpipeError(change.message)
+    snapshot = catalog.snapshot(table=table.name)
+    types = known_types(snapshot, table)
+    for columns in snapshot.columns.values():
+        for change in evolve(columns, table, types):
+            if change.verdict == "refused":
+                raise TailpipeError(change.message)

@@ -364,3 +364,13 @@ def test_what_is_left_out_is_not_counted_as_taken_and_the_run_has_failed(world: 
         [found] = catalog.overview()
     assert found.last_run is not None
     assert found.last_run.outcome == "failed"
+
+
+def test_a_table_whose_columns_cannot_change_so_does_not_keep_others_from_being_collected(world: World) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.collect()
+    other = CONFIG.replace('table "app"', 'table "zoo"').replace('partition "app"', 'partition "zoo"')
+    world.text = CONFIG.replace('type = "varchar"', 'type = "integer"') + other
+    app, zoo = world.report().partitions
+    assert 'column "message" of table "app" is varchar' in app.error
+    assert (zoo.is_done, world.rows(partition="zoo.x")) == (True, ["a"])
