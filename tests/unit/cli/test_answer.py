@@ -205,6 +205,7 @@ def test_parquet_and_arrow_hold_every_type_in_a_form_that_others_read() -> None:
         assert (first["id"], first["j"]) == ("7b0a1b1e-0000-4000-8000-00000000000a", '{"x": [1, null, "NaN"]}')
         assert table.schema.field("ts").type == pyarrow.timestamp("us")
         assert table.schema.field("day").type == pyarrow.date32()
+        assert table.schema.field("yes").type == pyarrow.bool_()
     assert parquet.schema.field("huge").type == pyarrow.decimal128(38, 0)
 
 
