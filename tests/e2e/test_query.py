@@ -36,6 +36,22 @@ def test_a_batch_goes_on_after_a_mistake_and_ends_with_1(run: Run, tmp_path: Pat
     assert 'did you mean "tp_id"?' in done.err
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 1 AS a; SELECT tp_idd FROM app_log; SELECT 2 AS b", "1:23"),
+        ("SELECT 1 AS a;\n\n  SELECT\n    tp_idd FROM app_log", "4:5"),
+        ("-- SELECT tp_idd FROM app_log\n; SELECT 1 AS a;SELECT tp_idd FROM app_log", "2:24"),
+    ],
+)
+def test_a_mistake_is_shown_in_the_line_that_was_written(run: Run, text: str, place: str) -> None:
+    done = run("query", text)
+    line, column = (int(number) for number in place.split(":"))
+    written = text.split("\n")[line - 1]
+    assert done.code == 1
+    assert f"--> statement:{place}\n  |\n{line} | {written}\n  | {' ' * (column - 1)}^^^^^^ did" in done.err
+
+
 def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
     for arguments in ([], ["-"]):
         done = subprocess.run(
@@ -57,6 +73,18 @@ def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
         (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
         (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one answer"),
         (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
+        (("SELECT 1", "--output", "csv", "--separator", "||"), 2, '--separator of csv is one character, not "||"'),
+        (("SELECT 1", "--output", "csv", "--separator", "§"), 2, "--separator of csv is one character"),
+        (("SELECT 1", "--output", "csv", "--separator", ""), 2, "--separator of csv is one character"),
+        (("SELECT 1", "--output", "csv", "--null", "a\nb"), 2, "--null holds"),
+        (("SELECT 1", "--limit", "x"), 2, '--limit takes a whole number, not "x"'),
+        (("SELECT 1", "--limit", "it's"), 2, '--limit takes a whole number, not "it\'s"'),
+        (("SELECT 1", "--limit", "-1"), 2, '--limit takes a whole number from 0 on, not "-1"'),
+        (("SELECT 1", "--limit"), 2, "--limit needs a value\n  = see: tailpipe query --help"),
+        (("SELECT 1", "--timing=1"), 2, "--timing takes no value"),
+        (("SELECT 1", "--limi", "1"), 2, 'there is no flag "--limi", did you mean "--limit"?'),
+        (("SELECT 1", "--engine", "park"), 2, '--engine takes duckdb or spark, not "park", did you mean "spark"?'),
+        (("-- only a comment",), 2, "there is no statement to run"),
         (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
         (("DROP VIEW app_log",), 2, "a query only reads"),
     ],

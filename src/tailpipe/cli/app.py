@@ -112,16 +112,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     level = os.environ.get("TAILPIPE_LOG_LEVEL", "").lower()
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     log_from(level)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        _dispatch(sys.argv[1:] if arguments is None else list(arguments))
+        _dispatch(list(given))
     except click.exceptions.NoArgsIsHelpError as failure:
         failure.show()
         return failure.exit_code
     except click.ClickException as failure:
+        from tailpipe.cli import misuse
+
         context = getattr(failure, "ctx", None)
-        command = context.command_path if context else "tailpipe"
-        message = " ".join(failure.format_message().split())
-        render.problem(message[:1].lower() + message[1:].rstrip("."), f"see: {command} --help")
+        called = next((word for word in given if word in COMMANDS), "")
+        command = context.command_path if context else f"tailpipe {called}".rstrip()
+        render.problem(misuse.told(failure), f"see: {command} --help")
         return failure.exit_code
     except (KeyboardInterrupt, click.Abort):
         render.say("interrupted")
