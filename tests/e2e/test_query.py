@@ -141,3 +141,38 @@ def test_an_answer_loads_nothing_that_it_does_not_need(install: Path, tmp_path: 
         }
         assert "_duckdb" in loaded
         assert not loaded & set(unwanted.split())
+
+
+@pytest.mark.parametrize("output", ["csv", "pretty", "parquet"])
+def test_a_full_disk_behind_stdout_is_told(install: Path, tmp_path: Path, output: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tailpipe", "query", "FROM app_log", "--output", output],
+            env=environment(install, tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&- <&-", 2), ("2>&-", 0), (">&- 2>&-", 0)])
+def test_closed_streams_are_no_bug(install: Path, tmp_path: Path, closed: str, code: int) -> None:
+    words = "" if code else "'SELECT 1'"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"'{sys.executable}' -m tailpipe query {words} {closed}"],
+        env=environment(install, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert ("there is no statement to run" in done.stderr) == (code == 2)
+
+
+def test_a_name_as_long_as_names_may_be_is_written(run: Run, tmp_path: Path) -> None:
+    name = "a" * 250 + ".csv"
+    assert run("query", "SELECT 1 AS a", "--to-file", name).code == 0
+    assert (tmp_path / name).read_text() == "a\n1\n"

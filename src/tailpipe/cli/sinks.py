@@ -127,7 +127,7 @@ def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
             with target.open("wb") as stream:
                 yield _writer(stream)
             return
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}-", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 if has_more and target.exists():
