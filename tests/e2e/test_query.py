@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -176,3 +177,15 @@ def test_a_name_as_long_as_names_may_be_is_written(run: Run, tmp_path: Path) -> 
     name = "a" * 250 + ".csv"
     assert run("query", "SELECT 1 AS a", "--to-file", name).code == 0
     assert (tmp_path / name).read_text() == "a\n1\n"
+
+
+@pytest.mark.parametrize("output", ["pretty", "plain", "line", "csv", "json", "jsonl"])
+def test_a_schema_shows_which_of_its_tables_hold_rows(run: Run, output: str) -> None:
+    done = run("schema", "show", "tailpipe", "--output", output)
+    assert done.code == 0
+    assert "app_log" in done.out
+    assert "aws_vpc_flow_log" in done.out
+    if output == "jsonl":
+        record = json.loads(done.out)
+        assert [(table["table"], table["rows"]) for table in record["tables"]] == [("app_log", 3)]
+        assert "aws_vpc_flow_log" in record["without_rows"]
