@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Timer
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from pyspark.sql import SparkSession
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
-from tailpipe.query.on_spark import SparkQueries, frame_of
+from tailpipe.query.on_spark import SparkQueries, _beside, frame_of
 from tailpipe.query.session import Session
 from tests.unit.query.support import Files
 
@@ -194,3 +196,14 @@ def test_the_snippet_of_the_page_runs(
     exec(compile(snippet, "docs/clients.md", "exec"), {"workspace": workspace})
     assert "level='info', count=200" in capsys.readouterr().out
     assert len(stopped) == 1
+
+
+def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
+    is_over = Event()
+    Timer(0.2, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        _beside(lambda: is_over.wait(30))
+    is_over.set()
+    with pytest.raises(ZeroDivisionError):
+        _beside(lambda: 1 / 0)
+    assert _beside(lambda: 42) == 42

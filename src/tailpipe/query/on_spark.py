@@ -78,7 +78,7 @@ class SparkQueries:
         from pyspark.errors import PySparkException
 
         try:
-            return self._spark.sql(sql).toArrow()
+            return _beside(lambda: self._spark.sql(sql).toArrow())
         except KeyboardInterrupt:
             self.interrupt()
             raise
@@ -87,6 +87,30 @@ class SparkQueries:
             raise SparkError(f"Spark refused it: {first}", hint=f"it was translated to: {sql}") from error
         except Exception as error:
             raise told(error) from error
+
+
+def _beside(work: Callable[[], pa.Table]) -> pa.Table:
+    """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
+
+    The thread is left alone then, and ends with Spark.
+    """
+    from threading import Thread
+
+    given: list[pa.Table | BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            given.append(error)
+
+    thread = Thread(target=run, name="rows of Spark", daemon=True)
+    thread.start()
+    thread.join()
+    (outcome,) = given
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 @contextmanager
