@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,22 @@ def test_a_batch_goes_on_after_a_mistake_and_ends_with_1(run: Run, tmp_path: Pat
     assert 'did you mean "tp_id"?' in done.err
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SELECT 1 AS a; SELECT tp_idd FROM app_log; SELECT 2 AS b", "1:23"),
+        ("SELECT 1 AS a;\n\n  SELECT\n    tp_idd FROM app_log", "4:5"),
+        ("-- SELECT tp_idd FROM app_log\n; SELECT 1 AS a;SELECT tp_idd FROM app_log", "2:24"),
+    ],
+)
+def test_a_mistake_is_shown_in_the_line_that_was_written(run: Run, text: str, place: str) -> None:
+    done = run("query", text)
+    line, column = (int(number) for number in place.split(":"))
+    written = text.split("\n")[line - 1]
+    assert done.code == 1
+    assert f"--> statement:{place}\n  |\n{line} | {written}\n  | {' ' * (column - 1)}^^^^^^ did" in done.err
+
+
 def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
     for arguments in ([], ["-"]):
         done = subprocess.run(
@@ -57,6 +74,18 @@ def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
         (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
         (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one answer"),
         (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
+        (("SELECT 1", "--output", "csv", "--separator", "||"), 2, '--separator of csv is one character, not "||"'),
+        (("SELECT 1", "--output", "csv", "--separator", "§"), 2, "--separator of csv is one character"),
+        (("SELECT 1", "--output", "csv", "--separator", ""), 2, "--separator of csv is one character"),
+        (("SELECT 1", "--output", "csv", "--null", "a\nb"), 2, "--null holds"),
+        (("SELECT 1", "--limit", "x"), 2, '--limit takes a whole number, not "x"'),
+        (("SELECT 1", "--limit", "it's"), 2, '--limit takes a whole number, not "it\'s"'),
+        (("SELECT 1", "--limit", "-1"), 2, '--limit takes a whole number from 0 on, not "-1"'),
+        (("SELECT 1", "--limit"), 2, "--limit needs a value\n  = see: tailpipe query --help"),
+        (("SELECT 1", "--timing=1"), 2, "--timing takes no value"),
+        (("SELECT 1", "--limi", "1"), 2, 'there is no flag "--limi", did you mean "--limit"?'),
+        (("SELECT 1", "--engine", "park"), 2, '--engine takes duckdb or spark, not "park", did you mean "spark"?'),
+        (("-- only a comment",), 2, "there is no statement to run"),
         (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
         (("DROP VIEW app_log",), 2, "a query only reads"),
     ],
@@ -113,3 +142,50 @@ def test_an_answer_loads_nothing_that_it_does_not_need(install: Path, tmp_path: 
         }
         assert "_duckdb" in loaded
         assert not loaded & set(unwanted.split())
+
+
+@pytest.mark.parametrize("output", ["csv", "pretty", "parquet"])
+def test_a_full_disk_behind_stdout_is_told(install: Path, tmp_path: Path, output: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tailpipe", "query", "FROM app_log", "--output", output],
+            env=environment(install, tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&- <&-", 2), ("2>&-", 0), (">&- 2>&-", 0)])
+def test_closed_streams_are_no_bug(install: Path, tmp_path: Path, closed: str, code: int) -> None:
+    words = "" if code else "'SELECT 1'"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"'{sys.executable}' -m tailpipe query {words} {closed}"],
+        env=environment(install, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert ("there is no statement to run" in done.stderr) == (code == 2)
+
+
+def test_a_name_as_long_as_names_may_be_is_written(run: Run, tmp_path: Path) -> None:
+    name = "a" * 250 + ".csv"
+    assert run("query", "SELECT 1 AS a", "--to-file", name).code == 0
+    assert (tmp_path / name).read_text() == "a\n1\n"
+
+
+@pytest.mark.parametrize("output", ["pretty", "plain", "line", "csv", "json", "jsonl"])
+def test_a_schema_shows_which_of_its_tables_hold_rows(run: Run, output: str) -> None:
+    done = run("schema", "show", "tailpipe", "--output", output)
+    assert done.code == 0
+    assert "app_log" in done.out
+    assert "aws_vpc_flow_log" in done.out
+    if output == "jsonl":
+        record = json.loads(done.out)
+        assert [(table["table"], table["rows"]) for table in record["tables"]] == [("app_log", 3)]
+        assert "aws_vpc_flow_log" in record["without_rows"]

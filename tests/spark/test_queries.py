@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Timer
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +15,7 @@ from pyspark.sql import SparkSession
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
-from tailpipe.query.on_spark import SparkQueries, frame_of
+from tailpipe.query.on_spark import SparkQueries, _beside, frame_of
 from tailpipe.query.session import Session
 from tests.unit.query.support import Files
 
@@ -81,6 +83,26 @@ STATEMENTS = [
     "SELECT * EXCLUDE (raw, place) FROM app_log WHERE later IS NULL ORDER BY tp_id LIMIT 2",
     "SELECT 1 AS one, NULL AS nothing, 'x' AS x",
     "SELECT n FROM app_log WHERE n < 3 UNION ALL SELECT -1 ORDER BY n",
+    # what the two mean different things by
+    "SELECT price / 7 AS a, n / 1024.0 AS b, 1.0 / 3 AS c FROM app_log WHERE n > 190 ORDER BY n",
+    "SELECT round(avg(price), 12) AS a, round(avg(DISTINCT price), 12) AS b FROM app_log",
+    "SELECT price::INT AS a, (n / 7)::BIGINT AS b, real::INT AS c, 2.5::INT AS d FROM app_log WHERE n > 180 ORDER BY n",
+    "WITH a AS (SELECT n / 8 AS part, tp_id FROM app_log) SELECT part::INT AS a FROM a ORDER BY tp_id LIMIT 9",
+    "SELECT (body->>'a')::INT + 1 AS a, TRY_CAST(text AS INT) AS b FROM app_log ORDER BY tp_timestamp LIMIT 4",
+    "SELECT words[-1] AS last, words[9] AS none, place.tags[1] AS tag, [[1, 2]][1][2] AS deep FROM app_log LIMIT 1",
+    "SELECT list_contains([text], 'none') AS a, list_filter(words, x -> x > 'a') AS b FROM app_log ORDER BY n LIMIT 9",
+    "SELECT tp_timestamp AT TIME ZONE 'Europe/Berlin' AS a, tp_timestamp AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo'"
+    " AS b FROM app_log ORDER BY tp_timestamp LIMIT 2",
+    "SELECT t AT TIME ZONE 'Asia/Tokyo' AS u FROM (SELECT tp_timestamp AT TIME ZONE 'UTC' AS t FROM app_log)"
+    " ORDER BY u LIMIT 1",
+    "SELECT dayname(day) AS a, monthname(day) AS b FROM app_log ORDER BY tp_timestamp LIMIT 9",
+    "SELECT date_diff('hour', tp_timestamp, TIMESTAMP '2024-01-31 13:00:30') AS a,"
+    " date_diff('month', day, DATE '2024-03-01') AS b FROM app_log ORDER BY tp_timestamp LIMIT 99",
+    "SELECT regexp_matches(text, 'W1', 'i') AS a, regexp_replace(text, '[w3]', '_', 'g') AS b FROM app_log"
+    " ORDER BY tp_timestamp LIMIT 9",
+    r"SELECT 'a%' LIKE 'a\%' AS a, 'a\b' LIKE 'a\%' AS b, 'a%' LIKE 'a!%' ESCAPE '!' AS c",
+    "WITH Few AS (SELECT n FROM app_log WHERE n < 3) SELECT count(*) FROM few",
+    "SELECT tailpipe.app_log.n FROM tailpipe.app_log WHERE tp_timestamp < now() ORDER BY 1 LIMIT 1",
 ]
 
 
@@ -120,6 +142,25 @@ def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: st
         ("DESCRIBE app_log", "on Spark a query is a SELECT"),
         ("COPY app_log TO '/tmp/x'", "on Spark a query is a SELECT"),
         ("SELECT FROM WHERE", "cannot be translated"),
+        ("SELECT list(n ORDER BY n) FROM app_log", "array_agg may give another answer"),
+        ("SELECT dayofweek(day) FROM app_log", "day_of_week may give another answer"),
+        ("SELECT hash(n) FROM app_log", "hash may give another answer"),
+        ("SELECT DISTINCT ON (flag) flag, n FROM app_log ORDER BY flag, n", "DISTINCT ON may give another answer"),
+        ("SELECT count(*) FROM app_log WHERE text ~ 'w'", "~ may give another answer"),
+        ("SELECT regexp_replace(text, 'w', 'v') FROM app_log", "regexp_replace of the first match"),
+        ("SELECT regexp_extract(text, 'W', 0, 'i') FROM app_log", "cannot be translated"),
+        ("SELECT substring(text, -1) FROM app_log", "a part of a text"),
+        ("SELECT left(text, -1) FROM app_log", "a part of a text"),
+        ("SELECT words[1:1] FROM app_log", "a part of a list"),
+        ("SELECT text LIKE level FROM app_log", "LIKE with a pattern"),
+        ("SELECT real::VARCHAR FROM app_log", "as text may give another answer"),
+        ("SELECT price // 2 FROM app_log", "// of numbers"),
+        ("SELECT body->'b' FROM app_log", "-> as a value"),
+        ("SELECT strftime(day, '%U') FROM app_log", "this format of times"),
+        ("SELECT date_diff('week', day, day) FROM app_log", "date_diff('week', …)"),
+        ("SELECT a AT TIME ZONE 'UTC' AS a FROM (SELECT tp_timestamp AS a FROM app_log)", "which has two meanings"),
+        ("SELECT extract(dow FROM day) FROM app_log", "extract(dow …)"),
+        ("SELECT day - DATE '2024-01-01' FROM app_log", "what Spark gave is of another type"),
     ],
 )
 def test_what_spark_may_not_do_is_refused(queries: SparkQueries, sql: str, message: str) -> None:
@@ -127,9 +168,9 @@ def test_what_spark_may_not_do_is_refused(queries: SparkQueries, sql: str, messa
         queries.run(sql)
 
 
-def test_a_function_that_spark_lacks_is_told_with_the_translation(queries: SparkQueries) -> None:
+def test_what_spark_lacks_is_told_with_the_translation(queries: SparkQueries) -> None:
     with pytest.raises(TailpipeError, match="Spark refused it") as refused:
-        queries.run("SELECT bar(n, 0, 10, 5) FROM app_log").rows  # noqa: B018
+        queries.run("SELECT n AS k FROM app_log WHERE k > 3").rows  # noqa: B018
     assert "`tailpipe__app_log`" in refused.value.hint
 
 
@@ -155,3 +196,14 @@ def test_the_snippet_of_the_page_runs(
     exec(compile(snippet, "docs/clients.md", "exec"), {"workspace": workspace})
     assert "level='info', count=200" in capsys.readouterr().out
     assert len(stopped) == 1
+
+
+def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
+    is_over = Event()
+    Timer(0.2, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        _beside(lambda: is_over.wait(30))
+    is_over.set()
+    with pytest.raises(ZeroDivisionError):
+        _beside(lambda: 1 / 0)
+    assert _beside(lambda: 42) == 42

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
@@ -82,11 +82,22 @@ def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: b
     """Run a statement, write its answer, and tell of it; without being asked only where people read it."""
     begun = time.monotonic()
     answer = session.run(sql)
-    with sink() as write:
+    with sink() as write, _told_of_ctrl_c():
         written = write_answer(answer, shape, write, session.interrupt)
         seconds = time.monotonic() - begun  # not what is spent in a pager
     if timing or (timing is None and shape.output in FOR_PEOPLE):
         render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
+
+
+@contextmanager
+def _told_of_ctrl_c() -> Iterator[None]:
+    """Ctrl-C for what it is: a DuckDB that is writing at that moment calls it a failure of its own."""
+    try:
+        yield
+    except Exception as error:
+        if str(error).endswith(("Query interrupted", "INTERRUPT Error: Interrupted!")):
+            raise KeyboardInterrupt from error
+        raise
 
 
 def write_answer(answer: Answered, shape: Shape, write: Write, interrupt: Callable[[], None] = lambda: None) -> Written:

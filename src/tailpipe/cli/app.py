@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import os
@@ -22,6 +23,8 @@ __all__ = ["COMPLETE", "app", "main"]
 
 COMPLETE = "_TAILPIPE_COMPLETE"
 """The variable by which a shell asks for completions."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS: dict[str, str] = {
     "collect": "Collect logs into the workspace.",
@@ -97,31 +100,45 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     gc.set_threshold(100_000, 20, 20)  # with the default, a large config spends a quarter of its time in there
+    _open_closed_streams()
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read us has seen enough; nothing may be written at exit any more.
+    except OSError as failure:
+        # Nothing may be written at exit any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = EXIT_DONE
+        code = EXIT_DONE  # whoever read us has seen enough
+        if not isinstance(failure, BrokenPipeError):
+            render.problem(f"cannot write: {failure.strerror}", "make room where stdout and temporary files go")
+            code = EXIT_FAILED
     gc.freeze()  # else Python looks through all objects once more before it goes
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Give what is closed a place that leads nowhere: Python has no object for it, and a file of ours its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until we exit
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     level = os.environ.get("TAILPIPE_LOG_LEVEL", "").lower()
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     log_from(level)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        _dispatch(sys.argv[1:] if arguments is None else list(arguments))
+        _dispatch(list(given))
     except click.exceptions.NoArgsIsHelpError as failure:
         failure.show()
         return failure.exit_code
     except click.ClickException as failure:
+        from tailpipe.cli import misuse
+
         context = getattr(failure, "ctx", None)
-        command = context.command_path if context else "tailpipe"
-        message = " ".join(failure.format_message().split())
-        render.problem(message[:1].lower() + message[1:].rstrip("."), f"see: {command} --help")
+        called = next((word for word in given if word in COMMANDS), "")
+        command = context.command_path if context else f"tailpipe {called}".rstrip()
+        render.problem(misuse.told(failure), f"see: {command} --help")
         return failure.exit_code
     except (KeyboardInterrupt, click.Abort):
         render.say("interrupted")
@@ -131,7 +148,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return failure.exit_code
     except BrokenPipeError:
         raise
-    except Exception as failure:  # noqa: BLE001 - the last place where a bug can still become a message
+    except Exception as failure:  # the last place where a bug can still become a message
+        if isinstance(failure, OSError) and failure.errno in _NO_ROOM:
+            raise
         render.bug(failure)
         return EXIT_FAILED
     return EXIT_DONE

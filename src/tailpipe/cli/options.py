@@ -52,6 +52,7 @@ def log_from(level: str) -> None:
     levels = {"debug": logging.DEBUG, "info": logging.INFO, "error": logging.ERROR, "off": logging.CRITICAL + 1}
     logging.getLogger().setLevel(levels.get(level, logging.WARNING))
     logging.getLogger("py4j").setLevel(logging.ERROR)  # it tells every word to and from the JVM
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot translate is an error of ours
 
 
 def workspace_of(context: click.Context) -> Any:

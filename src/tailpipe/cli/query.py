@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -28,10 +29,18 @@ _TAKES = {
     "--no-header": ("pretty", "plain", "csv"),
 }
 """The outputs for which a flag means something."""
+_COMMENT = re.compile(r"--(?:\s|[^=\n]*\n)")
+
+
+class _Query(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever, but a statement that begins with a comment is no flag."""
+        return super().parse_args(ctx, [f" {word}" if _COMMENT.match(word) else word for word in args])
 
 
 @click.command(
     "query",
+    cls=_Query,
     epilog=examples(
         "tailpipe query",
         'tailpipe query "FROM app_log LIMIT 10"',
@@ -88,6 +97,8 @@ def command(
         if given[flag] and chosen not in outputs:
             raise UsageError(f"{flag} means nothing for {chosen}", hint="it is for " + ", ".join(outputs))
     between = None if separator is None else separator.replace("\\t", "\t")
+    if chosen == "csv":
+        _check_csv(between, null)
     shape = Shape(chosen, header, between, null, limit, *(screen() if path is None else (None, False)))
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
@@ -115,6 +126,16 @@ def command(
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
             context.exit(code)
+
+
+def _check_csv(separator: str | None, null: str | None) -> None:
+    """Refuse what would make lines that nobody can read again; DuckDB takes the first byte of a separator alone."""
+    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+        hint = r"one such as , or ; or \t; --output plain takes any"
+        raise UsageError(f'--separator of csv is one character, not "{separator}"', hint=hint)
+    if null is not None and any(character in null for character in (separator or ",", '"', "\r", "\n")):
+        hint = "choose another --separator or --null"
+        raise UsageError("--null holds the separator of csv, a quote or a line break", hint=hint)
 
 
 def _answer_all(session: Any, statements: Sequence[Statement], shape: Shape, sink: Sink, timing: bool | None) -> int:

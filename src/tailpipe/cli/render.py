@@ -200,6 +200,7 @@ def _csv(rows: Sequence[Record], fields: list[str]) -> str:
     for row in rows:
         values = (row.get(field) for field in fields)
         writer.writerow(
-            json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value for value in values
+            json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else value
+            for value in values
         )
     return buffer.getvalue()

@@ -74,7 +74,10 @@ class _Pager:
         self._held: list[bytes] = []
         self._left = lines
         self._process: subprocess.Popen[bytes] | None = None
-        words = shlex.split(os.environ.get("PAGER", "less"))
+        try:
+            words = shlex.split(os.environ.get("PAGER", "less"))
+        except ValueError:  # a quote in it is not closed
+            words = []
         self._command = words if words and words != ["cat"] and shutil.which(words[0]) else []
 
     def write(self, data: bytes) -> None:
@@ -127,7 +130,7 @@ def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
             with target.open("wb") as stream:
                 yield _writer(stream)
             return
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}-", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 if has_more and target.exists():

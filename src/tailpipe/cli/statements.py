@@ -17,21 +17,29 @@ STDIN = "-"
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement, and where it stands: a file and a line, or nothing for one of the command line."""
+    """A statement, and where it stands: in a file or none, in which text, and behind how many of its characters."""
 
     sql: str
-    file: str = ""
-    line: int = 1
+    file: str
+    text: str
+    begin: int
 
 
 def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
-    """The failure of a statement, told with its place in the file."""
-    if isinstance(failure, QueryError) and failure.place is not None and statement.file:
-        line = failure.place.line + statement.line - 1
-        return QueryError(
-            failure.message, hint=failure.hint, place=replace(failure.place, file=statement.file, line=line)
-        )
-    return failure
+    """The failure of a statement, told with its place in the whole text."""
+    if not isinstance(failure, QueryError) or failure.place is None:
+        return failure
+    before = statement.text[: statement.begin]
+    line = before.count("\n") + failure.place.line
+    column = failure.place.column + (len(before) - before.rfind("\n") - 1 if failure.place.line == 1 else 0)
+    place = replace(
+        failure.place,
+        file=statement.file or failure.place.file,
+        line=line,
+        column=column,
+        text=statement.text.split("\n")[line - 1].rstrip("\r"),
+    )
+    return QueryError(failure.message, hint=failure.hint, place=place)
 
 
 def gather(arguments: Sequence[str]) -> list[Statement]:
@@ -70,11 +78,6 @@ def _paths(pattern: str) -> list[Path]:
 
 def split(text: str, file: str = "") -> list[Statement]:
     """The statements of a text."""
-    from tailpipe.query.statements import split_statements  # late, so that --help stays fast
+    from tailpipe.query.statements import find_statements  # late, so that --help stays fast
 
-    statements, position = [], 0
-    for sql in split_statements(text):
-        position = max(text.find(sql, position), position)
-        statements.append(Statement(sql, file, text.count("\n", 0, position) + 1))
-        position += len(sql)
-    return statements
+    return [Statement(sql, file, text, begin) for begin, sql in find_statements(text)]

@@ -46,4 +46,5 @@ def _plain(value: object) -> object:
 
 def limit_option(command: Any) -> Any:
     """Let a command take `--limit`."""
-    return click.option("--limit", default=20, show_default=True, help="How many rows are shown.")(command)
+    kind = click.IntRange(min=0)
+    return click.option("--limit", type=kind, default=20, show_default=True, help="How many rows are shown.")(command)

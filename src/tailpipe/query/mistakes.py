@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.kernel.duck import duckdb
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
 
 __all__ = ["told"]
 
-_KIND = re.compile(r"(?:[A-Z]\w*\s)+Error: ")
+_KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
-_TABLE = re.compile(r"Table with name (\S+) does not exist")
+_TABLE = re.compile(r"Table with name (.+?) does not exist")
 _COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _FUNCTION = re.compile(r"Function with name (\S+) does not exist")
 _FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
 _OTHER = re.compile(r'Did you mean "([^"]+)"')
+_NEAR = re.compile(r'at or near "(.*?)"?$', re.MULTILINE)
+_DOTTED = re.compile(r'[\w."]+')
 _CANDIDATES = re.compile(r"Candidate bindings: (.+)")
 
 
@@ -33,9 +36,10 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         message = f'a query reads what was collected, and "{match[1]}" was not'
         return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
     if match := _TABLE.search(text):
-        return _mistake("table", match[1], _tables(views, schema), text, sql)
+        place = _place(text, sql)
+        return _mistake("table", _written(match[1].strip('"'), place), _tables(views, schema), place)
     if match := _COLUMN.search(text):
-        return _mistake("column", match[1], _columns(views, text, sql), text, sql)
+        return _mistake("column", match[1], _columns(views, text, sql), _place(text, sql))
     if match := _FUNCTION.search(text):
         near = _OTHER.search(text)
         return QueryError(
@@ -45,11 +49,18 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     return QueryError(_first(text), hint=hint, place=_place(text, sql))
 
 
-def _mistake(noun: str, name: str, known: Sequence[str], text: str, sql: str) -> QueryError:
+def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
     there = "there are: " + ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
     none = "nothing was collected yet" if noun == "table" else "text is written in single quotes"
-    hint = did_you_mean(name.strip('"'), known, there if known else none)
-    return QueryError(f'there is no {noun} "{name}"', hint=hint, place=_place(text, sql))
+    hint = did_you_mean(name, known, there if known else none)
+    return QueryError(f'there is no {noun} "{name}"', hint=hint, place=place)
+
+
+def _written(name: str, place: Place | None) -> str:
+    """The name of a table as the statement has it: DuckDB leaves out the schema."""
+    match = None if place is None else _DOTTED.match(place.text, place.column - 1)
+    dotted = match[0].replace('"', "") if match else ""
+    return dotted if dotted.lower().endswith(f".{name.lower()}") else name
 
 
 def _tables(views: Sequence[View], schema: str) -> list[str]:
@@ -77,18 +88,47 @@ def _first(text: str) -> str:
 def _place(text: str, sql: str) -> Place | None:
     """Where DuckDB's caret stands, in the statement as it was written; None if it is in the SQL of a view."""
     match = _PLACE.search(text)
-    lines = sql.splitlines()
+    lines = [line.rstrip("\r") for line in sql.split("\n")]
     if match is None:
         # The end of the input has no caret.
         return Place("statement", len(lines), len(lines[-1]) + 1, 1, lines[-1]) if "end of input" in text else None
-    number, shown = int(match[2]), match[3]
+    number, shown = int(match[2]), match[3].rstrip("\r")
     if not 1 <= number <= len(lines):
         return None
     line = lines[number - 1]
     head = 3 if shown.startswith("...") and not line.startswith("...") else 0
     begin = line.find(shown[head:].removesuffix("..."))
-    column = begin + len(match[4]) - len(match[1]) - head
+    column = begin + _reached(line[begin:], len(match[4]) - len(match[1]) - head)
     if begin < 0 or not 0 <= column < len(line):
         return None
+    number, column = _corrected(text, lines, number, column)
+    line = lines[number - 1]
     word = re.match(r"\w+", line[column:])
     return Place("statement", number, column + 1, len(word[0]) if word else 1, line)
+
+
+def _corrected(text: str, lines: Sequence[str], number: int, column: int) -> tuple[int, int]:
+    """The place of the word that a syntax error is near: DuckDB sets that caret too early behind letters like é."""
+    near = _NEAR.search(text)
+    if near is None:
+        return number, column
+    for later, line in enumerate(lines[number - 1 :]):
+        found = line.find(near[1], 0 if later else column)
+        if found >= 0:
+            return number + later, found
+    return number, column
+
+
+def _reached(line: str, columns: int) -> int:
+    """How many characters of a line stand before a caret, which DuckDB sets by what each takes on a terminal.
+
+    It counts nothing for a tab, and emoji that are joined as one.
+    """
+    is_joined = False
+    for count, character in enumerate(line):
+        taken = 0 if is_joined or not character.isprintable() else width(character)
+        if taken and columns <= 0:
+            return count
+        is_joined = character == "\N{ZERO WIDTH JOINER}"
+        columns -= taken
+    return len(line)

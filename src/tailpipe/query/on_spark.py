@@ -12,7 +12,8 @@ from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
-from tailpipe.query.translate import spark_name, to_spark, to_spark_condition
+from tailpipe.query.statements import words
+from tailpipe.query.translate import refuse_other, spark_name, to_spark, to_spark_condition
 from tailpipe.query.views import View
 from tailpipe.spark.jobs import told
 from tailpipe.spark.tables import FileSet, table_frame
@@ -41,16 +42,27 @@ class SparkQueries:
 
     def run(self, sql: str) -> Answer:
         """Run one SELECT; its rows come over when Spark has them all."""
+        refuse_other(sql)
+        columns, types = self._session.describe(sql)
         tables: dict[str, list[str]] = {}
         for view in self._session.views:
             tables.setdefault(view.schema, []).append(view.name)
-        lists = {name for view in self._session.views for name, kind in view.columns.items() if kind.endswith("[]")}
-        translated = to_spark(sql, tables, default=self._session.schema, lists=lists)
-        columns, types = self._session.describe(sql)
+        translated = to_spark(sql, tables, default=self._session.schema, types=self._types(sql))
         for view in self._session.views:
             if (view.schema, view.name) in translated.tables:
                 self._register(view)
         return _answer(self._collected(translated.sql), columns, types)
+
+    def _types(self, sql: str) -> dict[str, str]:
+        """The types of the columns of the tables that are named; of two with one name, that with the broken numbers."""
+        said = words(sql)
+        named = [view for view in self._session.views if view.name.lower() in said]
+        kinds = sorted(
+            (kind.startswith(("DOUBLE", "FLOAT", "DECIMAL")), name.lower(), kind)
+            for view in named
+            for name, kind in view.columns.items()
+        )
+        return {name: kind for _, name, kind in kinds}
 
     def interrupt(self) -> None:
         """End what Spark is doing."""
@@ -66,15 +78,39 @@ class SparkQueries:
         from pyspark.errors import PySparkException
 
         try:
-            return self._spark.sql(sql).toArrow()
+            return _beside(lambda: self._spark.sql(sql).toArrow())
         except KeyboardInterrupt:
             self.interrupt()
             raise
         except PySparkException as error:
-            first = str(error).partition("\n")[0]
+            first = str(error).strip().partition("\n")[0]
             raise SparkError(f"Spark refused it: {first}", hint=f"it was translated to: {sql}") from error
         except Exception as error:
             raise told(error) from error
+
+
+def _beside(work: Callable[[], pa.Table]) -> pa.Table:
+    """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
+
+    The thread is left alone then, and ends with Spark.
+    """
+    from threading import Thread
+
+    given: list[pa.Table | BaseException] = []
+
+    def run() -> None:
+        try:
+            given.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            given.append(error)
+
+    thread = Thread(target=run, name="rows of Spark", daemon=True)
+    thread.start()
+    thread.join()
+    (outcome,) = given
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 @contextmanager
@@ -101,7 +137,8 @@ def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[st
     sets = [FileSet(column_sets[number], found) for number, found in sorted(paths.items())]
     frame = table_frame(spark, view.columns, sets)
     for condition in view.conditions:
-        frame = frame.filter(to_spark_condition(condition))
+        types = {name.lower(): kind for name, kind in view.columns.items()}
+        frame = frame.filter(to_spark_condition(condition, types))
     return frame
 
 
@@ -114,9 +151,13 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -
         f"CAST({quoted(str(place))} AS {kind}) AS {quoted(name)}"
         for place, (name, kind) in enumerate(zip(columns, types, strict=True))
     )
-    connection.execute(f"SELECT {', '.join(items)} FROM answer")
+    try:
+        connection.execute(f"SELECT {', '.join(items)} FROM answer")
+    except duckdb.Error as error:
+        raise _refused(error) from error
     return Answer(columns, types, connection, _refused)
 
 
-def _refused(error: Exception) -> BaseException:
-    return TailpipeError(str(error).partition("\n")[0])
+def _refused(error: Exception) -> TailpipeError:
+    first = str(error).partition("\n")[0]
+    return TailpipeError(f"what Spark gave is of another type: {first}", hint="leave out --engine spark, or add a cast")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["cast_to_portable", "converter", "distinct", "offer", "portable"]
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "arrow_lossless_conversion": "true",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
@@ -43,7 +42,10 @@ def portable(rows: pyarrow.Table, columns: Sequence[str], types: Sequence[str]) 
 
 
 def converter() -> duckdb.DuckDBPyConnection:
-    """A DuckDB of its own, which sees no data but what it is offered."""
+    """A DuckDB of its own, which sees no data but what it is offered.
+
+    Unlike a session it gives Arrow in plain types: lossless, even a boolean would be a number with a note to it.
+    """
     connection = duckdb.connect(":memory:", config=_CONFIG)
     connection.execute("SET TimeZone = 'UTC'")
     return connection

@@ -9,10 +9,10 @@ from itertools import pairwise
 from tailpipe.errors import UsageError
 from tailpipe.kernel.duck import duckdb
 
-__all__ = ["explained", "is_refused", "readable", "split_statements", "words"]
+__all__ = ["explained", "find_statements", "is_refused", "readable", "split_statements", "words"]
 
-_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\(\s*(?:analyze|format)[^()]*\)\s*)?", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+_ASCII_WORD = re.compile(rb"\w+")
 _NOTHING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|;)*", re.DOTALL)
 _EXPANDED = ("import", "pragma")
 """Statements that DuckDB puts others in place of, as soon as it takes the text apart."""
@@ -48,20 +48,31 @@ def split_statements(text: str) -> tuple[str, ...]:
 
     Nothing is checked, so that a mistake in one statement leaves the others whole.
     """
-    raw = text.encode()
-    parts, begin, has_words = [], 0, False
+    return tuple(sql for _, sql in find_statements(text))
+
+
+def find_statements(text: str) -> list[tuple[int, str]]:
+    """The same, each with the number of characters before it."""
+    raw = _bytes(text)
+    parts: list[tuple[int, str]] = []
+    begin, passed, has_words = 0, 0, False
+
+    def end(position: int) -> None:
+        part = raw[begin:position].decode()
+        parts.append((passed + len(part) - len(part.lstrip()), part.strip()))
+
     for position, _ in _tokens(text):
         if raw[position : position + 1] == b";":
             if has_words:
-                parts.append(raw[begin:position].decode().strip())
+                end(position)
+            passed += len(raw[begin : position + 1].decode())
             begin, has_words = position + 1, False
         else:
             has_words = True
-    if has_words:
-        parts.append(raw[begin:].decode().strip())
-    elif not parts and not _NOTHING.fullmatch(text):  # DuckDB finds no word, because a quote is never closed
-        parts.append(text.strip())
-    return tuple(parts)
+    # Where DuckDB finds no word at all, a quote is never closed.
+    if has_words or (not parts and not _NOTHING.fullmatch(text)):
+        end(len(raw))
+    return parts
 
 
 def words(sql: str) -> frozenset[str]:
@@ -71,8 +82,16 @@ def words(sql: str) -> frozenset[str]:
 
 def explained(sql: str) -> str:
     """The statement without an EXPLAIN before it."""
-    begin = _EXPLAIN.match(sql)
-    return sql[begin.end() :] if begin else sql
+    tokens = [position for position, _ in _tokens(sql)]
+    raw = _bytes(sql)
+    said = [_word_at(raw, position) for position in tokens]
+    if said[:1] != ["explain"]:
+        return sql
+    begin = 2 if said[1:2] == ["analyze"] else 1
+    opened = [raw[position : position + 1] for position in tokens[begin:]]
+    if opened[:1] == [b"("] and said[begin + 1 : begin + 2] in (["analyze"], ["format"]) and b")" in opened:
+        begin += opened.index(b")") + 1
+    return raw[tokens[begin] :].decode() if begin < len(tokens) else ""
 
 
 def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:
@@ -95,10 +114,10 @@ def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Sta
         raise UsageError("one statement at a time, please", hint="call tailpipe query once for each")
     last = statements[-1]
     if last.type == duckdb.StatementType.EXPLAIN:
-        begin = _EXPLAIN.match(last.query)  # it may run what it explains, so that must be a reading one too
-        if begin is None:
+        # It may run what it explains, so that must be a reading one too.
+        if (inner := explained(last.query)) == last.query:
             raise UsageError("EXPLAIN must be the first word of the statement")
-        readable(connection, last.query[begin.end() :])
+        readable(connection, inner)
     elif last.type != duckdb.StatementType.SELECT:
         raise _not_reading(last.type.name.replace("_", " "))
     return list(statements)
@@ -111,7 +130,7 @@ def _not_reading(what: str) -> UsageError:
 
 def _called(sql: str) -> Iterator[str]:
     """The names before an opening bracket, in lower case and without quotes."""
-    raw = sql.encode()
+    raw = _bytes(sql)
     tokens = [position for position, _ in _tokens(sql)] + [len(raw)]
     for this, following in pairwise(tokens):
         if raw[following : following + 1] != b"(":
@@ -125,10 +144,24 @@ def _called(sql: str) -> Iterator[str]:
 
 
 def _first_word(sql: str) -> str:
-    raw = sql.encode()
-    match = next((_WORD.match(raw[position:].decode()) for position, _ in _tokens(sql)), None)
-    return match[0].lower() if match else ""
+    raw = _bytes(sql)
+    return next((_word_at(raw, position) for position, _ in _tokens(sql)), "")
+
+
+def _word_at(raw: bytes, position: int) -> str:
+    match = _ASCII_WORD.match(raw, position)
+    return match[0].decode().lower() if match else ""
 
 
 def _tokens(text: str) -> list[tuple[int, object]]:
     return list(duckdb.tokenize(text))
+
+
+def _bytes(text: str) -> bytes:
+    """The text as DuckDB reads it, which stops at a NUL without a word and counts in bytes."""
+    if "\0" in text:
+        raise UsageError("a statement holds the character NUL", hint="write it as chr(0)")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"a statement is not UTF-8: see its character {error.start + 1}") from error

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
+from tailpipe.query.dialects import reconcile
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["Translated", "spark_name", "to_spark", "to_spark_condition"]
+__all__ = ["Translated", "refuse_other", "spark_name", "to_spark", "to_spark_condition"]
 
 _REACHES_OUT = frozenset({"reflect", "java_method", "try_reflect"})
 """Functions of Spark that call any method of Java, so also those that read and write files."""
@@ -30,24 +31,30 @@ def spark_name(schema: str, table: str) -> str:
     return f"{schema}__{table}"
 
 
+def refuse_other(sql: str) -> None:
+    """Refuse what is no SELECT."""
+    from sqlglot import exp
+
+    if not isinstance(_parsed(sql), exp.Query):
+        raise UsageError("on Spark a query is a SELECT", hint="leave out --engine spark for other statements")
+
+
 def to_spark(
-    sql: str, tables: Mapping[str, Collection[str]], *, default: str, lists: Collection[str] = ()
+    sql: str, tables: Mapping[str, Collection[str]], *, default: str, types: Mapping[str, str] | None = None
 ) -> Translated:
     """The statement for Spark; `tables` are those that it may read, by schema, `default` the one without a name.
 
-    `lists` are the columns that hold lists: Spark measures these by another function than text.
+    `types` are those of the columns, by name in lower case.
     """
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
     statement = _parsed(sql)
-    if not isinstance(statement, exp.Query):
-        raise UsageError("on Spark a query is a SELECT", hint="leave out --engine spark for other statements")
     known = {(schema.lower(), name.lower()): (schema, name) for schema, names in tables.items() for name in names}
     used: dict[tuple[str, str], None] = {}
     for scope in traverse_scope(statement):
         for table in scope.tables:
-            if table.name in scope.cte_sources or isinstance(table.this, exp.Func):
+            if table.name.lower() in map(str.lower, scope.cte_sources) or isinstance(table.this, exp.Func):
                 continue
             found = known.get(((table.db or default).lower(), table.name.lower()))
             if found is None or table.catalog:
@@ -56,15 +63,31 @@ def to_spark(
             used[found] = None
             alias = table.alias or table.name
             table.replace(exp.alias_(exp.table_(spark_name(*found), quoted=True), alias, table=True, quoted=True))
-    for length in list(statement.find_all(exp.Length)):
-        if isinstance(length.this, exp.Column) and length.this.name in lists:
-            length.replace(exp.ArraySize(this=length.this))
-    return Translated(statement.sql(dialect="spark"), tuple(used))
+    for column in statement.find_all(exp.Column):
+        if (column.text("db").lower(), column.text("table").lower()) in known:  # the table is known by its own name
+            column.set("db", None)
+            column.set("catalog", None)
+    return Translated(_written(statement, types or {}), tuple(used))
 
 
-def to_spark_condition(sql: str) -> str:
+def to_spark_condition(sql: str, types: Mapping[str, str] | None = None) -> str:
     """A condition on rows for Spark."""
-    return _parsed(sql).sql(dialect="spark")
+    return _written(_parsed(sql), types or {})
+
+
+def _written(statement: Expr, types: Mapping[str, str]) -> str:
+    from sqlglot import exp
+    from sqlglot.errors import ErrorLevel, UnsupportedError
+
+    reconciled = reconcile(statement, types)
+    for length in list(reconciled.find_all(exp.Length)):
+        # Spark measures lists by another function than text.
+        if isinstance(length.this, exp.Column) and types.get(length.this.name.lower(), "").endswith("[]"):
+            length.replace(exp.ArraySize(this=length.this))
+    try:
+        return reconciled.sql(dialect="spark", unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        raise _untranslatable(error) from error
 
 
 def _parsed(sql: str) -> Expr:
@@ -73,16 +96,22 @@ def _parsed(sql: str) -> Expr:
     from sqlglot.errors import SqlglotError
 
     try:
+        if any(token.token_type.name == "TILDE" for token in sqlglot.tokenize(sql, read="duckdb")):
+            raise UsageError("~ may give another answer on Spark", hint="write regexp_matches")
         parsed = sqlglot.parse_one(sql, read="duckdb")
     except SqlglotError as error:
-        raise UsageError(
-            f"the statement cannot be translated for Spark: {_first_line(error)}",
-            hint="leave out --engine spark, or write it in simpler words",
-        ) from error
+        raise _untranslatable(error) from error
     for call in parsed.find_all(exp.Anonymous):
         if call.name.lower() in _REACHES_OUT:
             raise UsageError(f"{call.name} is not allowed in a query")
     return parsed
+
+
+def _untranslatable(error: Exception) -> UsageError:
+    return UsageError(
+        f"the statement cannot be translated for Spark: {_first_line(error)}",
+        hint="leave out --engine spark, or write it in simpler words",
+    )
 
 
 def _first_line(error: Exception) -> str:

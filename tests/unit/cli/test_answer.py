@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import json
 import resource
+from contextlib import nullcontext
 from pathlib import Path
 
+import duckdb
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tailpipe.cli.answer import Shape, write_answer
+from tailpipe.cli.answer import Shape, answer_statement, write_answer
 from tailpipe.errors import UsageError
 
-from .answers import EVERY_TYPE, ask, connect, written, written_with
+from .answers import EVERY_TYPE, Told, ask, connect, written, written_with
 
 HOSTILE = "SELECT chr(27) || ']0;x' || chr(7) || chr(10) || 'b' || chr(8238) AS \"a\x1b[2J\", 'ok' AS b"
 AWKWARD = """
@@ -205,6 +207,7 @@ def test_parquet_and_arrow_hold_every_type_in_a_form_that_others_read() -> None:
         assert (first["id"], first["j"]) == ("7b0a1b1e-0000-4000-8000-00000000000a", '{"x": [1, null, "NaN"]}')
         assert table.schema.field("ts").type == pyarrow.timestamp("us")
         assert table.schema.field("day").type == pyarrow.date32()
+        assert table.schema.field("yes").type == pyarrow.bool_()
     assert parquet.schema.field("huge").type == pyarrow.decimal128(38, 0)
 
 
@@ -229,3 +232,24 @@ def test_an_answer_without_rows_still_shows_its_columns() -> None:
     assert written(sql, "csv") == b"a,b\n"
     assert json.loads(written(sql, "json")) == []
     assert written(sql, "jsonl") == b""
+
+
+# Ctrl-C
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("Query interrupted"), duckdb.InterruptException("Query interrupted")])
+def test_ctrl_c_while_an_answer_is_written_is_no_failure(failure: Exception) -> None:
+    """The second DuckDB, which writes csv, hears it too, and calls it an error."""
+
+    class Session:
+        def run(self, sql: str) -> Told:
+            return ask(sql)
+
+        def interrupt(self) -> None:
+            pass
+
+    def write(_: bytes) -> None:
+        raise failure
+
+    with pytest.raises(KeyboardInterrupt):
+        answer_statement(Session(), "SELECT 1", Shape("csv"), lambda: nullcontext(write), None)

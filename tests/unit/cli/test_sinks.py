@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.cli.sinks import to_file
+from tailpipe.cli.sinks import _Pager, to_file
 from tailpipe.errors import TailpipeError
 
 
@@ -60,3 +60,8 @@ def test_a_link_is_followed_and_a_pipe_written_straight(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(TailpipeError, match="No such file or directory"), to_file(tmp_path / "no" / "a.csv"):
         pytest.fail("there is nothing to write to")
+
+
+def test_a_pager_that_cannot_be_read_is_no_pager(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "less 'x")
+    assert _Pager(1)._command == []

@@ -19,7 +19,8 @@ from tailpipe.query.session import Session
 ROW = (
     "SELECT sum(i) AS total, '0b0e8f1c-0000-4000-8000-000000000001'::UUID AS id, TIMETZ '10:00:00+02' AS clock,"
     " '101'::BIT AS bits, INTERVAL 3 DAY AS span, '{\"a\": 1}'::JSON AS body, 1::UHUGEINT AS large,"
-    " TIMESTAMP_NS '2024-01-31 10:00:00.123456789' AS moment, [sum(i)] AS totals, {'n': sum(i)} AS inside"
+    " TIMESTAMP_NS '2024-01-31 10:00:00.123456789' AS moment, [sum(i)] AS totals, {'n': sum(i)} AS inside,"
+    " sum(i) > 3 AS is_large, [true, NULL] AS claims, TIMESTAMPTZ '2024-01-31 10:00:00+02' AS zoned"
     " FROM range(5) t(i)"
 )
 
@@ -44,7 +45,12 @@ def test_an_answer_has_no_types_that_only_duckdb_knows(session: Session) -> None
         "moment": pa.timestamp("ns"),
         "totals": pa.list_(pa.field("l", total)),
         "inside": pa.struct([("n", total)]),
+        "is_large": pa.bool_(),
+        "claims": pa.list_(pa.field("l", pa.bool_())),
+        "zoned": pa.timestamp("us", tz="UTC"),
     }
+    (row,) = table.to_pylist()
+    assert (row["is_large"], row["claims"], row["clock"], row["bits"]) == (True, [True, None], "10:00:00+02", "101")
 
 
 def test_pandas_and_polars_read_sums_and_ids(session: Session) -> None:

@@ -1,0 +1,232 @@
+"""Where DuckDB and Spark mean different things by the same words: such words are put in others, or refused.
+
+A function that is not known to give the same answer on both is refused: a statement that fails can be run without
+Spark, a wrong answer cannot be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from tailpipe.errors import UsageError
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+__all__ = ["reconcile"]
+
+_SAME = frozenset(
+    """
+    Alias And Or Not Case If Cast TryCast Array Struct Interval Exists Columns
+    Count CountIf Sum Min Max Avg Stddev StddevSamp StddevPop Variance VariancePop ArgMax ArgMin AnyValue
+    LogicalAnd LogicalOr ApproxDistinct Median GroupConcat Grouping
+    RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
+    Coalesce Nullif Greatest Least Abs Ceil Floor Round Sign Sqrt Exp Ln Pow
+    Upper Lower Length Trim Left Right Substring Replace Reverse Concat ConcatWs SplitPart Split StrPosition Contains
+    StartsWith EndsWith Pad Repeat MD5 SHA2 RegexpLike RegexpReplace RegexpExtract
+    CurrentTimestamp CurrentDate TimestampTrunc DateTrunc Extract Year Month Day DayOfMonth DayOfYear Quarter Hour
+    Minute Second DateDiff TimeToStr StrToTime Dayname Monthname LastDay DateFromParts
+    JSONExtract JSONExtractScalar ArrayContains ArraySize Transform ArrayFilter Explode Unnest GenerateSeries
+    StructExtract
+    """.split()  # noqa: SIM905 - a list would be a hundred lines
+)
+"""What is known to give the same answer: by the names of the classes of its translator."""
+_NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
+"""Types of numbers that may have something behind the point; the first two are rounded to the even one."""
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT", "INT128"})
+_UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
+_PARTS = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "DOY"})
+_CODES = frozenset("YmdHMSbBpIfy")
+
+
+def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
+    """The statement in words that mean the same on Spark; `types` are those of the columns, by name in lower case."""
+    from sqlglot import exp
+
+    for select in statement.find_all(exp.Select):
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on"):
+            raise _refused("DISTINCT ON", "write: QUALIFY row_number() OVER (PARTITION BY …) = 1")
+    aliases: dict[str, list[Expr]] = {}
+    for alias in statement.find_all(exp.Alias):
+        aliases.setdefault(alias.alias.lower(), []).append(alias.this)
+    kinds = _Kinds(types, aliases)
+    for node in reversed(list(statement.walk())):  # what is inside comes before what is around it
+        _check(node, kinds)
+        rewritten = _rewritten(node, kinds)
+        if rewritten is not node:
+            statement = rewritten if node is statement else statement
+            node.replace(rewritten)
+    return statement
+
+
+def _check(node: Expr, kinds: _Kinds) -> None:
+    """Refuse what is not known to give the same answer."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        if node.name.lower() != "now":
+            raise _refused(node.name.lower())
+    elif isinstance(node, exp.Func) and type(node).__name__ not in _SAME:
+        raise _refused(node.sql_name().lower())
+    elif isinstance(node, exp.Extract) and node.name.upper() not in _PARTS:
+        raise _refused(f"extract({node.name.lower()} …)")
+    elif isinstance(node, exp.DateDiff) and node.text("unit").upper() not in _UNITS:
+        raise _refused(f"date_diff('{node.text('unit').lower()}', …)")
+    elif isinstance(node, exp.TimeToStr | exp.StrToTime) and not _has_plain_codes(node.args["format"]):
+        raise _refused("this format of times")
+    elif isinstance(node, exp.Substring | exp.Left | exp.Right):
+        place = node.args.get("start") or node.expression
+        if not (isinstance(place, exp.Literal) and place.is_int) or (
+            isinstance(node, exp.Substring) and place.name == "0"
+        ):
+            raise _refused("a part of a text that is not counted from its beginning")
+    elif isinstance(node, exp.RegexpReplace):
+        new, modifiers = node.args["replacement"], node.args.get("modifiers")
+        if modifiers is None or modifiers.name != "g" or not new.is_string or {"\\", "$"} & set(new.name):
+            raise _refused("regexp_replace of the first match, or with parts of it")
+    elif isinstance(node, exp.IntDiv) and (kinds.are_broken(node.this) or kinds.are_broken(node.expression)):
+        raise _refused("// of numbers that are not whole")
+    elif isinstance(node, exp.JSONExtract) and not isinstance(node.parent, exp.JSONExtract | exp.JSONExtractScalar):
+        raise _refused("-> as a value", "use ->>, which gives text")
+
+
+def _has_plain_codes(form: Expr) -> bool:
+    """Whether a format of times says nothing that Spark would read as letters of its own."""
+    codes = form.name.split("%")
+    letters = codes[0] + "".join(part[1:] for part in codes[1:])
+    return form.is_string and _CODES.issuperset(part[:1] for part in codes[1:]) and not any(map(str.isalpha, letters))
+
+
+def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
+    """The node, or what stands for it on Spark."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "now":
+        return exp.CurrentTimestamp()
+    if isinstance(node, exp.Div | exp.Avg):  # of decimals, Spark gives six digits
+        inner = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+        inner.replace(exp.cast(inner.copy(), "DOUBLE"))
+    elif isinstance(node, exp.Cast):
+        return _cast(node, kinds)
+    elif isinstance(node, exp.Bracket):  # with brackets, Spark fails where there is no such element
+        place = node.expressions[0]
+        if len(node.expressions) != 1 or isinstance(place, exp.Slice):
+            raise _refused("a part of a list or a text")
+        if place.is_int:
+            place = exp.Literal.number(int(place.to_py()) + 1 - (node.args.get("offset") or 0))
+        return _call("try_element_at", node.this, place)
+    elif isinstance(node, exp.ArrayContains):  # a null in the list would make it null
+        return _call("array_contains", _call("array_compact", node.this), node.expression)
+    elif isinstance(node, exp.AtTimeZone):
+        name = "from_utc_timestamp" if kinds.is_zoned(node.this) else "to_utc_timestamp"
+        return _call(name, node.this, node.args["zone"])
+    elif isinstance(node, exp.Dayname | exp.Monthname):
+        return _call("date_format", node.this, exp.Literal.string("EEEE" if isinstance(node, exp.Dayname) else "MMMM"))
+    elif isinstance(node, exp.DateDiff):  # DuckDB counts how often a new hour begins, Spark whole hours
+        unit = exp.Literal.string(node.text("unit").lower())
+        for side in ("this", "expression"):
+            node.set(side, _call("date_trunc", unit, node.args[side]))
+    elif isinstance(node, exp.RegexpLike) and (flag := node.args.get("flag")):
+        if flag.name not in ("i", "c") or not node.expression.is_string:
+            raise _refused("an option of regexp_matches")
+        pattern = exp.Literal.string(("(?i)" if flag.name == "i" else "") + node.expression.name)
+        return exp.RegexpLike(this=node.this.copy(), expression=pattern)
+    elif isinstance(node, exp.Like | exp.ILike) and not isinstance(node.parent, exp.Escape):
+        return _without_escape(node)
+    return node
+
+
+def _cast(node: Expr, kinds: _Kinds) -> Expr:
+    """A cast to a whole number rounds in DuckDB, numbers of base two to the even one, and cuts off in Spark."""
+    from sqlglot import exp
+
+    is_floating = kinds.are_broken(node.this, _NUMBERS[:2])
+    if node.args["to"].this.name in _WHOLE and kinds.are_broken(node.this):
+        rounded = _call("rint", node.this) if is_floating else exp.Round(this=node.this.copy())
+        node.set("this", rounded)
+    elif is_floating and node.args["to"].is_type(*exp.DataType.TEXT_TYPES):
+        raise _refused("a number such as 1e+20 as text")
+    return node
+
+
+def _without_escape(node: Expr) -> Expr:
+    """For DuckDB a backslash in a pattern is a letter like others, so that Spark needs another letter for it."""
+    from sqlglot import exp
+
+    pattern = node.args["expression"]
+    if not pattern.is_string:
+        raise _refused("LIKE with a pattern that is not written out")
+    if "\\" not in pattern.name:
+        return node
+    free = next(letter for letter in map(chr, range(0x21, 0x3000)) if letter not in f"{pattern.name}\\%_'")
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string(free))
+
+
+def _call(name: str, *arguments: Expr) -> Expr:
+    from sqlglot import exp
+
+    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments])
+
+
+class _Kinds:
+    """What kind of value an expression gives, as far as its text tells."""
+
+    def __init__(self, types: Mapping[str, str], aliases: Mapping[str, list[Expr]]) -> None:
+        self._types = types
+        self._aliases = aliases
+        self._open: set[str] = set()
+
+    def are_broken(self, node: Expr, kinds: tuple[str, ...] = _NUMBERS) -> bool:
+        """Whether the values may have something behind the point."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Column):
+            name = node.name.lower()
+            return self._types.get(name, "").startswith(kinds) or self._of_alias(
+                name, lambda x: self.are_broken(x, kinds)
+            )
+        if isinstance(node, exp.Literal):
+            return not node.is_string and not node.is_int and "DECIMAL" in kinds
+        if isinstance(node, exp.Cast):
+            return str(node.args["to"].sql("duckdb")).startswith((*kinds, "REAL"))
+        if isinstance(
+            node, exp.Div | exp.Avg | exp.Stddev | exp.Variance | exp.Sqrt | exp.Ln | exp.Exp | exp.Pow | exp.Median
+        ):
+            return True
+        if isinstance(node, exp.JSONExtractScalar | exp.Count | exp.Length | exp.Extract | exp.Predicate):
+            return False
+        return any(self.are_broken(child, kinds) for child in node.iter_expressions())
+
+    def is_zoned(self, node: Expr) -> bool:
+        """Whether a time has a zone."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Paren):
+            return self.is_zoned(node.this)
+        if isinstance(node, exp.AtTimeZone):
+            return not self.is_zoned(node.this)
+        if isinstance(node, exp.Anonymous):
+            return node.name == "to_utc_timestamp"
+        if isinstance(node, exp.Column):
+            name = node.name.lower()
+            if len(self._aliases.get(name, ())) + (name in self._types) > 1:
+                raise _refused(f'AT TIME ZONE of "{node.name}", which has two meanings,', "give it another name")
+            return self._of_alias(name, self.is_zoned)
+        return isinstance(node, exp.CurrentTimestamp) or (
+            isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
+        )
+
+    def _of_alias(self, name: str, ask: Callable[[Expr], bool]) -> bool:
+        if name not in self._aliases or name in self._open:
+            return False
+        self._open.add(name)
+        try:
+            return any(ask(meant) for meant in self._aliases[name])
+        finally:
+            self._open.discard(name)
+
+
+def _refused(what: str, hint: str = "leave out --engine spark, or write it in simpler words") -> UsageError:
+    return UsageError(f"{what} may give another answer on Spark", hint=hint)

@@ -1,0 +1,95 @@
+"""Mistakes: what is said of a statement that fails, and where in it the caret stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tailpipe.catalog.snapshot import Snapshot
+from tailpipe.errors import QueryError, UsageError
+from tailpipe.model.partition import Schema
+from tailpipe.model.table import Column, Table
+from tailpipe.query.session import Session
+
+APP = Table(name="app_log", columns=[Column("level", "varchar")])
+WEB = Table(name="web_log", columns=[Column("path", "varchar")])
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    few = Schema(name="few", tables=["app_log"])
+    with Session(Snapshot(tmp_path, (), {}, 0), {"app_log": APP, "web_log": WEB}, schemas=[few]) as opened:
+        yield opened
+
+
+def failure(session: Session, sql: str) -> QueryError:
+    with pytest.raises(QueryError) as caught:
+        session.run(sql)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("sql", "line"),
+    [
+        ("SELECT 1, levl FROM app_log", 1),
+        ("SELECT\t1,\tlevl FROM app_log", 1),
+        ("SELECT 'é', levl FROM app_log", 1),
+        ("SELECT '日本語', levl FROM app_log", 1),
+        ("SELECT '日本語👩\u200d👩\u200d👧',\tlevl FROM app_log", 1),
+        ("SELECT 'שלום', levl FROM app_log", 1),
+        ("SELECT 'a\u0301', levl FROM app_log", 1),
+        ("SELECT '" + "日本" * 60 + "', levl, '" + "日本" * 60 + "' FROM app_log", 1),
+        ("SELECT 1,\f levl FROM app_log", 1),
+        ("SELECT '\u2028',\nlevl FROM app_log", 2),
+        ("SELECT 1,\r\n\tlevl FROM app_log\r\n", 2),
+        ("SELECT '日本語' 1 levl 1", 1),
+        ("SELECT 'é日本',\n1 'x' levl\n", 2),
+    ],
+)
+def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) -> None:
+    place = failure(session, sql).place
+    assert place is not None
+    assert (place.line, place.text) == (line, sql.split("\n")[line - 1].rstrip("\r"))
+    assert place.text[place.column - 1 :].startswith(("levl", "1 levl", "'x'"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "message", "hint"),
+    [
+        ("FROM few.web_log", 'there is no table "few.web_log"', 'did you mean "web_log"?'),
+        ("FROM nosuch.app_log", 'there is no table "nosuch.app_log"', 'did you mean "app_log"?'),
+        ('FROM "app log"', 'there is no table "app log"', 'did you mean "app_log"?'),
+        ("SELECT sqrt(-1)", "cannot take square root of a negative number", ""),
+        ("SELECT error('Not found Error: x')", "not found Error: x", ""),
+    ],
+)
+def test_it_is_told_in_plain_words(session: Session, sql: str, message: str, hint: str) -> None:
+    told = failure(session, sql)
+    assert (told.message, told.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(("sql", "word"), [("SELECT 1\0; SELECT 2", "NUL"), ("SELECT '\udcff'", "not UTF-8")])
+def test_a_text_that_duckdb_would_read_in_part_is_refused(session: Session, sql: str, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        session.run(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "/* why */ EXPLAIN SELECT 1",
+        "-- why\nEXPLAIN -- how\n ANALYZE /* what */ SELECT 1",
+        "EXPLAIN (SELECT 1)",
+        "EXPLAIN (ANALYZE, FORMAT json) (SELECT 1)",
+    ],
+)
+def test_comments_may_stand_around_explain(session: Session, sql: str) -> None:
+    assert session.run(sql).columns == ("explain_key", "explain_value")
+
+
+@pytest.mark.parametrize("before", ["", "/* /* */ SELECT 1 -- */\n", "/* */ ANALYZE\n"])
+def test_what_is_explained_must_only_read(session: Session, before: str) -> None:
+    with pytest.raises(UsageError, match="CREATE does not"):
+        session.run(f"EXPLAIN {before}CREATE TABLE x (a INT)")
