@@ -19,6 +19,11 @@ _TLS = "struct(cipher_suite varchar, client_provided_host_header varchar, tls_ve
 _ISSUER = "userIdentity.sessionContext.sessionIssuer"
 _SESSION = "coalesce(userIdentity.userName, split_part(split_part(userIdentity.arn, ':', -1), '/', -1))"
 """Who acts: a user by its name, a role by the name of its session, which is the end of its ARN; or `root`."""
+_ROLE = (
+    f"CASE WHEN ends_with(coalesce(userIdentity.userName, userIdentity.arn), {_ISSUER}.userName)"
+    f" THEN nullif({_ISSUER}.userName, {_SESSION}) ELSE {_ISSUER}.userName END"
+)
+"""The role behind a session, unless they have the same name; looking at the end first costs less."""
 _RESOURCES = "json_extract_string(resources, '$[*].ARN')"
 _ARNS = texts("userIdentity.arn", f"{_ISSUER}.arn")
 
@@ -75,7 +80,7 @@ class CloudtrailLog(Table):
         ),
         "tp_usernames": texts(
             _SESSION,
-            f"nullif({_ISSUER}.userName, {_SESSION})",
+            _ROLE,
             "userIdentity.accessKeyId",
             "userIdentity.principalId",
         ),

@@ -82,7 +82,9 @@ def texts(*values: str, only: Condition = is_there) -> str:
     """The values that are there, or fit a condition, as a list; null if there are none."""
     if len(values) == 1:
         return f"CASE WHEN {only(values[0])} THEN [{values[0]}] END"
-    return f"nullif(list_filter([{', '.join(values)}], lambda _value: {only('_value')}), [])"
+    found = f"list_filter([{', '.join(values)}], lambda _value: {only('_value')})"
+    # Not nullif(): it would make the list twice, the first one to compare it.
+    return f"CASE WHEN {' OR '.join(map(only, values))} THEN {found} END"
 
 
 def gathered(*lists: str, only: Condition = is_there) -> str:
@@ -90,7 +92,8 @@ def gathered(*lists: str, only: Condition = is_there) -> str:
     one = lists[0]
     for other in lists[1:]:
         one = f"list_concat({one}, {other})"
-    return f"nullif(list_sort(list_distinct(list_filter({one}, lambda _value: {only('_value')}))), [])"
+    found = f"list_sort(list_distinct(list_filter({one}, lambda _value: {only('_value')})))"
+    return f"list_filter([{found}], lambda _values: len(_values) > 0)[1]"
 
 
 def anywhere(field: str, key: str) -> str:
