@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from tailpipe.kernel.json_rest import keys_at_all_levels, rest_of
 from tailpipe.kernel.outputs import SECOND, Output
-from tailpipe.kernel.sql import json_path, json_shape, literal, quoted, text_list, text_type
+from tailpipe.kernel.sql import json_path, json_shape, literal, quoted, text_type
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
@@ -81,12 +82,17 @@ class JsonFields:
                 keys[self.key(field)] = json_shape(kind)
         return literal(json.dumps(keys or {"": "VARCHAR"}, ensure_ascii=False))
 
-    def columns(self, record: str, text: str) -> str:
-        """The fields as a list of columns over `record`, what `from_json` gave, and `text`, the record itself."""
+    def reading(self, text: str, record: str, keys: str) -> str:
+        """Columns over `text`, the record itself: what `from_json` gives, and the keys if the rest is wanted."""
+        read = f"TRY(from_json({text}, {self.shape()})) AS {record}"
+        return f"{read}, {keys_at_all_levels(text, self._known)} AS {keys}" if REST in self.wanted else read
+
+    def columns(self, text: str, record: str, keys: str) -> str:
+        """The fields as a list of columns over the record and what `reading` made of it."""
         items = []
         for field, kind in self.wanted.items():
             if field == REST:
-                items.append(f"{self._rest(text)} AS {quoted(field)}")
+                items.append(f"{rest_of(text, keys, self._known)} AS {quoted(field)}")
             elif field in self._apart:
                 get = "json_extract_string" if kind == _TEXT else "json_extract"
                 value = f"TRY({get}({text}, {json_path(self.key(field))}))"
@@ -110,31 +116,14 @@ class JsonFields:
             items.append(f"({' OR '.join(wrong)}) AS _misfit{number}")
         return "".join(f", {item}" for item in items), names
 
-    def _rest(self, text: str) -> str:
-        """An object of the keys that are no fields; null if there are none, the whole record if one is there twice.
-
-        Looking at the keys costs little against taking the object apart, which only few records need.
-        """
-        known = text_list(self.key(field) for field in self.wanted if field != REST)
-        entries = f"map_entries(from_json({text}, '\"MAP(VARCHAR, JSON)\"'))"
-        rest = f"list_filter({entries}, lambda _entry: NOT list_contains({known}, _entry.key))"
-        keys = f"TRY(json_keys({text}))"
-        is_more = f"NOT list_has_all({known}, {keys})"
-        if names := self._enum:
-            is_more = f"list_position(try_cast({keys} AS {names}[]), NULL) > 0"
-        return f"CASE WHEN {is_more} THEN coalesce(TRY(to_json(map_from_entries({rest}))), {text}::JSON) END"
-
-    @property
-    def _enum(self) -> str | None:
-        """The keys of all fields as a type: a cast to it looks a key up faster than any list does."""
-        names = list(dict.fromkeys(self.key(field) for field in self.wanted if field != REST))
-        is_plain = names and all(name and "\0" not in name for name in names)
-        return f"ENUM({', '.join(map(literal, names))})" if is_plain else None
-
     def _is_taken(self, name: str) -> bool:
         if name.lower() in RESERVED_FIELDS:
             return True
         return self._names[name.lower()] > (name in self.wanted)
+
+    @cached_property
+    def _known(self) -> dict[str, ColumnType]:
+        return {self.key(field): kind for field, kind in self.wanted.items() if field != REST}
 
     @cached_property
     def _keys(self) -> dict[str, str]:

@@ -39,6 +39,6 @@ def record_sql(fields: JsonFields, records: str, noun: str) -> tuple[str, dict[s
         f" THEN 'the {noun} is a JSON ' || lower({kind}) || ', not an object' END"
     )
     shape_misfits, names = fields.misfits("_r", "_raw")
-    parsed = f"SELECT *, TRY(from_json(_raw, {fields.shape()})) AS _r FROM ({records})"
-    columns = fields.columns("_r", "_raw")
+    parsed = f"SELECT *, {fields.reading('_raw', '_r', '_keys')} FROM ({records})"
+    columns = fields.columns("_raw", "_r", "_keys")
     return f"SELECT _artifact, _ordinal, {bad} AS _bad, _raw{columns}{shape_misfits} FROM ({parsed})", names

@@ -44,6 +44,34 @@ def test_keys_without_a_column_are_kept_together() -> None:
     assert done.column("double") == [4, None, None]
 
 
+def test_keys_that_a_struct_does_not_name_are_kept_below_its_name() -> None:
+    deep = Column("d", "struct(a varchar, b struct(a varchar, c struct(x integer)))")
+    known = {"a": 1, "b": {"a": 2, "c": {"x": 3}}}
+    records: list[dict[str, Any]] = [
+        {"d": known},
+        {"d": {**known, "new": None}, "top": 1},
+        {"d": {"b": {"c": {"x": 3, 'say "hi"': [1]}, "x": {}}}},
+        {"d": {"b": 5, "c": 6}},
+        {"d": {"b": {"c": {}}}, "a": 7},
+        {"d": "text"},
+    ]
+    done = run(lines(*records), [deep, REST])
+    assert [row and json.loads(row) for row in done.column("rest")] == [
+        None,
+        {"top": 1, "d": {"new": None}},
+        {"d": {"b": {"x": {}, "c": {'say "hi"': [1]}}}},
+        {"d": {"c": 6}},
+        {"a": 7},
+        None,
+    ]
+    assert done.outcome.results[0].nulls == {"d": 2}
+
+
+def test_a_record_with_a_key_twice_inside_a_struct_is_kept_whole() -> None:
+    text = '{"time": 1706695200, "u": {"x": 1, "x": 2}}'
+    assert run(text.encode(), [USER, REST]).column("rest") == [text]
+
+
 def test_a_record_with_a_key_twice_is_kept_whole() -> None:
     text = '{"time": 1706695200, "a": 1, "a": 2}'
     done = run(text.encode() + b'\n{"a": 1} 2\n[]\nnull', [REST])
