@@ -49,6 +49,7 @@ class CostOptimizationRecommendation(Table):
         Column("recommendation_lookback_period_in_days", "bigint", "Days of use that it is based on."),
         Column("recommendation_source", "varchar", "Service that it comes from, such as `ComputeOptimizer`."),
         Column("tags", "json", "Tags of the resource."),
+        Column("additional", "json", "Fields of the export that have no column of their own.", source="*"),
     ]
     common = {
         "tp_timestamp": _REFRESHED,

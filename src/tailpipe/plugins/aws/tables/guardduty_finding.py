@@ -48,6 +48,8 @@ def _without(field: str, *keys: str) -> str:
 
 _KINDS_OF_RESOURCE = _without("resource", "resourceType", "accessKeyDetails")
 _KINDS_OF_ACTION = _without("json_extract(service, '$.action')", "actionType")
+_HAS_ACTION = "json_type(service, '$.action') = 'OBJECT'"
+_WITH_ACTION = f"json_merge_patch(service, json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION})))"
 _REMOTE = (
     "coalesce(json_extract_string(service, '$..remoteIpDetails.ipAddressV4'),"
     " json_extract_string(service, '$..remoteIpDetails.ipAddressV6'))[1]"
@@ -88,10 +90,7 @@ class GuarddutyFinding(Table):
             _SERVICE,
             "What happened, how often and when; `action_details` has an object for the kind of action.",
             keys="camel",
-            transform=_object(
-                "service",
-                f"json_merge_patch(service, json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION})))",
-            ),
+            transform=_object("service", f"CASE WHEN {_HAS_ACTION} THEN {_WITH_ACTION} ELSE service::JSON END"),
         ),
         Column("schema_version", "varchar", "Version of the layout of the finding."),
         Column("additional", "json", "Everything in the finding that has no column of its own.", source="*"),

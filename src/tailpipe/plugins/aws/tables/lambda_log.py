@@ -41,7 +41,12 @@ _KIND = (
     rf"coalesce(nullif(lower(regexp_extract(text, '^({_WORDS})\s', 1)), ''),"
     rf" regexp_extract({_key('type')}, '^platform[.](.*)$', 1), 'function')"
 )
-_MOMENT = f'coalesce("time", {_key("timestamp", "time")}, exported_at, _event_time)'
+_IS_TIME = r"\d{4}-\d\d-\d\d[Tt ]\d\d:?\d\d.*|\d{10}([.]\d+)?|\d{13}([.]\d+)?|\d{16}|\d{19}"
+_OWN_TIMES = ", ".join(
+    f"CASE WHEN regexp_full_match({_key(name)}, '{_IS_TIME}') THEN {_key(name)} END" for name in ("timestamp", "time")
+)
+"""What a function itself calls `time` may be anything, such as a duration; then the platform's time is the better."""
+_MOMENT = f'coalesce("time", {_OWN_TIMES}, exported_at, _event_time)'
 
 
 class LambdaLog(Table):
