@@ -180,6 +180,39 @@ def test_an_expired_token_is_renewed(
     assert world.rows() == messages
 
 
+def test_a_token_that_expires_while_the_server_is_busy_is_renewed_too(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path
+) -> None:
+    messages, wanted = fill(bucket), key(TODAY, "3")
+    faults = iter([Answer(503, "SlowDown"), Answer(400, "ExpiredToken"), Answer(503, "SlowDown")])
+    proxy.fault = lambda asked: next(faults, None) if is_get(asked) and asked.path.endswith(wanted) else None
+    world = s3_world(tmp_path, proxy.url, bucket.name)
+    done = world.collect()
+    assert done.is_done, told(done)
+    assert world.rows() == messages
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (Answer(301, "PermanentRedirect", {"x-amz-bucket-region": "eu-west-1"}), "it is in another region"),
+        (Answer(400, "KMS.DisabledException"), "by the proxy (KMS.DisabledException)"),
+        (Answer(403, "InvalidObjectState"), "is archived"),
+    ],
+    ids=["region", "key is disabled", "archived"],
+)
+def test_an_object_that_is_refused_says_why(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path, fault: Answer, message: str
+) -> None:
+    messages, wanted = fill(bucket), key(TODAY, "3")
+    proxy.fault = lambda asked: fault if is_get(asked) and asked.path.endswith(wanted) else None
+    world = s3_world(tmp_path, proxy.url, bucket.name)
+    done = world.collect()
+    assert message in told(done)
+    assert world.rows() == messages[:6]
+    assert len([one for one in proxy.gets if one.path.endswith(wanted)]) == 1, "there is no use in asking again"
+
+
 def told(summary: Summary) -> str:
     return " / ".join([summary.error, *(reason for failed in summary.failed for reason in failed.reasons)])
 

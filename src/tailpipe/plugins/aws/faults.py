@@ -50,9 +50,9 @@ _OLD_LOGIN = "SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalEr
 class Answer(Exception):  # noqa: N818 - an answer of the service, which is none of ours to raise
     """A code of the service that came by another way than botocore."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, message: str = "", region: str = "") -> None:
         super().__init__(code)
-        self.response = {"Error": {"Code": code}}
+        self.response = {"Error": {"Code": code, "Message": message, "Region": region}}
 
 
 def code_of(error: Exception) -> str:

@@ -36,7 +36,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 20.0
 _SOON_ENOUGH = 3
 """After so many objects in a row that could not be had, no time is spent on trying the next ones again."""
 _CREDENTIAL_MINUTES = 5
-_CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+_SAID = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
+_REDIRECTED = "redirect without LOCATION"
+"""What obstore says if the bucket is in another region; it keeps to itself in which."""
 _STATUS = re.compile(r"\b([345]\d\d) [A-Z]")
 
 
@@ -55,14 +57,17 @@ class Bucket:
     def fetch(self, key: str, etag: str | None, start: int, end: int) -> bytes:
         """The bytes of a range, which must lie in the object; none of an object without bytes."""
         tries = 1 if self._given_up >= _SOON_ENOUGH else self.connection.max_retries + 1
-        for attempt in range(1, tries + 1):
+        is_renewed, attempt = False, 0
+        while True:
+            attempt += 1
             try:
                 data = self._get(key, etag, start, end)
                 if len(data) != end - start:
                     raise ConnectionError(f"{len(data)} of {end - start} bytes came")
             except Exception as error:  # noqa: BLE001 - of two libraries, one of which raises its own kinds
                 fault = _fault(error)
-                if is_expired(fault) and attempt == 1:
+                if is_expired(fault) and not is_renewed:
+                    is_renewed, attempt = True, attempt - 1
                     self._renew()
                 elif attempt == tries or not is_busy(fault):
                     self._given_up += is_busy(fault)
@@ -72,7 +77,6 @@ class Bucket:
             else:
                 self._given_up = 0
                 return data
-        raise self._told(key, Answer("ExpiredToken"))
 
     def _get(self, key: str, etag: str | None, start: int, end: int) -> bytes:
         if not _is_plain(key):
@@ -268,11 +272,14 @@ def _fault(error: Exception) -> Exception:
     if isinstance(error, TailpipeError) or not type(error).__module__.startswith(("obstore", "builtins")):
         return error
     text = str(error)
-    code, status = _CODE.search(text), _STATUS.search(text)
-    if status and is_busy(Answer(status[1])) and not (code and is_busy(Answer(code[1]))):
+    said = {name: found[1] for name, pattern in _SAID.items() if (found := pattern.search(text))}
+    code, status = said.get("Code"), _STATUS.search(text)
+    if status and is_busy(Answer(status[1])) and not (code and is_busy(Answer(code))):
         return Answer(status[1])
-    if found := code or status:
-        return Answer(found[1])
+    if code:
+        return Answer(code, said.get("Message", ""), said.get("Region", ""))
+    if status or _REDIRECTED in text:
+        return Answer(status[1] if status else "PermanentRedirect")
     return Answer("NoSuchKey") if isinstance(error, FileNotFoundError) else Answer("ConnectionError")
 
 
