@@ -65,6 +65,7 @@ def days(table: str, source: type[Paths], *paths: str) -> dict[str, date | None]
         ("aws_nlb_access_log", LB + NLB),
         ("aws_clb_access_log", LB + CLB),
         ("aws_alb_connection_log", f"{LB}conn_log.{ALB}"),
+        ("aws_alb_connection_log", f"shop/{LB}conn_log.{ALB}"),
         ("aws_vpc_flow_log", f"{FLOW}.log.gz"),
         ("aws_vpc_flow_log", f"{FLOW}.log.parquet"),
         ("aws_vpc_flow_log", f"AWSLogs/{HIVE}a.log.parquet"),
@@ -190,6 +191,16 @@ def test_a_cost_report_in_parquet_has_its_maps() -> None:
     assert str(row["tp_timestamp"]) == str(row["line_item_usage_start_date"]) == "2024-03-01 10:00:00"
     assert (row["resource_tags"], row["cost_category"]) == ('{"user_name":"web-1"}', '{"team":"x"}')
     assert (row["product_service_code"], row["line_item_unblended_cost"]) == ("AmazonEC2", 0.5)
+
+
+def test_recommendations_in_parquet_are_taken_and_have_their_time() -> None:
+    path = "hub/data/date=2024-03-01/hub-00001.snappy.parquet"
+    table, file = TABLES["aws_cost_optimization_recommendation"], io.BytesIO()
+    assert days(table.name, Bucket, path) == days(table.name, Directory, path) == {path: None}
+    time = pa.array([1709287200000], pa.timestamp("ms"))
+    pq.write_table(pa.table({"last_refresh_timestamp": time, "account_id": ["1"], "new": ["x"]}), file)
+    (row,) = Run(task({f"/{path}": file.getvalue()}, of=table, format=table.format)).rows
+    assert (str(row["tp_timestamp"]), row["additional"]) == ("2024-03-01 10:00:00", '{"new":"x"}')
 
 
 def test_a_file_of_nothing_but_two_comment_lines_is_read_once_and_has_no_rows() -> None:

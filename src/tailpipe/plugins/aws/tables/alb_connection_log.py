@@ -41,4 +41,4 @@ class AlbConnectionLog(Table):
         "tp_source_ip": _CLIENT,
         "tp_ips": texts(_CLIENT),
     }
-    layouts = load_balancer_layouts("conn_log.%{DATA}.log.gz")
+    layouts = load_balancer_layouts("conn_log.%{DATA}.log.gz", before="(%{DATA:logging_prefix}/)?")

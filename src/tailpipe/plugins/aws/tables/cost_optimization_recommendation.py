@@ -8,10 +8,8 @@ from tailpipe.plugins.aws.tables.pieces import is_arn, texts
 
 __all__ = ["CostOptimizationRecommendation"]
 
-_REFRESHED = (
-    "coalesce(strftime(try_strptime(last_refresh_timestamp, '%a %b %d %H:%M:%S UTC %Y'), '%Y-%m-%d %H:%M:%S'),"
-    " last_refresh_timestamp)"
-)
+_SAID = "last_refresh_timestamp::VARCHAR"  # in parquet it may be no text
+_REFRESHED = f"coalesce(strftime(try_strptime({_SAID}, '%a %b %d %H:%M:%S UTC %Y'), '%Y-%m-%d %H:%M:%S'), {_SAID})"
 
 
 class CostOptimizationRecommendation(Table):
@@ -56,6 +54,7 @@ class CostOptimizationRecommendation(Table):
         "tp_akas": texts("resource_arn", only=is_arn),
     }
     layouts = {
-        "aws_s3_bucket": "%{DATA:export_name}/data/%{DATA:partition}/(%{DATA:execution}/)?%{DATA:filename}.csv.gz",
-        "file": "(%{DATA}/)?[^/]*[.]csv([.]gz)?",
+        "aws_s3_bucket": "%{DATA:export_name}/data/%{DATA:partition}/(%{DATA:execution}/)?%{DATA:filename}"
+        "[.](csv.gz|parquet)",
+        "file": "(%{DATA}/)?[^/]*[.](csv|csv.gz|parquet)",
     }

@@ -74,10 +74,10 @@ def url(request: str) -> str:
     )
 
 
-def load_balancer_layouts(file: str) -> dict[str, str]:
-    """Where Elastic Load Balancing puts files of such names."""
+def load_balancer_layouts(file: str, before: str = "") -> dict[str, str]:
+    """Where Elastic Load Balancing puts files of such names, and what may stand before that in a bucket."""
     below = f"elasticloadbalancing/%{{DATA:region}}/{_DAY}/{file}"
-    return layouts(f"{_ACCOUNT}/{below}", below)
+    return layouts(f"{before}{_ACCOUNT}/{below}", below)
 
 
 def layouts(bucket: str, below: str) -> dict[str, str]:
