@@ -13,7 +13,7 @@ _OBJECT = (
     "struct(resource varchar, namespace varchar, name varchar, uid varchar, api_group varchar, api_version varchar,"
     " resource_version varchar, subresource varchar)"
 )
-_STATUS = "struct(code integer, status varchar, message varchar, reason varchar, details json)"
+_STATUS = "struct(code integer, status varchar, message varchar, reason varchar, details json, metadata json)"
 _EXTRA = "json_extract_string(\"user\".extra, '$.{}[*]')"
 
 
