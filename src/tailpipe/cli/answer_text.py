@@ -87,7 +87,7 @@ def _text(value: Any) -> str:
 
 
 def _moment(value: datetime | date | time) -> str:
-    if value in (datetime.max, date.max):  # noqa: DTZ901 - DuckDB's timestamps have no zone
+    if value == datetime.max:  # noqa: DTZ901 - so DuckDB gives it; of dates, the same one is written for «for ever»
         return "infinity"
     text = value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return text.rstrip("0") if "." in text else text

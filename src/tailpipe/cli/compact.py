@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import parse_moment
 
@@ -63,12 +63,13 @@ def command(
         done = workspace.compact(workspace.select(selectors), days=days, reindex=reindex, dry_run=dry_run, emit=display)
     finally:
         display.close()
-    busy = [asdict(one) for one in done if one.files]
+    busy = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
     if busy or output != "pretty":
         hidden = ("new_files", "new_size") if dry_run else ()
         render.records(busy, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
-    else:
+    elif not any(one.locked for one in done):
         render.say("there is nothing to compact")
+    refuse_locked(one.locked for one in done)
 
 
 def days_between(start: str | None, end: str | None, *, now: datetime) -> DaySet:

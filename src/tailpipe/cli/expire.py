@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
 from tailpipe.lifecycle.retain import Expired
 from tailpipe.workspace import Workspace
 
@@ -43,15 +43,16 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, o
     workspace = workspace_of(context)
     chosen = workspace.select(selectors)
     found = [_record(workspace, one) for one in workspace.expire(chosen, dry_run=dry_run)]
-    gone = [record for record in found if record["files"]]
+    gone = [record for record in found if record["files"] or (record["locked"] and output != "pretty")]
     if gone or output != "pretty":
         render.records(gone, output, COLUMNS)
-    elif found:
+    elif found and not any(record["locked"] for record in found):
         render.say("nothing has expired")
-    else:
+    elif not found:
         render.say('no partition has a retention; add one: retention { keep = "400d" }')
     if gone and dry_run:
         render.say("nothing was dropped")
+    refuse_locked(record["locked"] for record in found)
 
 
 def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
@@ -64,4 +65,5 @@ def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
         "rows": expired.rows,
         "files": expired.files,
         "bytes": expired.size,
+        "locked": expired.locked,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -11,7 +11,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.errors import TailpipeError
 
-__all__ = ["common", "completes", "examples", "log_from", "output", "workspace_of"]
+__all__ = ["common", "completes", "examples", "log_from", "output", "refuse_locked", "workspace_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,6 +53,14 @@ def log_from(level: str) -> None:
     logging.getLogger().setLevel(levels.get(level, logging.WARNING))
     logging.getLogger("py4j").setLevel(logging.ERROR)  # it tells every word to and from the JVM
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot translate is an error of ours
+
+
+def refuse_locked(locked: Iterable[str]) -> None:
+    """End with an error if another process writes some of the partitions; what could be done was done."""
+    if messages := list(filter(None, locked)):
+        for message in messages:
+            render.problem(message)
+        raise TailpipeError("not all partitions could be done", hint="try again when that process has ended")
 
 
 def workspace_of(context: click.Context) -> Any:

@@ -10,7 +10,7 @@ from typing import Protocol
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
-from tailpipe.errors import UsageError
+from tailpipe.errors import LockedError, UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
 from tailpipe.kernel.evolve import merged_columns
@@ -62,6 +62,8 @@ class Compacted:
     size: int = 0
     new_files: int | None = None
     new_size: int | None = None
+    locked: str = ""
+    """Why nothing could be done: another process writes the partition."""
 
 
 def subjects_of(
@@ -89,9 +91,15 @@ def subject_of(
 
 
 def compact_all(catalog: Catalog, engine: Engine, subjects: Iterable[Subject], *, dry_run: bool) -> list[Compacted]:
-    """Compact partitions one after the other, or tell what that would do."""
+    """Compact partitions one after the other, or tell what that would do; one that is locked stops no other."""
     act = preview if dry_run else compact
-    return [act(catalog, engine, subject) for subject in subjects]
+    done = []
+    for subject in subjects:
+        try:
+            done.append(act(catalog, engine, subject))
+        except LockedError as error:
+            done.append(Compacted(subject.partition, locked=error.message))
+    return done
 
 
 def preview(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.errors import LockedError
 from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
@@ -24,6 +25,8 @@ class Expired:
     rows: int = 0
     files: int = 0
     size: int = 0
+    locked: str = ""
+    """Why nothing could be dropped: another process writes the partition."""
 
 
 def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, now: datetime) -> dict[str, date]:
@@ -34,9 +37,15 @@ def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, no
 
 
 def expire_all(catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool) -> list[Expired]:
-    """Drop what has expired of each partition, or tell what that would be."""
+    """Drop what has expired of each partition, or tell what that would be; one that is locked stops no other."""
     act = preview if dry_run else expire
-    return [act(catalog, name, day) for name, day in oldest.items()]
+    done = []
+    for name, day in oldest.items():
+        try:
+            done.append(act(catalog, name, day))
+        except LockedError as error:
+            done.append(Expired(name, day, locked=error.message))
+    return done
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:

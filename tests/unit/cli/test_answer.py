@@ -102,10 +102,10 @@ def test_values_are_shown_as_duckdb_shows_them() -> None:
 def test_values_of_common_types_are_shown_without_arrow() -> None:
     sql = (
         "SELECT TIMESTAMP '2024-01-31 10:00:00.5' AS ts, DATE '2024-01-31' AS d, 1.50::DECIMAL(9,2) AS n, true AS b, "
-        "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t"
+        "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t, DATE '9999-12-31' AS v"
     )
     shown = written(sql, "plain").decode().splitlines()[1]
-    assert shown == '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00'
+    assert shown == '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00\t9999-12-31'
 
 
 # Plain, line

@@ -239,6 +239,15 @@ def test_what_another_process_writes_is_left_alone(world: World) -> None:
     assert len(files(world)) == 2
 
 
+def test_a_partition_that_is_locked_stops_no_other(world: World) -> None:
+    world.text = CONFIG + CONFIG[CONFIG.index('partition "app" "x"') :].replace('"app" "x"', '"app" "y"')
+    collect_often(world, 2)
+    with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
+        locked, done = compact_all(other, world.engine, [Subject("app.x"), Subject("app.y")], dry_run=False)
+    assert 'partition "app.x" is being written by' in locked.locked
+    assert (locked.files, done.locked, done.files, done.new_files) == (0, "", 2, 1)
+
+
 def chosen(world: World) -> tuple[Any, Any]:
     return world.config.partitions["app.x"], world.config.tables["app"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.plan import Ask
-from tailpipe.lifecycle.retain import Expired, expire, preview
+from tailpipe.lifecycle.retain import Expired, expire, expire_all, preview
 from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Retention
@@ -115,3 +115,13 @@ def test_undated_files_are_cut_to_what_is_kept(tmp_path: Path) -> None:
 def test_a_partition_that_holds_nothing_has_nothing_to_expire(world: World) -> None:
     with world.catalog() as catalog:
         assert expire(catalog, "app.x", TODAY) == Expired("app.x", TODAY)
+
+
+def test_a_partition_that_is_locked_stops_no_other(world: World) -> None:
+    world.text = CONFIG + CONFIG[CONFIG.index('partition "app" "x"') :].replace('"app" "x"', '"app" "y"')
+    world.collect(start="T-20d")
+    oldest = {"app.x": days_ago(10), "app.y": days_ago(10)}
+    with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
+        locked, done = expire_all(other, oldest, dry_run=False)
+    assert 'partition "app.x" is being written by' in locked.locked
+    assert (locked.rows, done.locked, done.rows) == (0, "", 9)
