@@ -19,7 +19,20 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown", "size"]
+__all__ = [
+    "OUTPUTS",
+    "bug",
+    "counted",
+    "data",
+    "error",
+    "problem",
+    "record",
+    "records",
+    "say",
+    "shown",
+    "size",
+    "warnings",
+]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
@@ -69,6 +82,12 @@ def error(failure: TailpipeError) -> None:
         click.echo(render_diagnostics([diagnostic]), err=True, nl=False)
         return
     problem(failure.message, failure.hint)
+
+
+def warnings(found: Sequence[Diagnostic]) -> None:
+    """What is most likely a mistake, and stops nothing."""
+    if found:
+        click.echo(render_diagnostics(found, "warning"), err=True)
 
 
 def problem(message: str, hint: str = "") -> None:

@@ -9,8 +9,9 @@ import click
 
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.listing import COLUMNS, noun_group
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
 from tailpipe.cli.trial import limit_option, show_trial
+from tailpipe.model.format import Format
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -32,12 +33,17 @@ command = noun_group(
     {"name": "table", "plugin": "plugin", "partitions": "partitions", "description": "description"},
     example="app_log",
     parts={"columns": COLUMNS},
+    has_built_ins=True,
 )
 command.help = "List, show and test tables."
 
 
 def _names(workspace: Workspace) -> list[str]:
     return [*workspace.registry.tables, *workspace.config.tables]
+
+
+def _format(workspace: Workspace, name: str | None) -> Format | None:
+    return workspace.format(name.removeprefix("format.")) if name else None
 
 
 @command.command("test", epilog=examples("tailpipe table test access_log access.log"))
@@ -54,6 +60,5 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     Nothing is collected or written.
     """
     workspace = workspace_of(context)
-    table = workspace.table(name)
-    format_ = workspace.format(format_name.removeprefix("format.")) if format_name else None
+    table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))
     show_trial(workspace.try_file(file, table, format_, limit), output, is_format=False)

@@ -1,0 +1,87 @@
+"""What whoever meets tailpipe for the first time runs into: mistakes, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+Write = Callable[..., Path]
+
+TABLE = """
+table "app" {
+  format = format.jsonl.default
+  column "tp_timestamp" { source = "time" }
+}
+partition "app" "prod" { source "file" { paths = ["/tmp"] } }
+"""
+BROKEN = TABLE + 'table "mine" { fromat = 1 }\n'
+MISSPELT = TABLE + 'schema "recent" {\n  tables = ["ap_*", "app", "apps"]\n}\n'
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("format", "list"),
+        ("format", "show", "delimited"),
+        ("format", "show", "jsonl.default"),
+        ("table", "list"),
+        ("table", "show", "aws_vpc_flow_log"),
+        ("source", "list"),
+        ("source", "show", "file"),
+        ("connection", "list"),
+        ("plugin", "list"),
+    ],
+)
+def test_what_plugins_bring_is_shown_while_the_config_is_broken(
+    run: Run, write_config: Write, arguments: tuple[str, ...]
+) -> None:
+    whole = run(*arguments, "--output", "json")
+    write_config(BROKEN)
+    done = run(*arguments, "--output", "json")
+    assert (done.code, done.out) == (0, whole.out)
+    if arguments[0] not in ("source", "plugin"):  # these never read it
+        assert done.err == (
+            "warning: 2 problems in the config, so only what plugins bring is known; see: tailpipe config check\n"
+        )
+
+
+@pytest.mark.parametrize("arguments", [("table", "show", "app"), ("table", "show", "nobody"), ("partition", "list")])
+def test_what_only_the_config_can_tell_tells_what_is_wrong_with_it(
+    run: Run, write_config: Write, arguments: tuple[str, ...]
+) -> None:
+    write_config(BROKEN)
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert 'unknown argument "fromat"' in done.err
+
+
+def test_a_file_is_tried_on_a_preset_while_the_config_is_broken(run: Run, write_config: Write, tmp_path: Path) -> None:
+    write_config(BROKEN)
+    (tmp_path / "a.csv").write_text("time,n\n10:00,1\n")
+    done = run("format", "test", "delimited.csv", "a.csv", "--output", "csv")
+    assert (done.code, done.out) == (0, "time,n\n10:00,1\n")
+    assert "warning: 2 problems in the config" in done.err
+
+
+def test_a_table_in_a_schema_that_nobody_knows_is_a_warning_with_its_place(run: Run, write_config: Write) -> None:
+    write_config(MISSPELT)
+    done = run("config", "check")
+    assert done.code == 0
+    assert done.out.endswith("no problems found, 1 warning\n")
+    assert 'warning: schema "recent" shows the table "apps", which is not known\n' in done.err
+    assert "main.tpc:8:28\n" in done.err
+    assert '^^^^^^ did you mean "app"?\n' in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("schema", "show", "recent"), ("query", "FROM recent.apps"), ("connect",)], ids=str
+)
+def test_whoever_uses_such_a_schema_is_told_too(run: Run, write_config: Write, arguments: tuple[str, ...]) -> None:
+    write_config(MISSPELT)
+    assert 'the table "apps", which is not known' in run(*arguments).err
+    assert run("query", "SELECT 1").err.count("apps") == 0
