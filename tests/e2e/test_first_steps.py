@@ -85,3 +85,54 @@ def test_whoever_uses_such_a_schema_is_told_too(run: Run, write_config: Write, a
     write_config(MISSPELT)
     assert 'the table "apps", which is not known' in run(*arguments).err
     assert run("query", "SELECT 1").err.count("apps") == 0
+
+
+def test_a_trial_tells_values_that_do_not_fit_and_a_few_rows_of_each_kind(
+    run: Run, write_config: Write, tmp_path: Path
+) -> None:
+    write_config(TABLE.replace("column", 'column "n" { type = "integer" }\n  column', 1))
+    row = '{"time": "2024-01-31T10:00:00Z", "n": "x", "s": "gr\ufffdn"}\n'
+    (tmp_path / "a.jsonl").write_text(row + "{\n" * 9)
+    done = run("table", "test", "app", "a.jsonl")
+    assert done.out.split("\n")[0].split()[:4] == ["tp_timestamp", "n", "s", "time"]
+    assert "tp_akas" not in done.out
+    assert done.err == (
+        "common columns without a value are left out; --output line shows all\n"
+        + "".join(f"a.jsonl line {number}: the line is not JSON: {{\n" for number in (2, 3, 4))
+        + "column n: 1 value did not fit its type and is null\n"
+        "10 rows read: 1 fit, 9 do not\n"
+        "some bytes are not valid text and stand as \ufffd; name the encoding of the format\n"
+    )
+    assert "tp_akas" in run("table", "test", "app", "a.jsonl", "--output", "line").out
+
+
+@pytest.mark.parametrize(
+    ("row", "advice"),
+    [
+        ('{"tmie": 1}', 'no row has a field "time"; did you mean "tmie"?'),
+        ('{"time": "1/Feb/2024:10:00:00 +0000"}', "strptime(time, '%d/%b/%Y:%H:%M:%S %z')"),
+    ],
+)
+def test_a_trial_in_which_nothing_fits_tells_the_next_step(
+    run: Run, write_config: Write, tmp_path: Path, row: str, advice: str
+) -> None:
+    write_config(TABLE)
+    (tmp_path / "a.jsonl").write_text(row + "\n")
+    assert advice in run("table", "test", "app", "a.jsonl").err
+
+
+def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
+    run: Run, write_config: Write, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.jsonl").write_text('{"at": "2024-01-31T10:00:00Z"}\n')
+    config = TABLE.replace("/tmp", str(logs))
+    write_config(config)
+    told = "app.prod: none of its rows fits, 1 row was rejected; when the config is mended, run: "
+    first = run("collect", "--from", "2024-01-01", "--no-progress")
+    assert told + "tailpipe collect app.prod --overwrite --from 2024-01-01\n" in first.err
+    write_config(config.replace('"time"', '"at"'))
+    assert told in run("collect", "--from", "2024-01-01", "--no-progress").err
+    again = run("collect", "app.prod", "--overwrite", "--from", "2024-01-01", "--no-progress")
+    assert (again.out, again.err) == ("app.prod: 1 row, 1 artifact, 1 pack of undated files\n", "")

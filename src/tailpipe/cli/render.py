@@ -29,6 +29,7 @@ __all__ = [
     "record",
     "records",
     "say",
+    "say_line",
     "shown",
     "size",
     "warnings",
@@ -50,6 +51,12 @@ def data(text: str) -> None:
 def say(text: str) -> None:
     """Words for the person, not for a program."""
     click.echo("\n".join(visible(line) for line in text.split("\n")), err=True)
+
+
+def say_line(text: str) -> None:
+    """The same, as one line: cut to the width of a terminal, where a long one would hide the others."""
+    is_cut = sys.stderr.isatty()
+    say(shorten(visible(text), shutil.get_terminal_size().columns) if is_cut else text)
 
 
 def counted(count: int, noun: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tailpipe.cli import render
+from tailpipe.cli.advice import about_time, misfits
 from tailpipe.collect import events
 from tailpipe.collect.packing import estimated_bytes
 from tailpipe.collect.planner import Planned
@@ -66,8 +67,9 @@ def _lines(summary: events.Summary) -> list[str]:
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")
-    for column, count in summary.nulls.items():
-        lines.append(f"  column {column}: {count:,} values did not fit its type and are null")
+    lines += [f"  {line}" for line in misfits(summary.nulls)]
+    if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
+        lines.append(f"  {advice}")
     for failed in summary.failed:
         lines += [f"  {failed.unit} was rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
@@ -114,11 +116,10 @@ def _tidied(tidied: Tidied) -> list[str]:
 def _refused(refused: events.Refused) -> str:
     if not refused.seen:
         return f"source {refused.source}: no file was found"
-    first = render.shown(refused.first)
-    return (
-        f"source {refused.source}: {refused.refused:,} of {refused.seen:,} files do not match the layout"
-        f" {refused.layout}, the first is {first}"
-    )
+    first, seen = render.shown(refused.first), render.counted(refused.seen, "file")
+    verb = "does" if refused.refused == 1 else "do"
+    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {refused.layout}, the first is {first}"
+    return f"source {refused.source}: {what}"
 
 
 def _withheld(withheld: events.Withheld) -> str:
