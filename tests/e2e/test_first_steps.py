@@ -136,3 +136,33 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     assert told in run("collect", "--from", "2024-01-01", "--no-progress").err
     again = run("collect", "app.prod", "--overwrite", "--from", "2024-01-01", "--no-progress")
     assert (again.out, again.err) == ("app.prod: 1 row, 1 artifact, 1 pack of undated files\n", "")
+
+
+def _laid_out(layout: str, more: str = "") -> str:
+    return TABLE.replace('["/tmp"]', f'["/tmp"]\n    file_layout = "{layout}"\n    {more}\n')
+
+
+def test_a_layout_with_a_pattern_that_does_not_exist_is_a_problem_with_its_place(run: Run, write_config: Write) -> None:
+    write_config(_laid_out("%{YER:year}.log"))
+    done = run("config", "check")
+    assert done.code == 2
+    assert 'error: there is no pattern "YER"' in done.err
+    assert "main.tpc:7:19\n" in done.err
+    assert 'did you mean "YEAR"?' in done.err
+    assert run("table", "list").code == 0
+
+
+def test_a_layout_with_half_a_date_is_a_warning(run: Run, write_config: Write) -> None:
+    write_config(_laid_out("%{YEAR:yeer}-%{MONTHNUM:month}-%{MONTHDAY:day}.log"))
+    done = run("config", "check")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "no problems found, 1 warning")
+    assert 'warning: the layout has a day and no "year", so its files have no date\n' in done.err
+    write_config(_laid_out("%{YEAR:year}-%{MONTHNUM:month}.log"))
+    assert run("config", "check").err == ""
+
+
+def test_a_pattern_of_ones_own_is_looked_at_in_every_source(run: Run, write_config: Write) -> None:
+    write_config(_laid_out("%{X:year}.log", 'patterns = { X = "(" }'))
+    done = run("config", "check")
+    assert done.code == 2
+    assert 'pattern "X":' in done.err

@@ -6,6 +6,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.errors import ConfigError
 
 __all__ = ["command"]
 
@@ -28,8 +29,12 @@ def check(context: click.Context, sql: bool) -> None:
 
     Exits with 2 if there is a problem; a warning is none. Nothing is collected or changed.
     """
+    from tailpipe.config.suspicions import broken_layouts, half_dates
+
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
+    if broken := tuple(broken_layouts(config)):
+        raise ConfigError(broken)
     if sql:
         workspace.check_sql()
     counts = {
@@ -48,7 +53,9 @@ def check(context: click.Context, sql: bool) -> None:
         if things:
             shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
-    warnings = warn_of_schemas(workspace)
+    undated = list(half_dates(config))
+    render.warnings(undated)
+    warnings = len(undated) + warn_of_schemas(workspace)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
     if not sql and any(
         address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans
