@@ -67,7 +67,10 @@ def test_a_plugin_is_installed_found_used_and_removed(call: Call, environment: P
     assert "lighthouse" not in names(call("plugin", "list", "--output", "json"))
     done = call("plugin", "install", "--editable", str(EXAMPLE))
     assert done.returncode == 0, done.stderr
-    assert f"running: {environment} -m pip install -e {EXAMPLE}" in done.stderr
+    assert done.stderr.splitlines() == [
+        f"running: {environment} -m pip install -e {EXAMPLE} --quiet",
+        "done; see: tailpipe plugin list",
+    ]
     assert "lighthouse" in names(call("plugin", "list", "--output", "json"))
     assert "lighthouse_flash" in names(call("table", "list", "--output", "json"))
     assert "lighthouse" in names(call("source", "list", "--output", "json"))
