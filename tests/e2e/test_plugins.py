@@ -78,6 +78,8 @@ def test_a_plugin_is_installed_found_used_and_removed(call: Call, environment: P
     config.write_text('partition "lighthouse_flash" "x" { source "lighthouse" { light = "Rote Sand" } }')
     shown = json.loads(call("partition", "show", "lighthouse_flash.x", "--output", "json").stdout)
     assert (shown["plugin"], shown["sources"][0]["every_minutes"]) == ("lighthouse", 60)
+    done = call("collect", "--from", "2024-01-01", "--to", "2024-01-02", "--no-progress")
+    assert done.stdout.startswith("lighthouse_flash.x: 48 rows, 2 artifacts, 2 days\n"), done.stderr
     done = call("plugin", "uninstall", "lighthouse")
     assert done.returncode == 0, done.stderr
     assert "pip uninstall --yes tailpipe-plugin-lighthouse" in done.stderr
