@@ -166,3 +166,12 @@ def test_a_pattern_of_ones_own_is_looked_at_in_every_source(run: Run, write_conf
     done = run("config", "check")
     assert done.code == 2
     assert 'pattern "X":' in done.err
+
+
+def test_a_config_without_files_says_so(run: Run) -> None:
+    assert "no .tpc file is there yet; tailpipe collect shows an example of one" in run("config", "check").err
+
+
+def test_the_default_of_an_option_is_shown_as_config_writes_it(run: Run) -> None:
+    [line] = [line for line in run("source", "show", "file").out.splitlines() if "recursive" in line]
+    assert line.split()[:6] == ["recursive", "true", "or", "false", "no", "true"]

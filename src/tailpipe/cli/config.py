@@ -53,6 +53,8 @@ def check(context: click.Context, sql: bool) -> None:
         if things:
             shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
+    if not config.files:
+        render.say("no .tpc file is there yet; tailpipe collect shows an example of one")
     undated = list(half_dates(config))
     render.warnings(undated)
     warnings = len(undated) + warn_of_schemas(workspace)
