@@ -448,7 +448,8 @@ def examples_of(page: str) -> Iterator[Example]:
             yield Example(f"{page}:{fence.line}", found[position - 1].body, fence.body, rows_, rejected)
 
 
-EXAMPLES = [*examples_of("docs/reference/formats.md"), *examples_of("docs/reference/tables.md")]
+PAGES_OF_EXAMPLES = ("docs/reference/formats.md", "docs/reference/tables.md", "docs/own-logs.md")
+EXAMPLES = [example for page in PAGES_OF_EXAMPLES for example in examples_of(page)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.place for example in EXAMPLES])
