@@ -175,3 +175,11 @@ def test_a_config_without_files_says_so(run: Run) -> None:
 def test_the_default_of_an_option_is_shown_as_config_writes_it(run: Run) -> None:
     [line] = [line for line in run("source", "show", "file").out.splitlines() if "recursive" in line]
     assert line.split()[:6] == ["recursive", "true", "or", "false", "no", "true"]
+
+
+def test_a_partition_shows_where_it_looks_and_by_which_format(run: Run, write_config: Write) -> None:
+    write_config(_laid_out("%{YEAR:year}.log"))
+    lines = run("partition", "show", "app.prod").out.splitlines()
+    [line] = [line for line in lines if line.split()[:2] == ["file", "file"]]
+    assert line.split()[2:] == ["format.jsonl.default", "paths=/tmp,", "file_layout=%{YEAR:year}.log"]
+    assert "map_fields  *" in run("table", "show", "app").out
