@@ -183,3 +183,24 @@ def test_a_partition_shows_where_it_looks_and_by_which_format(run: Run, write_co
     [line] = [line for line in lines if line.split()[:2] == ["file", "file"]]
     assert line.split()[2:] == ["format.jsonl.default", "paths=/tmp,", "file_layout=%{YEAR:year}.log"]
     assert "map_fields  *" in run("table", "show", "app").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("collect", "--form", "T-1d"), 'error: there is no flag "--form", did you mean "--from"?'),
+        (("collect", "--zzz"), 'error: there is no flag "--zzz"\n'),
+        (("partition", "shwo"), 'error: there is no command "shwo", did you mean "show"?'),
+        (("format", "test", "mine", "a"), "format not found: mine\n  = there is: regex.mine\n"),
+        (("format", "test", "regex", "a"), "format not found: regex.default\n  = there is: regex.mine\n"),
+        (("format", "test", "grok", "a"), "format not found: grok.default\n  = see: tailpipe format list\n"),
+        (("format", "test", "jsnol", "a"), "format not found: jsnol\n  = see: tailpipe format list\n"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_right_one(
+    run: Run, write_config: Write, arguments: tuple[str, ...], told: str
+) -> None:
+    write_config('format "regex" "mine" { layout = "(?P<a>.)" }')
+    done = run(*arguments)
+    assert done.code == 2
+    assert told in done.err
