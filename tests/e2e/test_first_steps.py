@@ -204,3 +204,15 @@ def test_a_wrong_word_is_answered_with_the_right_one(
     done = run(*arguments)
     assert done.code == 2
     assert told in done.err
+
+
+def test_rows_outside_the_window_are_told_with_the_days_to_ask_for(
+    run: Run, write_config: Write, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.jsonl").write_text('{"time": "2024-01-31T10:00:00Z"}\n{"time": "2024-02-03T10:00:00Z"}\n')
+    write_config(TABLE.replace("/tmp", str(logs)))
+    told = run("collect", "--no-progress").out
+    assert "asked for; they are of 2024-01-31 to 2024-02-03; for these: --from 2024-01-31\n" in told
+    assert run("collect", "--from", "2024-01-31", "--no-progress").out.startswith("app.prod: 2 rows")
