@@ -27,7 +27,7 @@ class Lighthouse(Source):
     every_minutes: int = option("Minutes from one flash to the next.", default=60)
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
-        return (Artifact(uri=f"lighthouse://{self.light}/{day}", day=day, kind="range") for day in window.days())
+        return (Artifact(uri=f"lighthouse://{self.light}/{day}", day=day, kind="run") for day in window.days())
 
     def open(self, artifact: Artifact) -> BinaryIO:
         start, step = Window.of_day(artifact.day).start, timedelta(minutes=self.every_minutes)

@@ -96,7 +96,8 @@ def put(client: Any, account: str, when: datetime, name: str, events: list[dict[
 
 
 def run(env: dict[str, str], *arguments: str) -> None:
-    print(f"$ tailpipe {arguments[0]} {' '.join(json.dumps(one) for one in arguments[1:])}", flush=True)
+    shown = (json.dumps(one) if " " in one else one for one in arguments)
+    print(f"$ tailpipe {' '.join(shown)}", flush=True)
     subprocess.run([sys.executable, "-m", "tailpipe", *arguments], env={**os.environ, **env}, check=True, cwd=ROOT)
 
 

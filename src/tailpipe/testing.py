@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from tailpipe.kernel.check import check_table
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import description_of, options_of
 from tailpipe.model.source import Source
@@ -28,8 +29,8 @@ _COMMON = {column.name for column in COMMON_COLUMNS}
 def check_plugin(plugin: Plugin) -> None:
     """Raise `AssertionError` with everything that is wrong with a plugin; one call is a whole test.
 
-    Checked are names, descriptions, that everything can be pickled to the workers, that default
-    connections can be made, and that importing the plugin's modules imports nothing heavy.
+    Checked are names, descriptions, the SQL of tables, that everything can be pickled to the workers, that
+    default connections can be made, and that importing the plugin's modules imports nothing heavy.
     """
     problems = [*_plugin_problems(plugin), *_heavy_imports(plugin)]
     if problems:
@@ -84,7 +85,11 @@ def _table_problems(plugin: Plugin, table: Table) -> Iterator[str]:
             yield f'{what}: the column "{column.name}" has no type'
         if not column.description and column.name not in _COMMON:
             yield f'{what}: the column "{column.name}" has no description'
-    yield from (f'{what}: there is no common column "{name}"' for name in table.common if name not in _COMMON)
+    unknown = [name for name in table.common if name not in _COMMON]
+    yield from (f'{what}: there is no common column "{name}"' for name in unknown)
+    for problem in () if unknown else check_table(table):
+        hint = f" ({problem.hint})" if problem.hint else ""
+        yield f"{what}: {problem.address}: {problem.message}{hint}"
     if pickle.loads(pickle.dumps(table)) != table:  # noqa: S301 - our own bytes
         yield f"{what}: it does not survive pickling"
 

@@ -67,7 +67,10 @@ def test_a_plugin_is_installed_found_used_and_removed(call: Call, environment: P
     assert "lighthouse" not in names(call("plugin", "list", "--output", "json"))
     done = call("plugin", "install", "--editable", str(EXAMPLE))
     assert done.returncode == 0, done.stderr
-    assert f"running: {environment} -m pip install -e {EXAMPLE}" in done.stderr
+    assert done.stderr.splitlines() == [
+        f"running: {environment} -m pip install -e {EXAMPLE} --quiet",
+        "done; see: tailpipe plugin list",
+    ]
     assert "lighthouse" in names(call("plugin", "list", "--output", "json"))
     assert "lighthouse_flash" in names(call("table", "list", "--output", "json"))
     assert "lighthouse" in names(call("source", "list", "--output", "json"))
@@ -75,6 +78,8 @@ def test_a_plugin_is_installed_found_used_and_removed(call: Call, environment: P
     config.write_text('partition "lighthouse_flash" "x" { source "lighthouse" { light = "Rote Sand" } }')
     shown = json.loads(call("partition", "show", "lighthouse_flash.x", "--output", "json").stdout)
     assert (shown["plugin"], shown["sources"][0]["every_minutes"]) == ("lighthouse", 60)
+    done = call("collect", "--from", "2024-01-01", "--to", "2024-01-02", "--no-progress")
+    assert done.stdout.startswith("lighthouse_flash.x: 48 rows, 2 artifacts, 2 days\n"), done.stderr
     done = call("plugin", "uninstall", "lighthouse")
     assert done.returncode == 0, done.stderr
     assert "pip uninstall --yes tailpipe-plugin-lighthouse" in done.stderr

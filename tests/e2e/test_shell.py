@@ -60,6 +60,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask(".inspect nope", "table not found: nope")
         terminal.ask(".schemas", "tailpipe", "2", "recent", "2")
         terminal.ask(".help", ".tables", ".exit")
+        terminal.ask("help", ".tables", ".exit")
         terminal.ask(".read two.sql", "first", "two.sql:2:8", "third")
         terminal.ask(".read none.sql", 'cannot read "none.sql": No such file or directory')
 

@@ -10,23 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_docs import codes, fences, read
+from tests.unit.test_docs import codes, fences, read, section
 
-PAGE = read("docs/tutorial.md")
+PAGES = {"docs/tutorial.md": "", "README.md": "A first partition in five minutes"}
+"""The pages that are typed, and which part of each."""
 
 pytestmark = pytest.mark.xdist_group("tutorial")
 
 
-def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_beginner_types_works_as_it_is_written(page: str, tmp_path: Path) -> None:
+    text = section(read(page), PAGES[page]) if PAGES[page] else read(page)
     day = str(datetime.now(UTC).date())
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**kept, "HOME": str(tmp_path), "NO_COLOR": "1", "PATH": path, "day": day}
-    config = tmp_path / next(code for code in codes(PAGE) if code.endswith(".tpc")).removeprefix("~/")
+    config = tmp_path / next(code for code in codes(text) if code.endswith(".tpc")).removeprefix("~/")
     done: subprocess.CompletedProcess[str] | None = None
-    for fence in fences(PAGE):
+    for fence in fences(text):
         if fence.info == "hcl":
-            config.parent.mkdir(parents=True)
             config.write_text(fence.body, encoding="utf-8")
         elif fence.info == "sh":
             program = ["bash", "-euo", "pipefail", "-c", fence.body]
@@ -38,8 +40,8 @@ def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
             assert done is not None
             # The rule under a heading is as long as what stands there, and a home may be longer than another.
             out, err = (
-                text.replace(str(tmp_path), "/home/me").replace(day, "2024-01-31")
-                for text in (done.stdout, done.stderr)
+                told.replace(str(tmp_path), "/home/me").replace(day, "2024-01-31")
+                for told in (done.stdout, done.stderr)
             )
             assert squeezed(fence.body) in (squeezed(out), squeezed(err)), f"line {fence.line}"
 

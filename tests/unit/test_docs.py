@@ -10,7 +10,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -36,8 +36,10 @@ from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.functions import FUNCTIONS, Surroundings
 from tailpipe.config.parser import parse
 from tailpipe.config.text import ConfigText, Problem
+from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.trial import try_task
 from tailpipe.model.connection import Connection
-from tailpipe.model.coverage import EVERY_DAY
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.option import Option, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.selector import select
@@ -446,7 +448,8 @@ def examples_of(page: str) -> Iterator[Example]:
             yield Example(f"{page}:{fence.line}", found[position - 1].body, fence.body, rows_, rejected)
 
 
-EXAMPLES = [*examples_of("docs/reference/formats.md"), *examples_of("docs/reference/tables.md")]
+PAGES_OF_EXAMPLES = ("docs/reference/formats.md", "docs/reference/tables.md", "docs/own-logs.md")
+EXAMPLES = [example for page in PAGES_OF_EXAMPLES for example in examples_of(page)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[example.place for example in EXAMPLES])
@@ -594,6 +597,22 @@ def test_the_plugin_of_the_page_keeps_the_rules(tmp_path: Path, monkeypatch: pyt
     page = tomllib.loads(next(fence.body for fence in fences(read("docs/plugins.md")) if fence.info == "toml"))
     module, _, value = page["project"]["entry-points"][ENTRY_POINTS][plugin.name].partition(":")
     assert getattr(import_module(module), value) is plugin
+
+
+def test_the_plugin_of_the_page_collects_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry([*built_in(), plugin_of_the_page(tmp_path, monkeypatch)])
+    text = next(fence.body for fence in fences(read("docs/plugins.md")) if fence.info == "hcl")
+    config = build_config([ConfigText("app.tpc", text, ROOT)], registry, surroundings())
+    [source], table = config.partitions["harbour_arrival.north"].sources, registry.tables["harbour_arrival"]
+    day, now = date(2024, 1, 31), datetime(2024, 2, 1, tzinfo=UTC)
+    [one] = list_source(source, table, DaySet.of([day]), today=now.date()).listed
+    assert table.format is not None
+    reading = Reading(one.artifact, one.artifact.uri)
+    trial = try_task(Task("harbour_arrival.north", table, source, table.format, (reading,), now), 10)
+    assert trial.rows is not None
+    assert trial.rows.select(["ship", "tonnes", "is_heavy"]).to_pylist() == [
+        {"ship": "Ada", "tonnes": 1200.0, "is_heavy": True}
+    ]
 
 
 # All pages, all files

@@ -85,6 +85,21 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         assert problem in told
 
 
+class Computing(Table):
+    """Computes with a field as if it were a number."""
+
+    name = "careless_sum"
+    columns = [Column("heavy", "boolean", "Whether it is heavy.", transform="tonnes > 1000")]
+    common = {"tp_timestamp": "at"}
+
+
+def test_sql_that_cannot_be_run_is_named() -> None:
+    with pytest.raises(
+        AssertionError, match=r'table "careless_sum": column.heavy.transform: varchar cannot be compared with integer'
+    ):
+        check_plugin(Plugin("careless", "Careless.", tables=[Computing]))
+
+
 def test_a_heavy_import_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "heavy_plugin.py").write_text(
         "import pyarrow\nfrom tailpipe.plugin import Connection\n"

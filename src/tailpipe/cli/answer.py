@@ -147,7 +147,7 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
     if len(found) > len(shown):
         left_out.append("there are more, --output csv prints all")
     if laid.columns < len(names):
-        left_out.append(f"{laid.columns} of {len(names)} columns fit, so name those you want, or use another --output")
+        left_out.append(f"{laid.columns} of {len(names)} columns fit, so name those you want, or use the output line")
     return Written(len(shown), "; ".join(left_out))
 
 

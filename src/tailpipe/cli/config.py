@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.errors import ConfigError
 
 __all__ = ["command"]
 
@@ -26,10 +27,14 @@ def command() -> None:
 def check(context: click.Context, sql: bool) -> None:
     """Read all .tpc files and tell every problem in them, or what is there.
 
-    Exits with 2 if there is a problem. Nothing is collected or changed.
+    Exits with 2 if there is a problem; a warning is none. Nothing is collected or changed.
     """
+    from tailpipe.config.suspicions import broken_layouts, half_dates
+
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
+    if broken := tuple(broken_layouts(config)):
+        raise ConfigError(broken)
     if sql:
         workspace.check_sql()
     counts = {
@@ -48,7 +53,12 @@ def check(context: click.Context, sql: bool) -> None:
         if things:
             shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
-    render.data("no problems found")
+    if not config.files:
+        render.say("no .tpc file is there yet; tailpipe collect shows an example of one")
+    undated = list(half_dates(config))
+    render.warnings(undated)
+    warnings = len(undated) + warn_of_schemas(workspace)
+    render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
     if not sql and any(
         address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans
     ):

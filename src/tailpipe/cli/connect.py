@@ -8,7 +8,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.narrowing import rows_chosen
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 
 __all__ = ["command"]
 
@@ -54,6 +54,7 @@ def command(
     workspace = workspace_of(context)
     with workspace.session(Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))):
         pass  # a name that nothing has is refused, as a query refuses it
+    warn_of_schemas(workspace)
     if form == "sql":
         render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))
     else:

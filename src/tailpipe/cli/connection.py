@@ -26,4 +26,5 @@ command = noun_group(
     {"name": "connection", "plugin": "plugin", "description": "description"},
     example="aws.default",
     also_named="connection.",
+    has_built_ins=True,
 )

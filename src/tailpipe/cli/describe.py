@@ -108,11 +108,12 @@ def table_record(table: Table, plugin: str | None, partitions: list[str]) -> Rec
         "description": table.description,
         "format": table.format.address.removeprefix("format.") if table.format else None,
         "partitions": partitions,
+        "map_fields": list(table.map_fields),
         "columns": [_column(column) for column in (*own, *COMMON_COLUMNS)],
     }
 
 
-def partition_record(partition: Partition, plugin: str | None, held: PartitionTotals | None) -> Record:
+def partition_record(partition: Partition, table: Table, plugin: str | None, held: PartitionTotals | None) -> Record:
     """A partition, its sources, and what of it is here."""
     return {
         "name": partition.address,
@@ -123,10 +124,22 @@ def partition_record(partition: Partition, plugin: str | None, held: PartitionTo
         "tp_index": partition.tp_index,
         "dedupe_key": list(partition.dedupe_key),
         "retention": partition.retention.keep if partition.retention else None,
-        "sources": [plain_data(source) for source in partition.sources],
+        "sources": _sources(partition, table),
         "local": _local(held),
         "rejected_rows": held.rejected_rows if held else 0,
     }
+
+
+def _sources(partition: Partition, table: Table) -> list[Record]:
+    """The sources of a partition, with the format that counts for each, and `options`: what its block says."""
+    own = table.format.address if table.format else None
+    records = []
+    for source in partition.sources:
+        plain = plain_data(source)
+        declared = [one for one in options_of(type(source)).values() if one.kind == "option" and one.name != "format"]
+        said = {one.name: plain[one.name] for one in declared if getattr(source, one.field) != one.default}
+        records.append({**plain, "format": plain["format"] or own, "options": said})
+    return records
 
 
 def held_record(held: PartitionTotals) -> Record:

@@ -9,7 +9,7 @@ import click
 
 from tailpipe.cli.describe import format_record, format_type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
 from tailpipe.cli.trial import NOWHERE, limit_option, show_trial
 from tailpipe.workspace import Workspace
 
@@ -38,6 +38,7 @@ command = noun_group(
     example="delimited",
     parts={"options": OPTIONS},
     also_named="format.",
+    has_built_ins=True,
 )
 command.help = "List, show and test formats."
 
@@ -61,5 +62,5 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     Types are those that the values show. Nothing is collected or written.
     """
     workspace = workspace_of(context)
-    format_ = workspace.format(name.removeprefix("format."))
+    format_ = with_built_ins(workspace, lambda asked: asked.format(name.removeprefix("format.")))
     show_trial(workspace.try_file(file, NOWHERE, format_, limit), output, is_format=True)

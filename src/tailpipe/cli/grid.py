@@ -32,6 +32,7 @@ def grid(
     *,
     room: int | None = None,
     numbers: Container[int] = (),
+    ends: Container[int] = (),
     dim: Container[tuple[int, int]] = (),
     has_header: bool = True,
     is_wrapped: bool = False,
@@ -39,8 +40,8 @@ def grid(
     """Lay out cells that are safe to show.
 
     `room` is the width of a line, None if there is no end to it. `numbers` are the columns whose values
-    end below each other, `dim` the cells (line, column) that a terminal shows darker. What has no room is cut,
-    or goes on in the next line if it `is_wrapped`.
+    end below each other, `ends` those that are cut in front, as paths are, `dim` the cells (line, column) that
+    a terminal shows darker. What has no room is cut, or goes on in the next line if it `is_wrapped`.
     """
     rows = [headings, *cells] if has_header or not cells else cells
     natural = [max(width(row[x]) for row in rows) for x in range(len(headings))]
@@ -55,7 +56,7 @@ def grid(
     if is_wrapped:
         cells = [line for row in cells for line in _wrapped(row, widths)]
     for y, row in enumerate(cells):
-        padded = [_pad(row[x], size, x in numbers) for x, size in enumerate(widths)]
+        padded = [_pad(row[x], size, x in numbers, x in ends) for x, size in enumerate(widths)]
         if dim:
             padded = [click.style(cell, dim=True) if (y, x) in dim else cell for x, cell in enumerate(padded)]
         lines.append("  ".join(padded).rstrip())
@@ -94,7 +95,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _pad(text: str, size: int, is_number: bool) -> str:
-    cut = shorten(text, size)
+def _pad(text: str, size: int, is_number: bool, keeps_end: bool = False) -> str:
+    cut = shorten(text[::-1], size)[::-1] if keeps_end else shorten(text, size)
     blanks = " " * (size - width(cut))
     return blanks + cut if is_number else cut + blanks

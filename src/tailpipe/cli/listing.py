@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["noun_group"]
 
+T = TypeVar("T")
 Records = Callable[[Any], list[dict[str, Any]]]
 """All records of a noun in a workspace."""
 
@@ -30,14 +31,27 @@ def noun_group(
     parts: Mapping[str, Mapping[str, str]] | None = None,
     plural: str | None = None,
     also_named: str = "",
+    has_built_ins: bool = False,
     more: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda _, record: record,
 ) -> click.Group:
     """The group of commands of a noun, with `list` and `show NAME`.
 
     `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
-    `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list.
+    `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list. A noun
+    that `has_built_ins` answers with those if the config is broken.
     """
     many = plural or f"{noun}s"
+
+    def answer(workspace: Any, ask: Callable[[Any], T]) -> T:
+        return with_built_ins(workspace, ask) if has_built_ins else ask(workspace)
+
+    def find(workspace: Any, name: str) -> dict[str, Any]:
+        found = {record["name"]: record for record in records(workspace)}
+        wanted = name.removeprefix(also_named)
+        if wanted not in found:
+            hint = did_you_mean(wanted, found, f"see: tailpipe {noun} list")
+            raise UsageError(f"{noun} not found: {name}", hint=hint)
+        return found[wanted]
 
     @click.group(noun, help=f"List and show {many}.")
     def group() -> None:
@@ -48,7 +62,7 @@ def noun_group(
     @common
     @click.pass_context
     def list_(context: click.Context, output: str) -> None:
-        render.records(records(workspace_of(context)), output, columns)
+        render.records(answer(workspace_of(context), records), output, columns)
 
     @group.command(
         "show", help=f"Show one of the {many} by its NAME.", epilog=examples(f"tailpipe {noun} show {example}")
@@ -59,12 +73,7 @@ def noun_group(
     @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
         workspace = workspace_of(context)
-        found = {record["name"]: record for record in records(workspace)}
-        wanted = name.removeprefix(also_named)
-        if wanted not in found:
-            hint = did_you_mean(wanted, found, f"see: tailpipe {noun} list")
-            raise UsageError(f"{noun} not found: {name}", hint=hint)
-        record = more(workspace, found[wanted])
+        record = more(workspace, answer(workspace, lambda asked: find(asked, name)))
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
         render.record(record, output, shown)
 

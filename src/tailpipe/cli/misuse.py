@@ -18,6 +18,9 @@ def told(failure: click.ClickException) -> str:
     if isinstance(failure, click.NoSuchOption):
         near = f', did you mean "{failure.possibilities[0]}"?' if failure.possibilities else ""
         return f'there is no flag "{failure.option_name}"{near}'
+    if name := getattr(failure, "command_name", ""):  # newer versions of click have a class for it
+        near = did_you_mean(name, getattr(failure, "possibilities", None) or ())
+        return f'there is no command "{name}"' + (f", {near}" if near else "")
     if isinstance(failure, click.BadOptionUsage):
         return f"{failure.option_name} {'needs a' if 'requires' in failure.message else 'takes no'} value"
     if isinstance(failure, click.BadParameter) and (given := _GIVEN.match(failure.message)) and failure.param:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import ConfigError, TailpipeError, UsageError, WorkspaceError
 
-__all__ = ["common", "completes", "examples", "log_from", "output", "refuse_locked", "workspace_of"]
+__all__ = [
+    "common",
+    "completes",
+    "examples",
+    "log_from",
+    "output",
+    "refuse_locked",
+    "warn_of_schemas",
+    "with_built_ins",
+    "workspace_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def common(command: F) -> F:
@@ -69,6 +81,39 @@ def workspace_of(context: click.Context) -> Any:
 
     flags = context.find_root().obj or {}
     return Workspace.open(config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say)
+
+
+def with_built_ins(workspace: Any, ask: Callable[[Any], T]) -> T:
+    """What the workspace answers; if its config is broken, what it answers without one, and a warning.
+
+    Whoever mends a config looks up formats, tables and sources meanwhile. A name that only the config can have
+    tells what is wrong with it.
+    """
+    try:
+        return ask(workspace)
+    except ConfigError as broken:
+        from tailpipe.config.config import Config
+
+        bare = type(workspace)(workspace.environment, workspace.registry)
+        bare.config = Config()
+        try:
+            answer = ask(bare)
+        except UsageError:
+            raise broken from None
+        render.say(f"warning: {broken.message}, so only what plugins bring is known; see: tailpipe config check")
+        return answer
+
+
+def warn_of_schemas(workspace: Any, schemas: Collection[str] | None = None) -> int:
+    """Tell which tables in schemas are neither declared nor hold anything; how many there are."""
+    from tailpipe.config.suspicions import unknown_tables
+
+    found = list(unknown_tables(workspace.config, workspace.known_tables, schemas))
+    if found and workspace.settings.location.is_dir():  # else nothing was ever collected, and nothing is made here
+        with suppress(WorkspaceError):  # the command itself says what is wrong with the data
+            found = list(unknown_tables(workspace.config, workspace.tables(), schemas))
+    render.warnings(found)
+    return len(found)
 
 
 def completes(names: Callable[[Any], list[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:

@@ -19,7 +19,7 @@ from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
-SOURCES = {"name": "source", "type": "type", "format": "format"}
+SOURCES = {"name": "source", "type": "type", "format": "format", "options": "options"}
 COVERAGE = {"source": "source", "covered": "covered", "missing": "missing", "dropped": "dropped"}
 
 
@@ -28,7 +28,8 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
     records = {name: held_record(totals) for name, totals in held.items()}
     for address, partition in config.partitions.items():
         plugin = None if partition.table in config.tables else registry.owner("table", partition.table)
-        records[address] = partition_record(partition, plugin, held.get(address))
+        table = workspace.known_tables[partition.table]
+        records[address] = partition_record(partition, table, plugin, held.get(address))
     return [record for _, record in sorted(records.items())]
 
 

@@ -95,10 +95,10 @@ def _package_of(wanted: str) -> str:
 
 def _run_pip(arguments: list[str]) -> None:
     if find_spec("pip") is not None:
-        call = [sys.executable, "-m", "pip", *arguments]
+        call = [sys.executable, "-m", "pip", *arguments, "--quiet"]  # it would list every package that is there
     elif (uv := shutil.which("uv")) is not None:
         verb, *rest = [argument for argument in arguments if argument != "--yes"]
-        call = [uv, "pip", verb, "--python", sys.executable, *rest]
+        call = [uv, "pip", verb, "--python", sys.executable, *rest, "--quiet"]
     else:
         raise TailpipeError(
             "there is no pip in the environment that tailpipe runs in",

@@ -15,7 +15,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape, answer_statement
 from tailpipe.cli.narrowing import Narrowed, narrowing
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.cli.sinks import Sink, screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, Statement, gather, place_of
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, TailpipeError, UsageError
@@ -117,12 +117,15 @@ def command(
             raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
     begun = time.monotonic()
     opened = narrowed.on_spark if engine == "spark" else narrowed
-    with opened(workspace_of(context)) as session, nullcontext() if path is None else to_file(path) as write:
+    workspace = workspace_of(context)
+    with opened(workspace) as session, nullcontext() if path is None else to_file(path) as write:
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)
         code = _answer_all(session, statements, shape, sink, timing)
         if code:
+            used = (narrowed.narrowing.schema or "", *(statement.sql for statement in statements))
+            warn_of_schemas(workspace, [name for name in workspace.config.schemas if any(name in one for one in used)])
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
             context.exit(code)

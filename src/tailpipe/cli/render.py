@@ -19,14 +19,30 @@ from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible
 
-__all__ = ["OUTPUTS", "bug", "counted", "data", "error", "problem", "record", "records", "say", "shown", "size"]
+__all__ = [
+    "OUTPUTS",
+    "bug",
+    "counted",
+    "data",
+    "error",
+    "problem",
+    "record",
+    "records",
+    "say",
+    "say_line",
+    "shown",
+    "size",
+    "warnings",
+]
 
 OUTPUTS = ("pretty", "plain", "json", "jsonl", "csv", "line")
 Record = Mapping[str, Any]
 
 _SIZES = {"bytes", "file_size", "new_size", "size"}
-_COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "row_count", "rows"}
+_COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "rejected_rows", "row_count", "rows"}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
+_PATHS = {"file"}
+"""Fields of which the end tells more than the beginning."""
 
 
 def data(text: str) -> None:
@@ -37,6 +53,12 @@ def data(text: str) -> None:
 def say(text: str) -> None:
     """Words for the person, not for a program."""
     click.echo("\n".join(visible(line) for line in text.split("\n")), err=True)
+
+
+def say_line(text: str) -> None:
+    """The same, as one line: cut to the width of a terminal, where a long one would hide the others."""
+    is_cut = sys.stderr.isatty()
+    say(shorten(visible(text), shutil.get_terminal_size().columns) if is_cut else text)
 
 
 def counted(count: int, noun: str) -> str:
@@ -71,6 +93,12 @@ def error(failure: TailpipeError) -> None:
     problem(failure.message, failure.hint)
 
 
+def warnings(found: Sequence[Diagnostic]) -> None:
+    """What is most likely a mistake, and stops nothing."""
+    if found:
+        click.echo(render_diagnostics(found, "warning"), err=True)
+
+
 def problem(message: str, hint: str = "") -> None:
     """What is wrong, and what to do next."""
     mark = click.style("error:", fg="red", bold=True) if "NO_COLOR" not in os.environ else "error:"
@@ -87,8 +115,13 @@ def bug(failure: Exception) -> None:
         say("".join(traceback.format_exception(failure)))
 
 
-def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None) -> None:
-    """A list of records. `columns` are the fields that a table for people shows, with their headings."""
+def records(
+    rows: Sequence[Record], output: str, columns: Mapping[str, str] | None = None, *, is_wrapped: bool = False
+) -> None:
+    """A list of records. `columns` are the fields that a table for people shows, with their headings.
+
+    What has no room in it is cut, or goes on in the next line if it `is_wrapped`.
+    """
     if output == "json":
         data(json.dumps(rows, indent=2, ensure_ascii=False, default=str))
     elif output == "jsonl":
@@ -105,7 +138,11 @@ def records(rows: Sequence[Record], output: str, columns: Mapping[str, str] | No
     elif rows:
         fields = list(rows[0])
         plain = [[_cell(row.get(field)) for field in fields] for row in rows]
-        data(_table(rows, columns) if columns else "\n".join(grid(fields, plain, room=_room()).lines))
+        data(
+            _table(rows, columns, is_wrapped=is_wrapped)
+            if columns
+            else "\n".join(grid(fields, plain, room=_room()).lines)
+        )
     else:
         say("nothing there")
 
@@ -120,7 +157,9 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
         return
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
-    words = [[key, _cell(value)] for key, value in single.items() if not isinstance(value, Mapping)]
+    words = [
+        [key, _number(key, value) or _cell(value)] for key, value in single.items() if not isinstance(value, Mapping)
+    ]
     room = _room()
     lines = grid(["", ""], words, room=room, has_header=False, is_wrapped=room is not None).lines
     for name, value in single.items():
@@ -142,12 +181,15 @@ def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 
     """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
     told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
     cells = [
-        [one[field] or _cell(_field(row, field)) for field in columns] for one, row in zip(told, rows, strict=True)
+        [one[field] or _default(field, _field(row, field)) or _cell(_field(row, field)) for field in columns]
+        for one, row in zip(told, rows, strict=True)
     ]
     numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
+    paths = [x for x, field in enumerate(columns) if field in _PATHS]
     room = _room(indent)
     is_wrapped = is_wrapped and room is not None
-    return "\n".join(grid(list(columns.values()), cells, room=room, numbers=numbers, is_wrapped=is_wrapped).lines)
+    laid = grid(list(columns.values()), cells, room=room, numbers=numbers, ends=paths, is_wrapped=is_wrapped)
+    return "\n".join(laid.lines)
 
 
 def _room(indent: int = 0) -> int | None:
@@ -161,6 +203,11 @@ def _number(field: str, value: Any) -> str:
     if not isinstance(value, int) or name not in _SIZES | _COUNTS:
         return ""
     return size(value) if name in _SIZES else f"{value:,}"
+
+
+def _default(field: str, value: Any) -> str:
+    """The default of an option that is true or false, as config writes it; empty if it is something else."""
+    return str(value).lower() if field == "default" and isinstance(value, bool) else ""
 
 
 def _field(row: Record, path: str) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tailpipe.cli import render
+from tailpipe.cli.advice import about_time, misfits
 from tailpipe.collect import events
 from tailpipe.collect.packing import estimated_bytes
 from tailpipe.collect.planner import Planned
+from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
 from tailpipe.model.tidied import Tidied
 
@@ -19,13 +21,16 @@ __all__ = ["print_preview", "print_report"]
 UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 
 
-def print_report(report: events.Report, output: str) -> None:
-    """What was read and kept, what failed and why, and what to do next."""
+def print_report(report: events.Report, output: str, left_out: Callable[[str], DaySet] = lambda _: NO_DAYS) -> None:
+    """What was read and kept, what failed and why, and what to do next.
+
+    `left_out` tells the days of the rows of a partition that lay outside every window so far.
+    """
     if output == "json":
         render.data(json.dumps([_record(one) for one in report.partitions], indent=2, ensure_ascii=False, default=str))
         return
     for summary in report.partitions:
-        for line in _lines(summary):
+        for line in _lines(summary, left_out):
             render.data(line)
 
 
@@ -48,7 +53,7 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             render.data("  " + line)
 
 
-def _lines(summary: events.Summary) -> list[str]:
+def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
     accounts, name = summary.accounts, summary.partition
     lines = []
     if summary.committed:
@@ -66,8 +71,9 @@ def _lines(summary: events.Summary) -> list[str]:
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")
-    for column, count in summary.nulls.items():
-        lines.append(f"  column {column}: {count:,} values did not fit its type and are null")
+    lines += [f"  {line}" for line in misfits(summary.nulls)]
+    if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
+        lines.append(f"  {advice}")
     for failed in summary.failed:
         lines += [f"  {failed.unit} was rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
@@ -75,7 +81,7 @@ def _lines(summary: events.Summary) -> list[str]:
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]
-    lines += [f"  {line}" for line in _elsewhere(summary)]
+    lines += [f"  {line}" for line in _elsewhere(summary, left_out)]
     if summary.unfinished:
         lines.append("  " + _unfinished(summary.unfinished))
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
@@ -92,13 +98,16 @@ def _unfinished(count: int) -> str:
     return f"{many} {ends} in an unfinished line: it is taken once nobody has written to {them} for a minute"
 
 
-def _elsewhere(summary: events.Summary) -> list[str]:
+def _elsewhere(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []
     lines = [_beside(one) for one in summary.beside]
     if summary.accounts.out_of_window and not lines:
-        lines.append("no row lies in the time that was asked for; for others name it: --from 2024-01-31, --from T-2Y")
+        days, where = left_out(summary.partition), "for others: --from 2024-01-31"
+        if days:
+            where = f"they are of {_span(days.first, days.last)}; for these: --from {days.first}"
+        lines.append(f"no row lies in the time that was asked for; {where}")
     return lines
 
 
@@ -114,11 +123,10 @@ def _tidied(tidied: Tidied) -> list[str]:
 def _refused(refused: events.Refused) -> str:
     if not refused.seen:
         return f"source {refused.source}: no file was found"
-    first = render.shown(refused.first)
-    return (
-        f"source {refused.source}: {refused.refused:,} of {refused.seen:,} files do not match the layout"
-        f" {refused.layout}, the first is {first}"
-    )
+    first, seen = render.shown(refused.first), render.counted(refused.seen, "file")
+    verb = "does" if refused.refused == 1 else "do"
+    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {refused.layout}, the first is {first}"
+    return f"source {refused.source}: {what}"
 
 
 def _withheld(withheld: events.Withheld) -> str:
@@ -127,9 +135,13 @@ def _withheld(withheld: events.Withheld) -> str:
 
 
 def _beside(beside: events.Beside) -> str:
-    days = f"{beside.first}" if beside.first == beside.last else f"{beside.first} to {beside.last}"
+    days = _span(beside.first, beside.last)
     many = render.counted(beside.count, "artifact")
     return f"source {beside.source}: {many} of other days, {days}; for these: --from {beside.first}"
+
+
+def _span(first: object, last: object) -> str:
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 def _record(summary: events.Summary) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tailpipe.cli.describe import schema_record
 from tailpipe.cli.listing import noun_group
+from tailpipe.cli.options import warn_of_schemas
 from tailpipe.model.partition import Schema
 from tailpipe.workspace import Workspace
 
@@ -23,6 +24,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _with_contents(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
+    warn_of_schemas(workspace, [record["name"]])
     with workspace.session() as session:
         contents = session.contents(record["name"])
     tables = [

@@ -25,6 +25,8 @@ from tailpipe.query.narrowing import Narrowing
 __all__ = ["Shell", "is_whole"]
 
 _LEAVING = ("exit", "quit")
+_WORDS = (*_LEAVING, "help")
+"""What people type before they know that commands begin with a dot."""
 
 
 def is_whole(text: str) -> bool:
@@ -32,7 +34,7 @@ def is_whole(text: str) -> bool:
     from tailpipe.kernel.duck import duckdb
 
     stripped = text.strip()
-    if not stripped or stripped.startswith(".") or stripped in _LEAVING:
+    if not stripped or stripped.startswith(".") or stripped.lower() in _WORDS:
         return True
     tokens = duckdb.tokenize(text)
     if not tokens:  # only comments, or a quote that is still open
@@ -82,6 +84,8 @@ class Shell:
                 self._command(text.strip())
             elif text.strip().rstrip(";").lower() in _LEAVING:
                 raise LeaveShell
+            elif text.strip().rstrip(";").lower() == "help":
+                self._command(".help")
             else:
                 self.answer(split(text))
         except TailpipeError as failure:

@@ -40,7 +40,7 @@ class ShellCommand:
 
 def _help(_: Shell, __: str) -> None:
     rows = [{"command": f"{name} {one.argument}".rstrip(), "does": one.help} for name, one in COMMANDS.items()]
-    render.records(rows, "pretty")
+    render.records(rows, "pretty", {"command": "command", "does": "does"}, is_wrapped=True)
     render.say("a statement of SQL ends with ; and Tab completes names; Ctrl-C cancels, Ctrl-D leaves")
 
 

@@ -9,8 +9,9 @@ import click
 
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.listing import COLUMNS, noun_group
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
-from tailpipe.cli.trial import limit_option, show_trial
+from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.trial import NOWHERE, advise, limit_option, show_trial
+from tailpipe.model.format import Format
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -32,12 +33,17 @@ command = noun_group(
     {"name": "table", "plugin": "plugin", "partitions": "partitions", "description": "description"},
     example="app_log",
     parts={"columns": COLUMNS},
+    has_built_ins=True,
 )
 command.help = "List, show and test tables."
 
 
 def _names(workspace: Workspace) -> list[str]:
     return [*workspace.registry.tables, *workspace.config.tables]
+
+
+def _format(workspace: Workspace, name: str | None) -> Format | None:
+    return workspace.format(name.removeprefix("format.")) if name else None
 
 
 @command.command("test", epilog=examples("tailpipe table test access_log access.log"))
@@ -49,11 +55,17 @@ def _names(workspace: Workspace) -> list[str]:
 @common
 @click.pass_context
 def test(context: click.Context, name: str, file: Path, format_name: str | None, limit: int, output: str) -> None:
-    """Show what a TABLE makes of a FILE: its first rows with all columns, and the rows that are rejected, with place.
+    """Show what a TABLE makes of a FILE: its first rows, and rows that are rejected, with place and reason.
 
     Nothing is collected or written.
     """
     workspace = workspace_of(context)
-    table = workspace.table(name)
-    format_ = workspace.format(format_name.removeprefix("format.")) if format_name else None
-    show_trial(workspace.try_file(file, table, format_, limit), output, is_format=False)
+    table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))
+    trial = workspace.try_file(file, table, format_, limit)
+    show_trial(trial, output, is_format=False)
+    advise(trial, lambda: _fields(workspace.try_file(file, NOWHERE, format_ or table.format, limit)))
+
+
+def _fields(trial: Any) -> list[str]:
+    """The fields of the first rows, as the format names them."""
+    return [name for name in (trial.rows.column_names if trial.rows else ()) if not name.startswith("tp_")]

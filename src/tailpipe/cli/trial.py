@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.advice import about_field, about_time, misfits
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
-__all__ = ["NOWHERE", "limit_option", "show_trial"]
+__all__ = ["NOWHERE", "advise", "limit_option", "show_trial"]
+
+_OF_A_KIND = 3
 
 NOWHERE = Table(
     name="test",
@@ -27,15 +31,55 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
     rows = [] if trial.rows is None else trial.rows.to_pylist()
     if is_format:
         rows = [{name: value for name, value in row.items() if not name.startswith("tp_")} for row in rows]
+    shown = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    if output == "pretty" and not is_format:
+        shown = _for_people(shown)
     if rows or output in ("json", "jsonl"):
-        render.records([{name: _plain(value) for name, value in row.items()} for row in rows], output)
-    for sample in trial.rejected:
-        render.say(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
+        render.records(shown, output)
+    if shown and len(shown[0]) < len(rows[0]):
+        render.say("common columns without a value are left out; --output line shows all")
+    for sample in _some(trial.rejected):
+        render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
+    for line in misfits(trial.nulls):
+        render.say(line)
     accounts = trial.accounts
     part = "" if trial.is_whole else " in the beginning of the file"
-    render.say(f"{accounts.read:,} rows read{part}: {accounts.kept:,} fit, {accounts.rejected:,} do not")
+    verb = "does" if accounts.rejected == 1 else "do"
+    read = render.counted(accounts.read, "row")
+    render.say(f"{read} read{part}: {accounts.kept:,} fit, {accounts.rejected:,} {verb} not")
+    if any("\ufffd" in value for row in rows for value in row.values() if isinstance(value, str)):
+        render.say("some bytes are not valid text and stand as \ufffd; name the encoding of the format")
     if trial.error is not None:
         raise TailpipeError(trial.error)
+
+
+def advise(trial: Any, fields: Callable[[], Collection[str]]) -> None:
+    """Say what to do if no row fits; `fields` asks for the names of the fields that the file has."""
+    if trial.accounts.kept or not trial.rejected:
+        return
+    reasons = [sample.reason for sample in trial.rejected]
+    if hint := about_time(reasons) or about_field(reasons, fields()):
+        render.say(f"  = {hint}")
+
+
+def _for_people(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with their time in front and without common columns that are empty in all of them."""
+    every = rows[0] if rows else {}
+    names = [name for name in every if not name.startswith("tp_") or any(row[name] is not None for row in rows)]
+    names.sort(key=lambda name: name != "tp_timestamp")
+    return [{name: row[name] for name in names} for row in rows]
+
+
+def _some(samples: Iterable[Any]) -> list[Any]:
+    """The first few of each kind of reason: the tenth line that is no JSON tells nothing new."""
+    seen: dict[str, int] = {}
+    some = []
+    for sample in samples:
+        kind = sample.reason.partition(":")[0]
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= _OF_A_KIND:
+            some.append(sample)
+    return some
 
 
 def _plain(value: object) -> object:

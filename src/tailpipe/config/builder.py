@@ -161,9 +161,15 @@ class _Builder:
                 note = ("first here", names[source.name])
                 yield Problem(f'two sources are named "{source.name}"', span, "give each its own name", note)
             names.setdefault(source.name, span)
-            if source.format is None and table.format is None:
+            if source.format is None and table.format is None and not self._says_format(own, source_block):
                 hint = "add one to the source, or to the table: format = format.jsonl.default"
                 yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
+
+    def _says_format(self, table: Reference, source: Block) -> bool:
+        """Whether a format is named that could not be made; what is wrong with it is told where it stands."""
+        located = self.scope.blocks.get(table)
+        blocks = [source, *([located.block] if located else [])]
+        return any(_says(block, "format") for block in blocks)
 
     def _config(self, texts: Sequence[ConfigText]) -> Config:
         kinds: dict[str, dict[str, Any]] = {kind: {} for kind in LABELS}
@@ -196,13 +202,17 @@ def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
         first.setdefault(name.lower(), span)
         if not name:
             yield Problem("a column needs a name", span, 'write column "NAME" { … }')
-        said = {attribute.name for attribute in column_block.body.attributes if attribute.value != Literal(None)}
-        if {"source", "transform"} <= said:
+        if _says(column_block, "source") and _says(column_block, "transform"):
             hint = "a column comes from a field or from an expression"
             yield Problem(f'column "{name}" has both source and transform', span, hint)
         if name.lower().startswith("tp_"):
             column = table.column(name) if table else None
             yield from _common_problems(name, column.type if column else None, span)
+
+
+def _says(block: Block, name: str) -> bool:
+    """Whether an argument is there with a value; null is as if it were not said."""
+    return any(one.name == name and one.value != Literal(None) for one in block.body.attributes)
 
 
 def _common_problems(name: str, kind: str | None, span: Span) -> Iterable[Problem]:

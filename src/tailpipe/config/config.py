@@ -46,6 +46,14 @@ class Config:
         first = min(start + 1 + position, end - 1)
         return text.place((first, min(first + length, end)))
 
+    def place_of(self, address: str, word: str) -> Place | None:
+        """Where a text stands in the value of an argument, such as one of a list; the whole value if not as it is."""
+        if address not in self.spans:
+            return None
+        text, (start, end) = self.spans[address]
+        first = text.text.find(f'"{word}"', start, end)
+        return text.place((start, end) if first < 0 else (first, first + len(word) + 2))
+
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to collect."""

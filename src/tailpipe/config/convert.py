@@ -89,6 +89,15 @@ def _mapping(element: Any, value: Any, expression: syntax.Expression, resolve: R
     return {key: convert(element, item, part, resolve) for (key, item), part in zip(value.items(), parts, strict=True)}
 
 
+def _preset(wanted: type, kind: str, value: Any, resolve: Resolve) -> str:
+    """What someone meant who wrote the type alone as text; empty if there is no default of it."""
+    reference = Reference(kind, (value, "default")) if isinstance(value, str) else None
+    try:
+        return str(reference) if reference is not None and isinstance(resolve(reference), wanted) else ""
+    except (KeyError, ValueError):
+        return ""
+
+
 def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     kind = "connection" if issubclass(wanted, Connection) else "format"
     of_type = getattr(wanted, "type", "")
@@ -96,7 +105,7 @@ def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: 
     if not isinstance(value, Reference) or value.kind != kind:
         found = str(value) if isinstance(value, Reference) else a_kind(value)
         is_quoted = isinstance(value, str) and value.startswith(f"{kind}.")
-        hint = "write it without quotes" if is_quoted else f"write {example}"
+        hint = "write it without quotes" if is_quoted else f"write {_preset(wanted, kind, value, resolve) or example}"
         raise Problem(f"a {kind} is expected here, not {found}", expression.span, hint)
     if of_type and value.labels[0] != of_type:
         message = f'a {kind} of type "{of_type}" is expected here, not {value}'

@@ -14,16 +14,16 @@ _MESSAGE_WIDTH = 400
 """Room for any message of ours; only a user's own word can be longer."""
 
 
-def render_diagnostics(diagnostics: Iterable[Diagnostic]) -> str:
-    """All of them, with a blank line between."""
-    return "\n".join(render_diagnostic(diagnostic) for diagnostic in diagnostics)
+def render_diagnostics(diagnostics: Iterable[Diagnostic], kind: str = "error") -> str:
+    """All of them, with a blank line between; `kind` is how bad they are."""
+    return "\n".join(render_diagnostic(diagnostic, kind) for diagnostic in diagnostics)
 
 
-def render_diagnostic(diagnostic: Diagnostic) -> str:
+def render_diagnostic(diagnostic: Diagnostic, kind: str = "error") -> str:
     """One problem as people read it; ends with a newline."""
     place = diagnostic.place
     message, hint = _short(diagnostic.message), _short(diagnostic.hint)
-    lines = [f"error: {message}", f"  --> {visible(str(place))}"]
+    lines = [f"{kind}: {message}", f"  --> {visible(str(place))}"]
     if place.line:
         margin = " " * len(str(place.line))
         line, carets = _excerpt(place)

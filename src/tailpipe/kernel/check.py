@@ -218,6 +218,10 @@ def _told(error: str) -> tuple[str, str, str]:
         kinds = match[2].replace("_LITERAL", "").lower()
         hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in kinds else ""
         return f'"{match[1]}" cannot be applied to {kinds or "nothing"}', hint, match[1]
+    if match := re.search(r"annot compare values of type (\w+) and type (\w+)", said):
+        one, other = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
+        hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in (one, other) else ""
+        return f"{one} cannot be compared with {other}", hint, ""
     if "volatile" in said:
         return "it would give another value each time", "leave out functions such as random()", ""
     first = said.partition("\n")[0].strip().rstrip("!.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +41,8 @@ class Trial:
     types: dict[str, str]
     is_whole: bool
     error: str | None
+    nulls: dict[str, int] = field(default_factory=dict)
+    """For each column, how many values did not fit its type."""
 
 
 def try_file(path: Path, files: type[Source], table: Table, format_: Format | None, limit: int, now: datetime) -> Trial:
@@ -84,7 +86,9 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
         accounts = sum((tally.accounts for tally in run.tallies), Accounts())
         errors = [progress.error for progress in run.feed.progress if progress.error is not None]
         rows = pa.Table.from_batches(batches).slice(0, limit) if batches else None
-        trial = Trial(rows, tuple(run.samples), accounts, dict(task.types), is_whole, errors[0] if errors else None)
+        error = errors[0] if errors else None
+        nulls = run.tallies[0].nulls
+        trial = Trial(rows, tuple(run.samples), accounts, dict(task.types), is_whole, error, nulls)
         return trial, dict(run.widenings)
     finally:
         run.close()

@@ -32,8 +32,13 @@ def did_you_mean(word: str, known: Iterable[Any], otherwise: str = "") -> str:
 
 
 def named(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """What is known by that name, or a `UsageError` with the nearest name."""
+    """What is known by that name, or a `UsageError` with those that share a part of it, or the nearest name."""
     if name not in known:
-        hint = did_you_mean(name, known, f"see: tailpipe {kind} list")
-        raise UsageError(f"{kind} not found: {name}", hint=hint)
+        parts = set(name.split(".")) - {"default"}
+        related = [one for one in known if parts & set(one.split("."))]
+        shown = f"there {'is' if len(related) == 1 else 'are'}: " + ", ".join(related[:5])
+        otherwise = f"see: tailpipe {kind} list"
+        # A type without a default is no misspelling of the default of another type.
+        meant = otherwise if name.endswith(".default") else did_you_mean(name, known, otherwise)
+        raise UsageError(f"{kind} not found: {name}", hint=shown if related else meant)
     return known[name]

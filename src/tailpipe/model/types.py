@@ -176,6 +176,11 @@ class _Parser:
     def fail(self, why: str) -> UsageError:
         return UsageError(f'"{self.text[:80]}" is not a type: {why}', hint="the types are: " + _type_names())
 
+    def unknown(self, word: str) -> UsageError:
+        where = "" if word == self.text.strip().lower() else f' in "{self.text[:80]}"'
+        hint = did_you_mean(word, [*_BY_NAME, "decimal", "struct"], "the types are: " + _type_names())
+        return UsageError(f'there is no type "{word}"{where}', hint=hint)
+
     def peek(self) -> str:
         return self.tokens[-1] if self.tokens else ""
 
@@ -200,7 +205,7 @@ class _Parser:
         elif word in _BY_NAME:
             kind = _BY_NAME[word]
         else:
-            raise self.fail(f'there is no type "{word}"' + _nearest(word))
+            raise self.unknown(word)
         while self.peek() == "[]":
             self.take()
             height += 1
@@ -258,11 +263,6 @@ class _Parser:
 
 def _type_names() -> str:
     return ", ".join(scalar.name for scalar in SCALARS) + ", decimal(p,s), T[], struct(name T, …)"
-
-
-def _nearest(word: str) -> str:
-    hint = did_you_mean(word, [*_BY_NAME, "decimal", "struct"])
-    return f", {hint}" if hint else ""
 
 
 def _quote(name: str) -> str:

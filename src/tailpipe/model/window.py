@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
 _SPAN = re.compile(r"(\d{1,6})([YmWd])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
-_FORMS = "use a date (2024-01-31), a date-time (2024-01-31T10:00:00Z), 1/31/2024, or T-7d (Y m W d H M)"
+_FORMS = "use a date (2024-01-31), a time (2024-01-31T10:00:00Z), 1/31/2024, or back from now: T-7d, T-9H (Y m W d H M)"
 
 
 @dataclass(frozen=True, order=True)

@@ -16,6 +16,7 @@ __all__ = ["told"]
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
 _TABLE = re.compile(r"Table with name (.+?) does not exist")
+_FIELD = re.compile(r"Cannot extract field '([^']+)' from expression \"([^\"]+)\"")
 _COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
 _FUNCTION = re.compile(r"Function with name (\S+) does not exist")
 _FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
@@ -37,7 +38,15 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))
     if match := _TABLE.search(text):
         place = _place(text, sql)
-        return _mistake("table", _written(match[1].strip('"'), place), _tables(views, schema), place)
+        name = _written(match[1].strip('"'), place)
+        first, _, rest = name.partition(".")
+        if rest and any(view.name == first and view.schema == schema for view in views):
+            hint = f"a partition is chosen by its column: FROM {first} WHERE tp_partition = '{rest}'"
+            return QueryError(f'there is no schema "{first}"', hint=hint, place=place)
+        return _mistake("table", name, _tables(views, schema), place)
+    if match := _FIELD.search(text):
+        hint = f"""if it is text of JSON, write {match[2]}->>'{match[1]}'"""
+        return QueryError(f'"{match[2]}" is no struct, and so has no field "{match[1]}"', hint=hint)
     if match := _COLUMN.search(text):
         return _mistake("column", match[1], _columns(views, text, sql), _place(text, sql))
     if match := _FUNCTION.search(text):
@@ -64,7 +73,9 @@ def _written(name: str, place: Place | None) -> str:
 
 
 def _tables(views: Sequence[View], schema: str) -> list[str]:
-    return [view.name if view.schema == schema else f"{view.schema}.{view.name}" for view in views]
+    """Their names as they are written, those that hold something before the others."""
+    names = [(view.name if view.schema == schema else f"{view.schema}.{view.name}", view.files) for view in views]
+    return [name for name, files in sorted(names, key=lambda one: not one[1])]
 
 
 def _columns(views: Sequence[View], text: str, sql: str) -> list[str]:

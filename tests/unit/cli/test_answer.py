@@ -60,7 +60,7 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out() -> None:
     assert max(map(len, lines)) <= 60
     assert lines[0].startswith("column_0  column_1  column_2    column_3")
     assert lines[0].endswith("  …")
-    assert told.left_out == "4 of 20 columns fit, so name those you want, or use another --output"
+    assert told.left_out == "4 of 20 columns fit, so name those you want, or use the output line"
 
 
 def test_the_widest_cells_are_cut_first() -> None:
@@ -102,10 +102,13 @@ def test_values_are_shown_as_duckdb_shows_them() -> None:
 def test_values_of_common_types_are_shown_without_arrow() -> None:
     sql = (
         "SELECT TIMESTAMP '2024-01-31 10:00:00.5' AS ts, DATE '2024-01-31' AS d, 1.50::DECIMAL(9,2) AS n, true AS b, "
-        "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t, DATE '9999-12-31' AS v"
+        "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t,"
+        " DATE '9999-12-31' AS v"
     )
     shown = written(sql, "plain").decode().splitlines()[1]
-    assert shown == '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00\t9999-12-31'
+    assert shown == (
+        '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00\t9999-12-31'
+    )
 
 
 # Plain, line

@@ -33,3 +33,8 @@ def test_what_is_shown_fits_the_terminal_also_where_it_is_indented(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert " ".join(" ".join(lines).split()).count("behind it if there was one.") == 2
+
+
+def test_a_path_is_cut_in_front_because_its_end_tells_more() -> None:
+    lines = grid(["file", "text"], [["/var/log/shop/2024-01-31.jsonl", "a" * 30]], room=34, ends=[0]).lines
+    assert lines[2] == "…024-01-31.jsonl  aaaaaaaaaaaaaaa…"

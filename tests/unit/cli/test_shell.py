@@ -41,6 +41,7 @@ WORDS = Vocabulary(
         ("", True),
         (" .tables", True),
         ("exit", True),
+        ("Help", True),
     ],
 )
 def test_enter_ends_only_what_is_whole(text: str, expected: bool) -> None:

@@ -111,3 +111,12 @@ def test_a_line_of_a_megabyte_with_a_mistake_is_told_shortly() -> None:
     (problem,) = problems(f'schema "s" {{ where = "{"x" * 1_000_000}" wher = 1 }}')
     assert problem.hint == 'did you mean "where"?'
     assert problem.place.column == 1_000_025
+
+
+@pytest.mark.parametrize("where", ["table", "source"])
+def test_a_format_that_could_not_be_made_is_one_problem_not_two(where: str) -> None:
+    named = "format = format.regex.mine"
+    table = TABLE.replace("format = format.jsonl.default", named if where == "table" else "")
+    source = f'source "file" {{ paths = ["/a"]\n{named if where == "source" else ""}\n}}'
+    text = f'{table}partition "web_log" "p" {{\n{source}\n}}\nformat "regex" "mine" {{ layout = "(?P<a" }}\n'
+    assert [one.startswith("not a regular expression") for one in messages(text)] == [True]

@@ -97,6 +97,7 @@ def test_a_value_becomes_what_the_option_declares(annotation: Any, value: Any, r
         ),
         (Format, ACME, "a format is expected here, not connection.acme.prod", "write format.TYPE.NAME"),
         (Format, None, "a format is expected here, not null", "write format.TYPE.NAME"),
+        (Format, "nothing", "a format is expected here, not text", "write format.TYPE.NAME"),
     ],
 )
 def test_a_value_of_another_type_is_refused(annotation: Any, value: Any, message: str, hint: str) -> None:

@@ -144,7 +144,7 @@ def test_a_column_keeps_its_type_under_the_name_of_the_type_table() -> None:
 
 
 def test_a_column_of_an_unknown_type_is_refused_where_it_is_declared() -> None:
-    with pytest.raises(UsageError, match='"strng" is not a type'):
+    with pytest.raises(UsageError, match='there is no type "strng"'):
         Column("a", "strng")
 
 

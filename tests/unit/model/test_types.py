@@ -174,17 +174,13 @@ def test_random_text_is_a_type_or_a_usage_error(text: str) -> None:
     [
         ("", "it ends too early"),
         ("   ", "it ends too early"),
-        ("strng", 'there is no type "strng", did you mean "string"?'),
-        ("qqqqqqqq", 'there is no type "qqqqqqqq"'),
         ("int int", '"int" is too much'),
         ("int)", '")" is too much'),
-        ("[]", 'there is no type "[]"'),
         ("int[3]", '"[3]" is not part of a type'),
         ("int;", '";" is not part of a type'),
         ("struct", 'it ends where "(" is expected'),
         ("struct int", '"(" is expected before "int"'),
         ("struct()", '")" cannot name a field'),
-        ("struct(a)", 'there is no type ")"'),
         ("struct(a int", 'it ends where ")" is expected'),
         ("struct(a int b int)", '")" is expected before "b"'),
         ("struct(a int,)", '")" cannot name a field'),
@@ -211,6 +207,24 @@ def test_what_is_no_type_is_refused_with_the_reason_and_the_types(text: str, why
     assert refused.value.message == f'"{text[:80]}" is not a type: {why}'
     for name in NAMES:
         assert name in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("strng", 'there is no type "strng"', 'did you mean "string"?'),
+        ("Strng", 'there is no type "strng"', 'did you mean "string"?'),
+        ("struct(a strng)", 'there is no type "strng" in "struct(a strng)"', 'did you mean "string"?'),
+        ("qqqqqqqq", 'there is no type "qqqqqqqq"', "the types are: boolean, "),
+        ("[]", 'there is no type "[]"', "the types are: boolean, "),
+        ("struct(a)", 'there is no type ")" in "struct(a)"', "the types are: boolean, "),
+    ],
+)
+def test_a_type_that_is_not_there_is_told_with_the_one_that_was_meant(text: str, message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse_type(text)
+    assert refused.value.message == message
+    assert refused.value.hint.startswith(hint)
 
 
 def test_a_very_long_list_of_brackets_is_refused_at_once() -> None:

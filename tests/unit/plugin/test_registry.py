@@ -185,7 +185,7 @@ TYPES = "from tailpipe.plugin import Connection, Declared, Format, Plugin, Sourc
         ),
         (
             "from tailpipe.plugin import Column\nColumn('a', 'strng')",
-            'UsageError: "strng" is not a type: there is no type "strng", did you mean "string"?',
+            'UsageError: there is no type "strng"',
         ),
     ],
 )

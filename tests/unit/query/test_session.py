@@ -145,6 +145,17 @@ def test_a_link_out_of_the_files_cannot_be_followed(files: Files, session: Sessi
         ("SELECT levl FROM app_log", 'there is no column "levl"', 'did you mean "level"?'),
         ("FROM app_lgo", 'there is no table "app_lgo"', 'did you mean "app_log"?'),
         ("FROM zzz", 'there is no table "zzz"', "there are: app_log"),
+        ("FROM zzz.app", 'there is no table "zzz.app"', "there are: app_log"),
+        (
+            "FROM app_log.shop",
+            'there is no schema "app_log"',
+            "a partition is chosen by its column: FROM app_log WHERE tp_partition = 'shop'",
+        ),
+        (
+            "SELECT level.id FROM app_log",
+            '"level" is no struct, and so has no field "id"',
+            "if it is text of JSON, write level->>'id'",
+        ),
         ("SELEC 1", 'syntax error at or near "SELEC"', ""),
         ("SELECT a.levl FROM app_log a", 'there is no column "levl"', 'did you mean "level"?'),
         ("SELECT 'x'::INTEGER FROM app_log", "could not convert string 'x'", ""),
@@ -202,3 +213,10 @@ def test_an_interrupt_ends_the_statement(session: Session) -> None:
             session.run("SELECT count(*) FROM range(100000000000) a, range(100) b WHERE a.range % 7 = b.range % 3").rows
         )
     timer.join()
+
+
+def test_tables_that_hold_something_are_named_before_those_of_plugins(files: Files) -> None:
+    empty = {name: Table(name=name, common={"tp_timestamp": "time"}) for name in (f"aa_{n}" for n in range(20))}
+    with Session(files.snapshot(), empty) as session, pytest.raises(TailpipeError) as caught:
+        session.run("FROM zzz")
+    assert caught.value.hint.startswith("there are: app_log, aa_0, ")

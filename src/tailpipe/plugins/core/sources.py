@@ -27,6 +27,12 @@ def _check_paths(paths: Sequence[str]) -> None:
             raise UsageError("a path cannot be empty or hold a NUL")
 
 
+def _check_patterns(patterns: Mapping[str, str]) -> None:
+    from tailpipe.plugin.grok import check_patterns  # late, because few layouts have patterns of their own
+
+    check_patterns(patterns)
+
+
 class File(Source):
     """Reads files from directories of this machine, or of a shared mount."""
 
@@ -34,10 +40,10 @@ class File(Source):
     lists_all = True
     paths: Sequence[str] = option("Files, directories or globs; `~` is the home directory.", check=_check_paths)
     file_layout: str | None = option(
-        "Grok pattern of the paths below a directory; its groups `year`, `month`, `day`, `hour` date the file.",
+        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
         default=None,
     )
-    patterns: Mapping[str, str] = option("Grok patterns of your own for the layout.", default={})
+    patterns: Mapping[str, str] = option("Grok patterns of your own for the layout.", default={}, check=_check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
     follow_symlinks: bool = option("Whether symbolic links are followed.", default=False)
 

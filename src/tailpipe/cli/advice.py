@@ -1,0 +1,64 @@
+"""What to do about rows and values that do not fit: the next step, for whoever writes a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from tailpipe.cli import render
+from tailpipe.model.nearest import did_you_mean
+
+__all__ = ["about_field", "about_time", "misfits"]
+
+_NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
+_NO_TIME = re.compile(r'"(?P<field>.+)" gives no time')
+_LAYOUTS = {
+    r"\d{1,2}/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}": "%d/%b/%Y:%H:%M:%S %z",
+    r"\d{1,2}/[A-Z][a-z]{2}/\d{4}:[\d:]{8}": "%d/%b/%Y:%H:%M:%S",
+    r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} [\d:]{8} \d{4}": "%a %b %d %H:%M:%S %Y",
+    r"\d{4}/\d{2}/\d{2} [\d:]{8}": "%Y/%m/%d %H:%M:%S",
+    r"\d{1,2}\.\d{1,2}\.\d{4} [\d:]{8}": "%d.%m.%Y %H:%M:%S",
+}
+"""Layouts of times that many logs have, as `strptime` writes them."""
+_ANY_LAYOUT = "%d %b %Y %H:%M:%S"
+
+
+def about_time(reasons: Iterable[str]) -> str:
+    """How to read the first time that is not ISO 8601; empty if no row was rejected for one."""
+    for reason in reasons:
+        if found := _NOT_A_TIME.fullmatch(reason):
+            text = found["text"].strip()
+            layout = next((layout for shape, layout in _LAYOUTS.items() if re.fullmatch(shape, text)), None)
+            own = "" if layout else ", with the layout of yours"
+            written = f"transform = \"strptime({_name(found['field'])}, '{layout or _ANY_LAYOUT}')\""
+            return f"a time that is not ISO 8601 is read by a transform in place of source{own}: {written}"
+    return ""
+
+
+def about_field(reasons: Iterable[str], fields: Collection[str]) -> str:
+    """Which field was meant by one that gives no time because no row has it; empty if there is none such."""
+    for reason in reasons:
+        found = _NO_TIME.fullmatch(reason)
+        if found is None or found["field"] in fields:
+            continue
+        field = found["field"]
+        first, dot, rest = field.partition(".")
+        if dot and first in fields:
+            path = f"'{rest}'" if "." not in rest else f"'$.{rest}'"
+            hint = f'what is inside an object is read by a transform: transform = "{_name(first)}->>{path}"'
+        else:
+            shown = ", ".join(list(fields)[:8]) + (" …" if len(fields) > 8 else "")
+            hint = did_you_mean(field, fields, f"the fields are: {shown}")
+        return f'no row has a field "{field}"; {hint}'
+    return ""
+
+
+def misfits(nulls: Mapping[str, int]) -> list[str]:
+    """For each column, how many values did not fit its type."""
+    told = {column: (render.counted(count, "value"), "is" if count == 1 else "are") for column, count in nulls.items()}
+    return [f"column {column}: {many} did not fit its type and {verb} null" for column, (many, verb) in told.items()]
+
+
+def _name(field: str) -> str:
+    """A field as SQL names it inside a text of the config."""
+    return field if re.fullmatch(r"[A-Za-z_]\w*", field) else f'\\"{field}\\"'

@@ -1,0 +1,69 @@
+"""What only `config check` looks for, because it takes time or may be meant: warnings, and layouts that cannot be read.
+
+A warning is about what is allowed and yet most likely a mistake; it stops nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tailpipe.config.config import Config
+from tailpipe.errors import Diagnostic, UsageError
+from tailpipe.model.nearest import did_you_mean
+from tailpipe.plugin.grok import compile_layout
+
+__all__ = ["broken_layouts", "half_dates", "unknown_tables"]
+
+_WILDCARDS = frozenset("*?[")
+_DATE = ("year", "month", "day")
+
+
+def unknown_tables(config: Config, known: Iterable[str], schemas: Iterable[str] | None = None) -> Iterator[Diagnostic]:
+    """The names in `tables` of schemas that no known table has, where they stand; of all schemas, or of some.
+
+    It is no error: a plugin may bring the table tomorrow, and a schema without it shows its other tables.
+    """
+    names = set(known)
+    for schema in config.schemas.values():
+        if schemas is not None and schema.name not in schemas:
+            continue
+        for table in schema.tables:
+            place = config.place_of(f"schema.{schema.name}.tables", table)
+            if place is not None and table not in names and not _WILDCARDS & set(table):
+                hint = did_you_mean(table, sorted(names), "it shows nothing until there is such a table")
+                yield Diagnostic(f'schema "{schema.name}" shows the table "{table}", which is not known', place, hint)
+
+
+def broken_layouts(config: Config) -> Iterator[Diagnostic]:
+    """The layouts of files that cannot be read; a collection fails by them, and everything else goes on."""
+    for address, source in _laid_out(config):
+        place = config.place(address)
+        try:
+            compile_layout(source.file_layout, source.patterns)
+        except UsageError as error:
+            if place is not None:
+                yield Diagnostic(error.message, place, error.hint)
+
+
+def half_dates(config: Config) -> Iterator[Diagnostic]:
+    """The layouts that name a day without its year or month: their files have no date, which few want."""
+    for address, source in _laid_out(config):
+        place = config.place(address)
+        groups = compile_layout(source.file_layout, source.patterns).groupindex
+        missing = [part for part in _DATE if part not in groups]
+        if place is not None and missing and "day" in groups:
+            said = " and ".join(f'"{part}"' for part in missing)
+            hint = "the groups year, month and day date a file together"
+            yield Diagnostic(f"the layout has a day and no {said}, so its files have no date", place, hint)
+
+
+def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:
+    """The sources with a layout of their own, and where it stands."""
+    for partition in config.partitions.values():
+        for source in partition.sources:
+            if getattr(source, "file_layout", None) and hasattr(source, "patterns"):
+                # Without a name of its own, a source stands under its type.
+                names = (source.name, source.type)
+                addresses = [f"partition.{partition.address}.source.{name}.file_layout" for name in names]
+                yield next((one for one in addresses if one in config.spans), ""), source
