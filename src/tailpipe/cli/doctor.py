@@ -60,4 +60,5 @@ def _repair(workspace: Workspace, checksums: bool) -> None:
     done = workspace.repair(with_checksums=checksums)
     render.say(f"linked {done.relinked:,}, swept {done.swept:,}, finished {done.finished:,} transactions")
     for partition, unit in done.lost_units:
-        render.say(f"{partition} {unit} has lost files: the next tailpipe collect {partition} brings them back")
+        how = f"the next tailpipe collect {partition} brings them back if the logs are still there"
+        render.say(f"{partition} {unit} has lost files: {how}")

@@ -87,6 +87,8 @@ def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[s
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
         lines.append(f"  missing: {summary.gaps}")
+    if summary.lost:
+        lines.append(f"  lost: rows of {summary.lost}, whose logs are not there any more")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
@@ -149,6 +151,7 @@ def _record(summary: events.Summary) -> dict[str, Any]:
         **asdict(summary),
         "accounts": asdict(summary.accounts),
         "gaps": str(summary.gaps),
+        "lost": str(summary.lost),
         "tidied": {**asdict(summary.tidied), "expired": str(summary.tidied.expired)},
         "is_done": summary.is_done,
     }

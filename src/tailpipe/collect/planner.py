@@ -13,7 +13,7 @@ from tailpipe.collect.engine import Engine
 from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
-from tailpipe.model.coverage import NO_DAYS, Coverage, dropped_days
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days
 from tailpipe.model.ledger import LedgerEntry
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -30,6 +30,8 @@ class Planned:
     refused: tuple[Refused, ...]
     withheld: tuple[Withheld, ...] = ()
     beside: tuple[Beside, ...] = ()
+    lost: DaySet = NO_DAYS
+    """Dates whose rows are lost for good: no source lists their logs any more."""
 
 
 def plan_partition(
@@ -69,7 +71,15 @@ def plan_partition(
     prints = _prints(sources, listed, ledger, engine)
     decisions = decide(listed, ledger, prints, now=ask.now)
     plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost)
-    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside))
+    lost = NO_DAYS if ask.window or others else _lost(state, plan)
+    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside), lost)
+
+
+def _lost(state: PartitionState, plan: Plan) -> DaySet:
+    """The dates with lost rows that a run which asks for all of them cannot bring back."""
+    planned = {one.unit for one in plan.units}
+    left = (dates for unit, dates in state.lost.items() if unit not in planned)
+    return DaySet(tuple(span for dates in left for span in dates.spans)) - dropped_days(state.coverage.values())
 
 
 def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str]) -> tuple[LedgerEntry, ...]:

@@ -288,4 +288,5 @@ class PartitionRun:
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
             gaps=open_days(coverage, self.partition, ask.today, ask.oldest),
+            lost=planned.lost,
         )

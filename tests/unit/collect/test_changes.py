@@ -185,6 +185,25 @@ def test_a_log_that_is_rotated_while_its_source_gets_another_name_is_still_known
         assert world.rows() == ["a", "b", "c", "d"]
 
 
+def test_rows_that_are_lost_with_their_log_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(tmp_path)
+    _, gone = (world.write(f"{days_ago(count)}.jsonl", f"m{count}") for count in (1, 2))
+    world.collect()
+    with world.catalog() as catalog:
+        for path in catalog.snapshot().paths():
+            Path(path).unlink()
+        layout = catalog.store.layout
+    gone.unlink()
+    repair(layout.home, data=layout.data, with_checksums=False)
+    for is_first in (True, False):
+        done = world.report()
+        assert world.rows() == ["m1"]
+        assert bool(done.partitions[0].committed) == is_first
+        assert str(done.partitions[0].lost) == str(days_ago(2))
+        print_report(done, "pretty")
+        assert f"lost: rows of {days_ago(2)}, whose logs are not there any more" in capsys.readouterr().out
+
+
 def test_lost_rows_come_back_also_where_a_source_of_their_day_is_no_longer_in_the_config(tmp_path: Path) -> None:
     start, _, _ = CONFIG.partition('  source "file"')
     one, other = (f'  source "file" "{name}" {{\n    paths = ["LOGS/{name}"]\n    {LAYOUT}\n  }}\n' for name in "ab")
