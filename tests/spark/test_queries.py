@@ -199,11 +199,17 @@ def test_the_snippet_of_the_page_runs(
 
 
 def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
-    is_over = Event()
+    is_over, was_over = Event(), Event()
+
+    def wait() -> None:
+        if not is_over.wait(20):
+            was_over.set()
+
     Timer(0.2, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
-        _beside(lambda: is_over.wait(30))
+        _beside(wait)
     is_over.set()
+    assert not was_over.is_set()  # it did not wait for the end
     with pytest.raises(ZeroDivisionError):
         _beside(lambda: 1 / 0)
     assert _beside(lambda: 42) == 42

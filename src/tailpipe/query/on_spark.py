@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SparkQueries", "frame_of", "queries"]
 
+_POLL_SECONDS = 0.2
+
 
 class SparkQueries:
     """Runs statements of DuckDB's SQL on Spark. DuckDB checks them first, and gives names and types to the answer."""
@@ -106,7 +108,8 @@ def _beside(work: Callable[[], pa.Table]) -> pa.Table:
 
     thread = Thread(target=run, name="rows of Spark", daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():
+        thread.join(_POLL_SECONDS)  # an interrupt that another thread gets wakes nobody
     (outcome,) = given
     if isinstance(outcome, BaseException):
         raise outcome
