@@ -150,12 +150,20 @@ class Catalog:
             with contextlib.suppress(LockedError), self.writer(partition) as writer:
                 writer.clean()
 
-    def _id(self, partition: str) -> int:
-        row = self.store.connection.execute(
+    def is_known(self, partition: str) -> bool:
+        """Whether the partition ever held something."""
+        return self._known(partition) is not None
+
+    def _known(self, partition: str) -> tuple[int] | None:
+        row: tuple[int] | None = self.store.connection.execute(
             "SELECT id FROM partitions p WHERE name = ? AND EXISTS"
             " (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND t.sequence IS NOT NULL)",
             (partition,),
         ).fetchone()
+        return row
+
+    def _id(self, partition: str) -> int:
+        row = self._known(partition)
         if row is None:
             known = ", ".join(one.name for one in self.partitions()) or "none"
             raise UsageError(f"partition not found: {partition}", hint=f"partitions with data: {known}")

@@ -47,13 +47,14 @@ def command(
     The views name the files that are live. Every later commit replaces the database as a whole, so whoever
     opens it sees whole days, and the newest ones.
     """
+    from tailpipe.catalog.snapshot import current
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
 
     wish = Wish(start, end, partitions, indexes, live)
     workspace = workspace_of(context)
-    with workspace.session(Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))):
-        pass  # a name that nothing has is refused, as a query refuses it
+    narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
+    narrowing.check(current(workspace.prepare()).files, workspace.config.partitions)  # as a query does
     warn_of_schemas(workspace)
     if form == "sql":
         render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))

@@ -135,14 +135,12 @@ def records(
         fields = list(columns or (rows[0] if rows else {}))
         lines = [fields, *([_cell(_field(row, field)) for field in fields] for row in rows)]
         data("\n".join("\t".join(line) for line in lines))
+    elif rows and columns:
+        data(_table(rows, columns, is_wrapped=is_wrapped))
     elif rows:
         fields = list(rows[0])
-        plain = [[_cell(row.get(field)) for field in fields] for row in rows]
-        data(
-            _table(rows, columns, is_wrapped=is_wrapped)
-            if columns
-            else "\n".join(grid(fields, plain, room=_room()).lines)
-        )
+        cells = [[_cell(row.get(field)) for field in fields] for row in rows]
+        data("\n".join(grid(fields, cells, room=_room()).lines))
     else:
         say("nothing there")
 

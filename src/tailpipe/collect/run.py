@@ -78,7 +78,11 @@ class PartitionRun:
         sources = self._sources()
         others = {source.name for source in self.partition.sources} - sources.keys()
         planned = plan_partition(sources, self.table, state, self._ask, self.engine, others)
-        return replace(planned, beside=()) if self.catalog.snapshot(partition=self.address).files else planned
+        return planned if self._is_empty else replace(planned, beside=())
+
+    @property
+    def _is_empty(self) -> bool:
+        return self.catalog.first_date(self.address) is None
 
     @property
     def _ask(self) -> Ask:
@@ -282,7 +286,7 @@ class PartitionRun:
             skipped=skipped,
             refused=planned.refused,
             withheld=planned.withheld,
-            beside=() if self.catalog.snapshot(partition=self.address).files else planned.beside,
+            beside=planned.beside if self._is_empty else (),
             listed=planned.listed,
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),

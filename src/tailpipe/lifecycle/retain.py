@@ -66,7 +66,7 @@ def expire(catalog: Catalog, partition: str, oldest: date) -> Expired:
 def _find(catalog: Catalog, partition: str, oldest: date) -> tuple[DaySet, Expired]:
     days = expired_days(oldest, catalog.coverage(partition), catalog.first_date(partition))
     # One that was tried in vain has days that are missing, and nothing to drop.
-    if not days or not any(one.name == partition for one in catalog.partitions()):
+    if not days or not catalog.is_known(partition):
         return NO_DAYS, Expired(partition, oldest)
     gone = catalog.preview_deletion(partition, days)
     return days, Expired(partition, oldest, gone.dates, gone.rows, gone.files, gone.size)

@@ -14,7 +14,7 @@ from tailpipe.errors import UsageError
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["reconcile"]
+__all__ = ["reconcile", "refused"]
 
 _SAME = frozenset(
     """
@@ -47,7 +47,7 @@ def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
     for select in statement.find_all(exp.Select):
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
-            raise _refused("DISTINCT ON", "write: QUALIFY row_number() OVER (PARTITION BY …) = 1")
+            raise refused("DISTINCT ON", "write: QUALIFY row_number() OVER (PARTITION BY …) = 1")
     aliases: dict[str, list[Expr]] = {}
     for alias in statement.find_all(exp.Alias):
         aliases.setdefault(alias.alias.lower(), []).append(alias.this)
@@ -67,29 +67,29 @@ def _check(node: Expr, kinds: _Kinds) -> None:
 
     if isinstance(node, exp.Anonymous):
         if node.name.lower() != "now":
-            raise _refused(node.name.lower())
+            raise refused(node.name.lower())
     elif isinstance(node, exp.Func) and type(node).__name__ not in _SAME:
-        raise _refused(node.sql_name().lower())
+        raise refused(node.sql_name().lower())
     elif isinstance(node, exp.Extract) and node.name.upper() not in _PARTS:
-        raise _refused(f"extract({node.name.lower()} …)")
+        raise refused(f"extract({node.name.lower()} …)")
     elif isinstance(node, exp.DateDiff) and node.text("unit").upper() not in _UNITS:
-        raise _refused(f"date_diff('{node.text('unit').lower()}', …)")
+        raise refused(f"date_diff('{node.text('unit').lower()}', …)")
     elif isinstance(node, exp.TimeToStr | exp.StrToTime) and not _has_plain_codes(node.args["format"]):
-        raise _refused("this format of times")
+        raise refused("this format of times")
     elif isinstance(node, exp.Substring | exp.Left | exp.Right):
         place = node.args.get("start") or node.expression
         if not (isinstance(place, exp.Literal) and place.is_int) or (
             isinstance(node, exp.Substring) and place.name == "0"
         ):
-            raise _refused("a part of a text that is not counted from its beginning")
+            raise refused("a part of a text that is not counted from its beginning")
     elif isinstance(node, exp.RegexpReplace):
         new, modifiers = node.args["replacement"], node.args.get("modifiers")
         if modifiers is None or modifiers.name != "g" or not new.is_string or {"\\", "$"} & set(new.name):
-            raise _refused("regexp_replace of the first match, or with parts of it")
+            raise refused("regexp_replace of the first match, or with parts of it")
     elif isinstance(node, exp.IntDiv) and (kinds.are_broken(node.this) or kinds.are_broken(node.expression)):
-        raise _refused("// of numbers that are not whole")
+        raise refused("// of numbers that are not whole")
     elif isinstance(node, exp.JSONExtract) and not isinstance(node.parent, exp.JSONExtract | exp.JSONExtractScalar):
-        raise _refused("-> as a value", "use ->>, which gives text")
+        raise refused("-> as a value", "use ->>, which gives text")
 
 
 def _has_plain_codes(form: Expr) -> bool:
@@ -113,7 +113,7 @@ def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
     elif isinstance(node, exp.Bracket):  # with brackets, Spark fails where there is no such element
         place = node.expressions[0]
         if len(node.expressions) != 1 or isinstance(place, exp.Slice):
-            raise _refused("a part of a list or a text")
+            raise refused("a part of a list or a text")
         if place.is_int:
             place = exp.Literal.number(int(place.to_py()) + 1 - (node.args.get("offset") or 0))
         return _call("try_element_at", node.this, place)
@@ -130,7 +130,7 @@ def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
             node.set(side, _call("date_trunc", unit, node.args[side]))
     elif isinstance(node, exp.RegexpLike) and (flag := node.args.get("flag")):
         if flag.name not in ("i", "c") or not node.expression.is_string:
-            raise _refused("an option of regexp_matches")
+            raise refused("an option of regexp_matches")
         pattern = exp.Literal.string(("(?i)" if flag.name == "i" else "") + node.expression.name)
         return exp.RegexpLike(this=node.this.copy(), expression=pattern)
     elif isinstance(node, exp.Like | exp.ILike) and not isinstance(node.parent, exp.Escape):
@@ -147,7 +147,7 @@ def _cast(node: Expr, kinds: _Kinds) -> Expr:
         rounded = _call("rint", node.this) if is_floating else exp.Round(this=node.this.copy())
         node.set("this", rounded)
     elif is_floating and node.args["to"].is_type(*exp.DataType.TEXT_TYPES):
-        raise _refused("a number such as 1e+20 as text")
+        raise refused("a number such as 1e+20 as text")
     return node
 
 
@@ -157,7 +157,7 @@ def _without_escape(node: Expr) -> Expr:
 
     pattern = node.args["expression"]
     if not pattern.is_string:
-        raise _refused("LIKE with a pattern that is not written out")
+        raise refused("LIKE with a pattern that is not written out")
     if "\\" not in pattern.name:
         return node
     free = next(letter for letter in map(chr, range(0x21, 0x3000)) if letter not in f"{pattern.name}\\%_'")
@@ -212,7 +212,7 @@ class _Kinds:
         if isinstance(node, exp.Column):
             name = node.name.lower()
             if len(self._aliases.get(name, ())) + (name in self._types) > 1:
-                raise _refused(f'AT TIME ZONE of "{node.name}", which has two meanings,', "give it another name")
+                raise refused(f'AT TIME ZONE of "{node.name}", which has two meanings,', "give it another name")
             return self._of_alias(name, self.is_zoned)
         return isinstance(node, exp.CurrentTimestamp) or (
             isinstance(node, exp.Cast) and "TZ" in node.args["to"].this.name
@@ -228,5 +228,6 @@ class _Kinds:
             self._open.discard(name)
 
 
-def _refused(what: str, hint: str = "leave out --engine spark, or write it in simpler words") -> UsageError:
+def refused(what: str, hint: str = "leave out --engine spark, or write it in simpler words") -> UsageError:
+    """The error for what Spark would answer in another way."""
     return UsageError(f"{what} may give another answer on Spark", hint=hint)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
-from tailpipe.query.dialects import reconcile
+from tailpipe.query.dialects import reconcile, refused
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -97,7 +97,7 @@ def _parsed(sql: str) -> Expr:
 
     try:
         if any(token.token_type.name == "TILDE" for token in sqlglot.tokenize(sql, read="duckdb")):
-            raise UsageError("~ may give another answer on Spark", hint="write regexp_matches")
+            raise refused("~", "write regexp_matches")
         parsed = sqlglot.parse_one(sql, read="duckdb")
     except SqlglotError as error:
         raise _untranslatable(error) from error
