@@ -266,7 +266,11 @@ def begin(
         )
     store.failpoints.reach("intent.after")
     transaction = Transaction(store, partition, partition_id, epoch, name, kind, unit, now)
-    with storage_errors(transaction.staging):
-        store.disk.make_directory(transaction.staging)
-    store.failpoints.reach("staging.made")
+    try:
+        with storage_errors(transaction.staging):
+            store.disk.make_directory(transaction.staging)
+        store.failpoints.reach("staging.made")
+    except BaseException:
+        transaction.abort()
+        raise
     return transaction

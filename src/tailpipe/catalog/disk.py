@@ -74,9 +74,17 @@ class Disk:
         path.unlink(missing_ok=True)
 
     def remove_tree(self, path: Path) -> None:
-        """Remove a directory of ours with all that is in it, if it is there."""
+        """Remove a directory of ours with all that is in it, if it is there.
+
+        A task that was given up may still be writing there: what it makes next finds no directory of
+        that name, and what it takes away meanwhile is not missed.
+        """
+        aside = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
         with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(path)
+            path.rename(aside)
+        while aside.exists():
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(aside)
 
     def remove_empty(self, path: Path) -> bool:
         """Remove a directory if nothing is in it, and say whether it was."""

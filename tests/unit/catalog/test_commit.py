@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import threading
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -326,6 +327,50 @@ def test_a_job_that_fails_leaves_nothing_behind(workspace: Workspace) -> None:
             (transaction.staging / "half").write_bytes(b"x")
             raise ConnectionError("the bucket does not answer")
         assert workspace.staging() == []
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        assert writer.recovered == 0
+
+
+def test_a_task_that_does_not_know_yet_that_it_was_given_up_leaves_nothing_behind(workspace: Workspace) -> None:
+    """Spark cancels a job at once, but its workers write until they notice."""
+    over = threading.Event()
+
+    def write(directory: Path) -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            with contextlib.suppress(OSError):
+                (directory / f"part-{number}").touch()
+                (directory / f"part-{number - 50}").unlink()
+
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        for _ in range(20):
+            transaction = writer.begin(Unit(day=DAY))
+            worker = threading.Thread(target=write, args=[transaction.staging])
+            worker.start()
+            while not any(transaction.staging.iterdir()):
+                pass
+            transaction.abort()
+            over.set()
+            worker.join()
+            over.clear()
+            assert workspace.staging() == []
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        assert writer.recovered == 0
+
+
+def test_an_interrupt_right_after_the_intent_leaves_nothing_behind(workspace: Workspace) -> None:
+    class Interrupted(Disk):
+        def make_directory(self, path: Path) -> set[Path]:
+            changed = super().make_directory(path)
+            if path.parent.name == "staging":
+                raise KeyboardInterrupt
+            return changed
+
+    workspace.disk = Interrupted()
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer, pytest.raises(KeyboardInterrupt):
+        writer.begin(Unit(day=DAY))
+    assert workspace.staging() == []
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 0
 
