@@ -49,7 +49,13 @@ def stage(staging: Path, name: str, tp_index: str | None, tp_date: date, ids: Se
 def stage_rejected(staging: Path, name: str, count: int) -> StagedFile:
     """Write a file of rejected rows."""
     path = staging / name
-    pq.write_table(pa.table({"text": pa.array(["???"] * count, pa.string())}), path)
+    rows = {
+        "artifact": [name] * count,
+        "ordinal": range(1, count + 1),
+        "reason": ["json"] * count,
+        "raw": ["???"] * count,
+    }
+    pq.write_table(pa.table(rows), path)
     body = path.read_bytes()
     return StagedFile(name, count, len(body), hashlib.sha256(body).hexdigest(), None, role="rejected")
 

@@ -22,16 +22,17 @@ def command() -> None:
 @command.command(
     "show",
     epilog=examples(
-        "tailpipe rejected show access_log.web", "tailpipe rejected show access_log.web --limit 1000 --output jsonl"
+        "tailpipe rejected show",
+        "tailpipe rejected show access_log.web --limit 1000 --output jsonl",
     ),
 )
-@click.argument("partition", shell_complete=completes(lambda w: list(w.held())))
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows are shown.")
 @output
 @common
 @click.pass_context
-def show(context: click.Context, partition: str, limit: int, output: str) -> None:
-    """Show the rejected rows of a PARTITION: file, line, reason and text, those of the newest day first.
+def show(context: click.Context, selectors: tuple[str, ...], limit: int, output: str) -> None:
+    """Show the rejected rows of all or of the selected partitions: file, line, reason and text, newest day first.
 
     A row is rejected if it does not fit the format, has no time, or lacks a required column. It counts in
     the report of a collection, and does not keep the other rows of its file from being collected.
@@ -40,11 +41,13 @@ def show(context: click.Context, partition: str, limit: int, output: str) -> Non
 
     workspace = workspace_of(context)
     rows: list[RejectedRow] = []
-    held, total = workspace.held(), 0
-    for name in workspace.select([partition]):
-        total += held[name].rejected_rows if name in held else 0
+    chosen = set(workspace.select(selectors))
+    found = {name: held.rejected_rows for name, held in workspace.held().items() if name in chosen}
+    total = sum(found.values())
+    for name in (name for name, count in found.items() if count):
         rows += rejected_rows(name, workspace.rejected(name), limit - len(rows)) if len(rows) < limit else []
     if rows or output != "pretty":
-        render.records([asdict(row) for row in rows], output, COLUMNS)
+        partition = {"partition": "partition"} if len({row.partition for row in rows}) > 1 else {}
+        render.records([asdict(row) for row in rows], output, {**partition, **COLUMNS})
     more = "" if len(rows) == total else "; --limit shows more"
     render.say(f"{len(rows):,} of {total:,} rejected rows{more}" if total else "no row was rejected")

@@ -162,5 +162,5 @@ def _remarks(records: list[dict[str, Any]]) -> list[str]:
     if any(record["gap_days"] for record in records):
         lines.append("gaps are filled by: tailpipe collect")
     if any(record["rejected_rows"] for record in records):
-        lines.append("rejected rows are shown by: tailpipe rejected show PARTITION")
+        lines.append("rejected rows are shown by: tailpipe rejected show")
     return lines

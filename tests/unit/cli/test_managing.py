@@ -21,7 +21,7 @@ from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.window import Window
-from tests.crash.collector import stage
+from tests.crash.collector import stage, stage_rejected
 
 CONFIG = """
 table "app" {
@@ -199,3 +199,24 @@ def test_people_see_sizes_and_counts_and_programs_the_numbers(run: Run, home: Pa
     assert size > 1000
     assert str(size) in run("partition", "list", "--output", "plain").stdout
     assert "source=" in run("partition", "show", "app.prod", "--output", "line").stdout
+
+
+def test_rejected_rows_of_several_partitions_are_told_apart(run: Run, home: Path) -> None:
+    for partition, count in (("app.prod", 2), ("old.gone", 3)):
+        with Catalog.open(home) as catalog, catalog.writer(partition) as writer:
+            transaction = writer.begin(Unit(day=DAYS[0]))
+            entry = LedgerEntry("bad.log", "file", Unit(day=DAYS[0]), datetime.now(UTC), committed_bytes=9)
+            accounts = Accounts(read=count, rejected=count)
+            bad = stage_rejected(transaction.staging, "bad", count)
+            transaction.commit(Staged((bad,), (StagedArtifact(entry, accounts),)))
+    shown = run("rejected", "show", "--limit", "4")
+    assert shown.stdout.splitlines()[0].split() == ["partition", "file", "line", "reason", "text"]
+    assert [line.split()[0] for line in shown.stdout.splitlines()[2:]] == ["app.prod"] * 2 + ["old.gone"] * 2
+    assert shown.stderr == "4 of 5 rejected rows; --limit shows more\n"
+    one = run("rejected", "show", "old.*")
+    assert one.stdout.splitlines()[0].split() == ["file", "line", "reason", "text"]
+    assert one.stderr == "3 of 3 rejected rows\n"
+    assert {row["partition"] for row in json.loads(run("rejected", "show", "--output", "json").stdout)} == {
+        "app.prod",
+        "old.gone",
+    }
