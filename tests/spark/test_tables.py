@@ -56,7 +56,8 @@ def files(tmp_path: Path) -> Path:
 
 def test_every_type_is_read_as_it_was_stored(spark: SparkSession, files: Path) -> None:
     path = write(files / "00000001-abcd-0000", STORED, VALUES)
-    frame = table_frame(spark, {**STORED, "text": "JSON"}, [FileSet(STORED, [path])])
+    noted = {**STORED, "`odd` name": "JSON"}  # an undeclared object is text in the file
+    frame = table_frame(spark, {**noted, "text": "JSON"}, [FileSet(noted, [path])])
     assert frame.columns == list(STORED)
     with duckdb.connect() as connection:
         expected = (

@@ -12,6 +12,7 @@ from tailpipe.kernel.sql import index_value, literal, quoted
 from tailpipe.kernel.stage import Key, Stage, key_condition
 from tailpipe.kernel.task import Limits, Staging
 from tailpipe.model.staged import StagedFile
+from tailpipe.model.types import stored_type
 
 if TYPE_CHECKING:
     from tailpipe.kernel.duck import duckdb
@@ -73,7 +74,7 @@ def misplaced(files: Iterable[CarriedFile], column: str, kind: str) -> list[str]
             if column.lower() not in {name.lower() for name in file.columns}:
                 found += [file.path] if file.tp_index is not None else []
                 continue
-            value = f"{quoted(column)}::{kind}::VARCHAR"
+            value = f"{quoted(column)}::{stored_type(kind)}::VARCHAR"
             rows = connection.execute(
                 f"SELECT 1 FROM {_source([file])} WHERE {value} IS DISTINCT FROM {literal(file.tp_index)} LIMIT 1"
             ).fetchall()
@@ -92,7 +93,7 @@ def _rows(task: Compaction) -> str:
     """The rows of all files, each with all the columns in their types."""
     there = {name.lower() for file in task.files for name in file.columns}
     items = [
-        f"{quoted(name) if name.lower() in there else 'NULL'}::{kind} AS {quoted(name)}"
+        f"{quoted(name) if name.lower() in there else 'NULL'}::{stored_type(kind)} AS {quoted(name)}"
         for name, kind in task.columns.items()
     ]
     return f"SELECT {', '.join(items)} FROM {_source(task.files)}"

@@ -40,6 +40,11 @@ class Output:
     keys: str | None = None
 
     @property
+    def told(self) -> str:
+        """The type that the catalog notes: the stored one, or JSON for text that nobody but its values says is JSON."""
+        return "JSON" if self.is_open and self.kind.name == "json" else self.kind.stored
+
+    @property
     def read(self) -> ColumnType:
         """The type with its fields spelt as JSON spells them."""
         return self.kind if self.keys is None else _respelt(self.kind, is_pascal=self.keys == "pascal")

@@ -167,8 +167,8 @@ class Shape:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Name and stored DuckDB type of each column of a file, in order."""
-        own = {o.name: o.kind.stored for o in self.outputs if o.name not in COMMON_TYPES}
+        """Name and type of each column of a file, in order, as the catalog notes them."""
+        own = {o.name: o.told for o in self.outputs if o.name not in COMMON_TYPES}
         return own | {name: kind.stored for name, kind in COMMON_TYPES.items()}
 
     def stored(self, table: str, more: Sequence[str] = ()) -> str:

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type"]
+__all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type", "stored_type"]
+
+
+def stored_type(told: str) -> str:
+    """The DuckDB type in the parquet files of a column that the catalog notes as `told`."""
+    return "VARCHAR" if told == "JSON" else told
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
-from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType
+from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, stored_type
 from tailpipe.query.narrowing import Narrowing
 
 __all__ = ["SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
@@ -139,7 +139,7 @@ def narrowed(view: View, narrowing: Narrowing) -> View:
 
 def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table | None) -> View:
     sets = [snapshot.columns[number] for number in sorted({file.columns_id for file in files})]
-    stored = {column: kind for columns in sets for column, kind in columns.items()}
+    stored = _stored(sets)
     declared = _declared(table)
     columns: dict[str, str] = {}
     selected = []
@@ -181,11 +181,24 @@ def _ordered(declared: Mapping[str, object], stored: Mapping[str, object]) -> li
     return own + sorted(name for name in names.values() if name.startswith("tp_"))
 
 
+def _stored(sets: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """The columns of the files, with their newest types; text is JSON only if it is that in all of them."""
+    found: dict[str, str] = {}
+    for columns in sets:
+        for name, kind in columns.items():
+            is_mixed = found.get(name, kind) != kind
+            found[name] = stored_type(kind) if is_mixed else kind
+    return found
+
+
 def _column(name: str, stored: str | None, declared: ColumnType | None) -> tuple[str, str]:
     """The expression of a column, and its type in the view."""
     shown = _shown(declared) if declared is not None else stored or "VARCHAR"
     if stored is None:
         return f"NULL::{shown}", shown
+    if declared is None and stored == "JSON":
+        return f"CAST({quoted(name)} AS JSON)", shown
+    stored = stored_type(stored)
     # Only what was stored as text for want of a better type: any other difference is one that was
     # made in the config since, and a cast could fail on the rows that are there.
     if declared is not None and shown != declared.stored and _bare(stored) == _bare(declared.stored):

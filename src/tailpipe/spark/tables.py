@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.sql import quoted
+from tailpipe.model.types import stored_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,7 @@ def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, Dat
     known = {name.lower() for one in sets for name in one.columns}
     missing = {name: _stored(shown) for name, shown in columns.items() if name.lower() not in known}
     rows = [
-        "SELECT " + ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in one.items())
+        "SELECT " + ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in one.items())
         for one in (*(one.columns for one in sets), missing)
         if one
     ]

@@ -65,6 +65,8 @@ def test_any_other_change_is_refused_with_both_types_and_what_to_do(old: str, ne
 def test_undeclared_fields_widen_too() -> None:
     assert verdicts({"x": "BIGINT", "time": "VARCHAR"}, x="double", time="varchar") == {"x": "widened"}
     assert verdicts({"time": "VARCHAR"}, x="double", time="varchar") == {"x": "added"}
+    assert verdicts({"x": "JSON", "time": "VARCHAR"}, x="varchar", time="varchar") == {"x": "widened"}
+    assert verdicts({"x": "JSON", "time": "VARCHAR"}, x="json", time="varchar") == {}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,8 @@ def test_undeclared_fields_widen_too() -> None:
         ([{"a": "INTEGER"}, {"a": "BIGINT", "b": "DATE"}], {"a": "BIGINT", "b": "DATE"}),
         ([{"a": "BIGINT"}, {"a": "INTEGER"}], {"a": "BIGINT"}),
         ([{"a": "BIGINT"}, {"a": "DOUBLE"}, {"a": "VARCHAR"}], {"a": "VARCHAR"}),
+        ([{"a": "JSON"}, {"a": "JSON"}], {"a": "JSON"}),
+        ([{"a": "VARCHAR"}, {"a": "JSON"}], {"a": "VARCHAR"}),
         ([{"a": "VARCHAR[]"}, {"a": "VARCHAR"}], None),
         ([{"a": "DATE"}, {"a": "BOOLEAN"}], None),
         (

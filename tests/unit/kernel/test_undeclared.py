@@ -55,6 +55,7 @@ def test_types_of_json_fields() -> None:
     }
     assert done.column("d") == [1.0, 2.5]
     assert done.column("j") == ['{"a":1}', "[1]"]
+    assert done.outcome.files[0].columns["j"] == "JSON"  # the files have text, and the catalog says what it is
     assert done.column("m") == ["1", "text"]
 
 

@@ -79,6 +79,19 @@ def test_what_is_stored_as_text_has_its_declared_type_again(files: Files) -> Non
     assert rows(files, query, table) == [("7", "550", True, "550", "1")]
 
 
+def test_objects_and_lists_that_nobody_declared_are_json_where_all_files_say_so(files: Files) -> None:
+    files.add(f"SELECT '{{\"k\": [7]}}' AS j, {TIME}")
+    files.columns[1] = {**files.columns[1], "j": "JSON"}
+    assert view_of(files).columns["j"] == "JSON"
+    assert rows(files, "SELECT j.k[0], typeof(j) FROM app_log") == [("7", "JSON")]
+    assert rows(files, "SELECT j.k[0] FROM app_log", Table(name="app_log", columns=[Column("j", "json")])) == [("7",)]
+    files.add(f"SELECT 'none' AS j, {TIME}")
+    assert view_of(files).columns["j"] == "VARCHAR"
+    assert rows(files, "SELECT j FROM app_log ORDER BY 1") == [("none",), ('{"k": [7]}',)]
+    files.columns = {1: files.columns[2], 2: files.columns[1]}  # it does not matter which came first
+    assert view_of(files).columns["j"] == "VARCHAR"
+
+
 def test_a_type_that_was_changed_in_the_config_since_does_not_break_what_is_there(files: Files) -> None:
     files.add(f"SELECT 'not a number' AS a, {TIME}")
     table = Table(name="app_log", columns=[Column("a", "integer")])
