@@ -17,7 +17,7 @@ from tailpipe.plugin.format_options import (
     timezone_option,
 )
 
-__all__ = ["CSV", "DELIMITED", "Delimited"]
+__all__ = ["CSV", "DELIMITED", "W3C", "Delimited"]
 
 
 class Delimited(Format):
@@ -78,3 +78,12 @@ class Delimited(Format):
 
 CSV = Delimited(name="csv", description="Comma-separated values with a header line.", header=True)
 DELIMITED = Delimited(name="default", description="Comma-separated values; a header is found out from the text.")
+W3C = Delimited(
+    name="w3c",
+    description="The extended format of the W3C, as IIS writes it: a comment names the fields.",
+    delimiter=" ",
+    header_prefix="#Fields:",
+    comment="#",
+    null_if=("-",),
+    snake_case=True,
+)

@@ -15,7 +15,7 @@ from tailpipe.plugin.grok import check_patterns, compile_grok
 if TYPE_CHECKING:
     from tailpipe.plugin.pattern import Pattern
 
-__all__ = ["SYSLOG", "Grok", "Logfmt", "Multiline", "Regex", "Syslog"]
+__all__ = ["LOGFMT", "SYSLOG", "Grok", "Logfmt", "Multiline", "Regex", "Syslog"]
 
 
 def _pattern(text: str) -> Pattern:
@@ -101,4 +101,5 @@ class Syslog(Format):
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
 
+LOGFMT = Logfmt(name="default", description="Lines of `key=value` pairs.")
 SYSLOG = Syslog(name="default", description="Syslog lines of either RFC.")

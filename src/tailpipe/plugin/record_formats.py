@@ -10,7 +10,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.option import option
 from tailpipe.plugin.format_options import check_size, encoding_option, timezone_option
 
-__all__ = ["JSONL", "Json", "Jsonl", "Parquet"]
+__all__ = ["JSON", "JSONL", "PARQUET", "Json", "Jsonl", "Parquet"]
 
 _MEGABYTE = 1024 * 1024
 
@@ -52,4 +52,6 @@ class Parquet(Format):
     type = "parquet"
 
 
+JSON = Json(name="default", description="JSON documents, each a record or a list of them.")
+PARQUET = Parquet(name="default", description="Parquet files, taken as they are.")
 JSONL = Jsonl(name="default", description="One JSON object in each line.")

@@ -48,7 +48,16 @@ def test_the_promised_formats_are_there() -> None:
 
 def test_the_promised_presets_are_there() -> None:
     presets = Registry([plugin]).presets
-    assert sorted(presets) == ["delimited.csv", "delimited.default", "jsonl.default", "syslog.default"]
+    assert sorted(presets) == [
+        "delimited.csv",
+        "delimited.default",
+        "delimited.w3c",
+        "json.default",
+        "jsonl.default",
+        "logfmt.default",
+        "parquet.default",
+        "syslog.default",
+    ]
     assert presets["delimited.csv"] == Delimited(
         name="csv", description="Comma-separated values with a header line.", header=True
     )

@@ -24,7 +24,11 @@ plugin = Plugin(
     presets=[
         Late("delimited.csv", f"{_FORMATS}.delimited_format:CSV"),
         Late("delimited.default", f"{_FORMATS}.delimited_format:DELIMITED"),
+        Late("delimited.w3c", f"{_FORMATS}.delimited_format:W3C"),
+        Late("json.default", f"{_FORMATS}.record_formats:JSON"),
         Late("jsonl.default", f"{_FORMATS}.record_formats:JSONL"),
+        Late("logfmt.default", f"{_FORMATS}.line_formats:LOGFMT"),
+        Late("parquet.default", f"{_FORMATS}.record_formats:PARQUET"),
         Late("syslog.default", f"{_FORMATS}.line_formats:SYSLOG"),
     ],
 )
