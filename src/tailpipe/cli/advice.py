@@ -6,20 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from tailpipe.cli import render
+from tailpipe.cli.time_layout import layouts_of
 from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["about_field", "about_time", "misfits"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" gives no time')
-_LAYOUTS = {
-    r"\d{1,2}/[A-Z][a-z]{2}/\d{4}:[\d:]{8} [+-]\d{4}": "%d/%b/%Y:%H:%M:%S %z",
-    r"\d{1,2}/[A-Z][a-z]{2}/\d{4}:[\d:]{8}": "%d/%b/%Y:%H:%M:%S",
-    r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} [\d:]{8} \d{4}": "%a %b %d %H:%M:%S %Y",
-    r"\d{4}/\d{2}/\d{2} [\d:]{8}": "%Y/%m/%d %H:%M:%S",
-    r"\d{1,2}\.\d{1,2}\.\d{4} [\d:]{8}": "%d.%m.%Y %H:%M:%S",
-}
-"""Layouts of times that many logs have, as `strptime` writes them."""
 _ANY_LAYOUT = "%d %b %Y %H:%M:%S"
 
 
@@ -27,11 +20,11 @@ def about_time(reasons: Iterable[str]) -> str:
     """How to read the first time that is not ISO 8601; empty if no row was rejected for one."""
     for reason in reasons:
         if found := _NOT_A_TIME.fullmatch(reason):
-            text = found["text"].strip()
-            layout = next((layout for shape, layout in _LAYOUTS.items() if re.fullmatch(shape, text)), None)
+            layout, *others = layouts_of(found["text"].strip()) or [""]
             own = "" if layout else ", with the layout of yours"
             written = f"transform = \"strptime({_name(found['field'])}, '{layout or _ANY_LAYOUT}')\""
-            return f"a time that is not ISO 8601 is read by a transform in place of source{own}: {written}"
+            more = "".join(f", or '{other}' if that is meant" for other in others)
+            return f"a time that is not ISO 8601 is read by a transform in place of source{own}: {written}{more}"
     return ""
 
 
@@ -61,4 +54,10 @@ def misfits(nulls: Mapping[str, int]) -> list[str]:
 
 def _name(field: str) -> str:
     """A field as SQL names it inside a text of the config."""
-    return field if re.fullmatch(r"[A-Za-z_]\w*", field) else f'\\"{field}\\"'
+    from tailpipe.kernel.engine import connect  # late: it brings DuckDB, and most runs need no advice
+
+    with connect() as connection:
+        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
+        reserved = {word for (word,) in rows.fetchall()}
+    is_plain = re.fullmatch(r"[A-Za-z_]\w*", field) and field.lower() not in reserved
+    return field if is_plain else f'\\"{field}\\"'

@@ -12,6 +12,17 @@ from tailpipe.cli.advice import about_field, about_time, misfits
         ("Thu Jun 09 06:07:04 2005", "%a %b %d %H:%M:%S %Y"),
         ("31.1.2024 10:00:00", "%d.%m.%Y %H:%M:%S"),
         ("2024/01/31 10:00:00", "%Y/%m/%d %H:%M:%S"),
+        ("2024/01/31 10:00:00.123456", "%Y/%m/%d %H:%M:%S.%f"),
+        ("31/01/2024 10:00:00,123", "%d/%m/%Y %H:%M:%S,%f"),
+        ("1/31/2024 1:05 PM", "%m/%d/%Y %I:%M %p"),
+        ("1/31/24 13:05", "%m/%d/%y %H:%M"),
+        ("Wed, 31 Jan 2024 10:00:00 GMT", "%a, %d %b %Y %H:%M:%S %Z"),
+        ("Wed, 31 Jan 2024 10:00:00 +01:00", "%a, %d %b %Y %H:%M:%S %z"),
+        ("Wed Jan 31 10:00:00 UTC 2024", "%a %b %d %H:%M:%S %Z %Y"),
+        ("Jan  3, 2024 10:00", "%b %d, %Y %H:%M"),
+        ("January 31, 2024 10:00:00 PM", "%B %d, %Y %I:%M:%S %p"),
+        ("31-JAN-2024 10:00:00", "%d-%b-%Y %H:%M:%S"),
+        ("31.01.2024", "%d.%m.%Y"),
     ],
 )
 def test_a_time_of_a_common_layout_is_answered_with_its_transform(text: str, layout: str) -> None:
@@ -25,7 +36,14 @@ def test_a_time_of_a_common_layout_is_answered_with_its_transform(text: str, lay
 def test_any_other_time_gets_the_way_to_go_and_names_that_sql_would_not_read_get_quotes() -> None:
     assert "with the layout of yours: " in about_time(['"at" is not a time: noon'])
     assert 'strptime(\\"a-t\\",' in about_time(['"a-t" is not a time: noon'])
+    assert 'strptime(\\"When\\",' in about_time(['"When" is not a time: noon'])
     assert about_time(["the line is not JSON"]) == ""
+
+
+def test_if_day_and_month_cannot_be_told_apart_both_layouts_are_named() -> None:
+    advice = about_time(['"at" is not a time: 1/2/2024 10:00:00'])
+    assert advice.endswith("""strptime(at, '%d/%m/%Y %H:%M:%S')", or '%m/%d/%Y %H:%M:%S' if that is meant""")
+    assert "with the layout of yours: " in about_time(['"at" is not a time: 32/13/2024 10:00:00'])
 
 
 def test_a_field_that_no_row_has_is_answered_with_the_fields_there_are() -> None:
