@@ -161,6 +161,15 @@ def test_a_layout_with_half_a_date_is_a_warning(run: Run, write_config: Write) -
     assert run("config", "check").err == ""
 
 
+def test_a_group_of_a_layout_that_fills_nothing_is_a_warning(run: Run, write_config: Write) -> None:
+    write_config(_laid_out("%{WORD:tp_index}/%{WORD:tp_id}/%{WORD:tp_source_name}.log"))
+    done = run("config", "check")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "no problems found, 2 warnings")
+    assert 'warning: the group "tp_index" of the layout has no effect\n' in done.err
+    assert 'write tp_index = "tp_source_name" into the partition' in done.err
+    assert 'warning: the group "tp_id" of the layout has no effect\n' in done.err
+
+
 def test_a_pattern_of_ones_own_is_looked_at_in_every_source(run: Run, write_config: Write) -> None:
     write_config(_laid_out("%{X:year}.log", 'patterns = { X = "(" }'))
     done = run("config", "check")

@@ -29,7 +29,7 @@ def check(context: click.Context, sql: bool) -> None:
 
     Exits with 2 if there is a problem; a warning is none. Nothing is collected or changed.
     """
-    from tailpipe.config.suspicions import broken_layouts, half_dates
+    from tailpipe.config.suspicions import broken_layouts, odd_layouts
 
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
@@ -55,9 +55,9 @@ def check(context: click.Context, sql: bool) -> None:
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
         render.say("no .tpc file is there yet; tailpipe collect shows an example of one")
-    undated = list(half_dates(config))
-    render.warnings(undated)
-    warnings = len(undated) + warn_of_schemas(workspace)
+    odd = list(odd_layouts(config))
+    render.warnings(odd)
+    warnings = len(odd) + warn_of_schemas(workspace)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
     if not sql and any(
         address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans

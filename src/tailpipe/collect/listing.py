@@ -14,13 +14,11 @@ from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.source import Source
-from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.grok import compile_layout
 
 __all__ = ["Listing", "list_source"]
-
-_COMMON = frozenset(column.name for column in COMMON_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def _dated(artifact: Artifact, layout: re.Pattern[str]) -> Artifact | None:
     if match is None:
         return None
     groups = {name: value for name, value in match.groupdict().items() if value is not None}
-    fields = {name: value for name, value in groups.items() if name in _COMMON}
+    fields = {name: value for name, value in groups.items() if name in PATH_COLUMNS}
     return replace(artifact, day=_day(groups) or artifact.day, fields={**artifact.fields, **fields})
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from tailpipe.config.config import Config
 from tailpipe.errors import Diagnostic, UsageError
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.table import PATH_COLUMNS
 from tailpipe.plugin.grok import compile_layout
 
-__all__ = ["broken_layouts", "half_dates", "unknown_tables"]
+__all__ = ["broken_layouts", "odd_layouts", "unknown_tables"]
 
 _WILDCARDS = frozenset("*?[")
 _DATE = ("year", "month", "day")
@@ -46,16 +47,24 @@ def broken_layouts(config: Config) -> Iterator[Diagnostic]:
                 yield Diagnostic(error.message, place, error.hint)
 
 
-def half_dates(config: Config) -> Iterator[Diagnostic]:
-    """The layouts that name a day without its year or month: their files have no date, which few want."""
+def odd_layouts(config: Config) -> Iterator[Diagnostic]:
+    """The layouts that name a day without its year or month, or fill a column that no layout can fill."""
     for address, source in _laid_out(config):
         place = config.place(address)
         groups = compile_layout(source.file_layout, source.patterns).groupindex
+        if place is None:
+            continue
         missing = [part for part in _DATE if part not in groups]
-        if place is not None and missing and "day" in groups:
+        if missing and "day" in groups:
             said = " and ".join(f'"{part}"' for part in missing)
             hint = "the groups year, month and day date a file together"
             yield Diagnostic(f"the layout has a day and no {said}, so its files have no date", place, hint)
+        for name in groups:
+            if name.startswith("tp_") and name not in PATH_COLUMNS:
+                hint = f"a layout can fill: {', '.join(sorted(PATH_COLUMNS))}"
+                if name == "tp_index":
+                    hint = 'name the group tp_source_name, and write tp_index = "tp_source_name" into the partition'
+                yield Diagnostic(f'the group "{name}" of the layout has no effect', place, hint)
 
 
 def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:

@@ -21,7 +21,8 @@ from tailpipe.kernel.sql import literal, moment, text_list
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.table import COMMON_COLUMNS
+from tailpipe.model.table import PATH_COLUMNS
+from tailpipe.model.types import ListType
 from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
@@ -192,13 +193,13 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     """The common columns that do not come from the table; what differs by artifact is put into `artifacts`."""
     readings = task.readings
     table, _, partition = task.partition.partition(".")
-    given = {
-        column.name: [reading.artifact.fields.get(column.name) for reading in readings] for column in COMMON_COLUMNS
-    }
+    given = {name: [reading.artifact.fields.get(name) for reading in readings] for name in PATH_COLUMNS}
     given = {name: values for name, values in given.items() if any(values)}
     given["tp_source_location"] = [one.artifact.uri for one in readings]
     given["tp_source_name"] = [_place(one) for one in readings]
     stamps = {name: _by_artifact(name, values, artifacts) for name, values in given.items()}
+    lists = {name for name in stamps if isinstance(COMMON_TYPES[name], ListType)}
+    stamps |= {name: f"CASE WHEN {stamps[name]} IS NOT NULL THEN [{stamps[name]}] END" for name in lists}
     return stamps | {
         "tp_id": f"{_by_artifact(PREFIX, artifacts[PREFIX], artifacts)} || '-' || tp__ordinal",
         "tp_ingest_timestamp": moment(task.ingested_at.astimezone(UTC)),

@@ -10,7 +10,7 @@ from tailpipe.model.names import check_name
 from tailpipe.model.option import Declared, description_of, fact, label, nested, option
 from tailpipe.model.types import ColumnType, parse_type
 
-__all__ = ["COMMON_COLUMNS", "Column", "Table"]
+__all__ = ["COMMON_COLUMNS", "PATH_COLUMNS", "Column", "Table"]
 
 
 class Column(Declared, kw_only=False):
@@ -110,3 +110,18 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_usernames", "varchar[]", "Names and ids of users in the row."),
 )
 """The columns that every table has, beside its own."""
+
+PATH_COLUMNS = frozenset(
+    [
+        "tp_akas",
+        "tp_destination_ip",
+        "tp_domains",
+        "tp_emails",
+        "tp_ips",
+        "tp_source_ip",
+        "tp_source_name",
+        "tp_tags",
+        "tp_usernames",
+    ]
+)
+"""Those that a group of `file_layout` may fill for all rows of a file; a list then has one value."""

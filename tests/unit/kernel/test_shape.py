@@ -297,6 +297,7 @@ def test_common_columns_come_from_the_table_or_from_the_parts_of_the_path() -> N
     assert done.column("tp_ips") == [["10.0.0.1", "10.0.0.2"], [None, None]]
     assert done.column("tp_source_ip") == ["10.0.0.1", None]
     assert done.column("tp_source_name") == ["theirs", "mine"]
+    assert done.column("tp_usernames") == [["x"], ["x"]]
 
 
 def test_names_that_need_quotes() -> None:

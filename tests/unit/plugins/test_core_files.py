@@ -29,8 +29,8 @@ def put(root: Path, *names: str) -> None:
 
 
 def found(root: Path, source: File) -> list[str]:
-    """What a source lists, relative to the root."""
-    return [os.path.relpath(artifact.uri, root) for artifact in source.artifacts(WINDOW)]
+    """What a source gives, relative to the root."""
+    return [os.path.relpath(one.uri, root) for one in source.artifacts(WINDOW) if not one.withheld]
 
 
 def listed(root: Path, *paths: str, recursive: bool = True, follow_symlinks: bool = False) -> list[str]:
@@ -211,6 +211,16 @@ def links(tmp_path: Path) -> Path:
 )
 def test_symbolic_links_are_not_followed_by_default(links: Path, path: str, expected: list[str]) -> None:
     assert listed(links, path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [(".", []), ("to_*", ["to_dir/o.log"]), ("*/o.log", ["to_dir/o.log"]), ("dangling*", []), ("nothing*", [])],
+)
+def test_files_behind_links_are_told_of_where_nothing_else_is(links: Path, path: str, expected: list[str]) -> None:
+    artifacts = list(File(paths=[str(links / path)]).artifacts(WINDOW))
+    told = [os.path.relpath(one.uri, links) for one in artifacts if "follow_symlinks = true" in one.withheld]
+    assert told == expected
 
 
 @pytest.mark.parametrize("name", ["to_file.log", "to_dir", "dangling.log"])

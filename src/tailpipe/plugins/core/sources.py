@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from glob import has_magic
@@ -47,7 +49,7 @@ class File(Source):
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
     follow_symlinks: bool = option("Whether symbolic links are followed.", default=False)
 
-    def artifacts(self, window: Window) -> Iterator[Artifact]:  # noqa: ARG002 - files carry no date of their own
+    def artifacts(self, window: Window) -> Iterator[Artifact]:
         """Every regular file below the paths, hidden ones too, each once, in the order of their names."""
         seen: set[str] = set()
         for path in self.paths:
@@ -63,6 +65,14 @@ class File(Source):
                 if same not in seen:
                     seen.add(same)
                     yield _artifact(absolute, relative.removeprefix("./"), facts)
+            if not places and not self.follow_symlinks:
+                yield from self._behind_links(path, window)
+
+    def _behind_links(self, path: str, window: Window) -> Iterator[Artifact]:
+        """What a path without files would give if links were followed: to be told of, not to be taken."""
+        with contextlib.suppress(UsageError):
+            for artifact in replace(self, paths=[path], follow_symlinks=True).artifacts(window):
+                yield replace(artifact, withheld="because symbolic links lead there: set follow_symlinks = true")
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The file's bytes."""
