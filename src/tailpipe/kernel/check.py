@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
-from tailpipe.kernel.outputs import COMMON_TYPES, Output, is_wanted, output_columns
+from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.nearest import did_you_mean
@@ -38,31 +38,24 @@ class SqlProblem:
     length: int = 1
 
 
-def check_table(table: Table, fields: Iterable[str] | None = None) -> tuple[SqlProblem, ...]:
-    """What is wrong with the table's transforms. `fields` are those of its format, if the format has a fixed set."""
-    known = None if fields is None else list(fields)
+def check_table(table: Table) -> tuple[SqlProblem, ...]:
+    """What is wrong with the table's transforms."""
     with connect() as connection:
         problems: list[SqlProblem] = []
         for output in output_columns(table, {}):
             if output.transform is not None:
-                problems += _transform_problems(connection, table, output, known)
-            elif known is not None:
-                problems += _source_problems(table, output, known)
+                problems += _transform_problems(connection, table, output.name, output.transform)
     return tuple(problems)
 
 
-def check_partition(
-    partition: Partition, table: Table, types: Mapping[str, str] | None = None
-) -> tuple[SqlProblem, ...]:
+def check_partition(partition: Partition, table: Table) -> tuple[SqlProblem, ...]:
     """What is wrong with the partition's `filter`, `tp_index` and `dedupe_key`.
 
-    `types` are those of undeclared fields. If they are not known yet and the table takes such fields, a name
-    that it does not declare may be one of them.
+    If the table takes fields that it does not declare, a name that it does not know may be one of them.
     """
-    outputs = output_columns(table, types or {})
-    columns = {output.name: output.kind.stored for output in outputs}
+    columns = {output.name: output.kind.stored for output in output_columns(table, {})}
     columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
-    is_closed = not table.map_fields or types is not None
+    is_closed = not table.map_fields
     problems: list[SqlProblem] = []
     if partition.filter is not None:
         problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
@@ -82,30 +75,17 @@ def check_condition(
         return tuple(_condition_problems(connection, address, sql, columns, is_closed))
 
 
-def _source_problems(table: Table, output: Output, fields: list[str]) -> Iterator[SqlProblem]:
-    """A field that is named and not there; a column that only has the name of one may belong to another format."""
-    column = table.column(output.name)
-    named = output.source if column is None else column.source
-    if named is not None and named.lower() not in (field.lower() for field in fields):
-        address = f"common.{output.name}" if column is None else f"column.{output.name}.source"
-        yield SqlProblem(address, f'there is no field "{named}"', _nearest(named, fields), 0, len(named))
-
-
 def _transform_problems(
-    connection: duckdb.DuckDBPyConnection, table: Table, output: Output, fields: list[str] | None
+    connection: duckdb.DuckDBPyConnection, table: Table, name: str, sql: str
 ) -> Iterator[SqlProblem]:
-    sql = output.transform or ""
-    is_column = table.column(output.name) is not None
-    address = f"column.{output.name}.transform" if is_column else f"common.{output.name}"
+    address = f"common.{name}" if table.column(name) is None else f"column.{name}.transform"
     expression = read_expression(connection, sql)
     if problem := _misread(address, sql, expression):
         yield problem
         return
-    if fields is not None:
-        yield from _unknown(address, expression, fields, "field")
-    names = [*(fields or ()), *(word.name for word in expression.columns)]
     kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
-    relation = {name.lower(): kinds.get(name.lower(), "VARCHAR") for name in names}
+    fields = (word.name.lower() for word in expression.columns)
+    relation = {field: kinds.get(field, "VARCHAR") for field in fields}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
 
 
@@ -116,7 +96,7 @@ def _condition_problems(
     if problem := _misread(address, sql, expression):
         yield problem
         return
-    unknown = list(_unknown(address, expression, columns, "column"))
+    unknown = list(_unknown(address, expression, columns))
     if unknown and is_closed:
         yield from unknown
     elif not unknown:  # of a field that nobody has seen yet nothing can be said
@@ -175,12 +155,12 @@ def _aggregates() -> frozenset[str]:
         return frozenset(name for (name,) in connection.execute(kinds).fetchall())
 
 
-def _unknown(address: str, expression: Expression, known: Iterable[str], noun: str) -> Iterator[SqlProblem]:
-    lower = {name.lower() for name in known}
+def _unknown(address: str, expression: Expression, columns: Iterable[str]) -> Iterator[SqlProblem]:
+    lower = {name.lower() for name in columns}
     for word in expression.columns:
         if word.name.lower() not in lower:
-            hint = _nearest(word.name, known)
-            yield SqlProblem(address, f'there is no {noun} "{word.name}"', hint, word.position, len(word.name))
+            hint = _nearest(word.name, columns)
+            yield SqlProblem(address, f'there is no column "{word.name}"', hint, word.position, len(word.name))
 
 
 def _binding(

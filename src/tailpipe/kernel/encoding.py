@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["PADDING", "Decoder", "repair", "replacements", "to_utf8"]
+__all__ = ["PADDING", "Decoder", "repair", "replacements"]
 
 PADDING = bytes(16)
 """What follows the text in a buffer, so that twelve bytes can be read from any place in it."""
@@ -114,13 +114,3 @@ def replacements(text: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     is_there = (data[places + 1] == _REPLACEMENT[1]) & (data[places + 2] == _REPLACEMENT[2])
     lines = np.searchsorted(ends, places[is_there])
     return np.bincount(lines, minlength=len(ends))
-
-
-def to_utf8(data: bytes, encoding: str) -> tuple[bytes, int]:
-    """A whole text as UTF-8 without byte order mark, and how many wrong sequences were replaced in it."""
-    decoder = Decoder(encoding, data)
-    text = decoder.decode(data[decoder.mark_bytes :]) + decoder.flush()
-    repaired = repair(text)
-    if repaired is text:
-        return text, 0
-    return repaired, repaired.count(_REPLACEMENT) - text.count(_REPLACEMENT)

@@ -65,8 +65,6 @@ class Split:
     long_lines: tuple[LongLine, ...] = ()
     repaired: NDArray[np.int64] | None = None
     """Ordinals of the lines in which bytes were replaced, if there are any."""
-    replaced: int = 0
-    """How many sequences of bytes were no text and became U+FFFD."""
 
 
 class LineSplitter:
@@ -201,13 +199,12 @@ class LineSplitter:
         begins = page.starts[first]
         lines = self._lines(string_views(page.text, begins, ends - begins), first + (self.ordinals + 1))
         long_lines = tuple(self._long_line(page, int(line)) for line in np.flatnonzero(page.is_long[:upto]))
-        repairs = page.repairs(upto)
-        repaired = np.flatnonzero(repairs) + (self.ordinals + 1)
+        repaired = page.repaired(upto) + (self.ordinals + 1)
         self.ordinals += upto
         if not len(first) and not long_lines:
             return []
         self._is_begun = True
-        return [Split(lines, size, long_lines, repaired if len(repaired) else None, int(repairs.sum()))]
+        return [Split(lines, size, long_lines, repaired if len(repaired) else None)]
 
     def _long_line(self, page: _Page, line: int) -> LongLine:
         data = page.raw_line(line)
@@ -265,12 +262,13 @@ class _Page:
         last = np.maximum(last_full[np.append(first[1:], upto) - 1] if upto else first, first)
         return upto, first, self.ends[last]
 
-    def repairs(self, upto: int) -> NDArray[np.int64]:
-        """How many replacements were made in each of the lines up to there, but not in those too long."""
+    def repaired(self, upto: int) -> NDArray[np.int64]:
+        """The lines up to there in which bytes were replaced, but not those too long."""
         if self._repaired is self._buffer:
             return np.empty(0, np.int64)
         after = replacements(self._repaired, _feeds(self._repaired))
-        return np.where(self.is_long, 0, after - replacements(self._buffer, self.feeds))[:upto]
+        is_other = after != replacements(self._buffer, self.feeds)
+        return np.flatnonzero((is_other & ~self.is_long)[:upto])
 
     def raw_line(self, line: int) -> bytes:
         """A line as it was, without its line feed."""

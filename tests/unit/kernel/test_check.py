@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tailpipe.kernel.check import SqlProblem, check_partition, check_table
@@ -75,9 +73,6 @@ def test_a_syntax_error_is_marked_where_it_is() -> None:
 def test_an_unknown_column_may_be_a_field_that_no_sample_has_seen_yet() -> None:
     open_table = table(*COLUMNS, map_fields=["*"])
     assert check("stauts > 1", of=open_table) == ()
-    partition = Partition(table="things", name="p", filter="stauts > '1'", sources=[Memory()])
-    assert len(check_partition(partition, open_table, {"other": "varchar"})) == 1
-    assert check_partition(partition, open_table, {"stauts": "varchar"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -111,18 +106,4 @@ def test_mistakes_in_transforms() -> None:
         "column.c.transform",
         "column.d.transform",
         "common.tp_ips",
-    }
-
-
-def test_fields_of_a_fixed_format_are_known() -> None:
-    columns = [Column("a", "varchar", transform="upper(remote_adr)")]
-    (problem,) = check_table(table(*columns), ["remote_addr", "status", "time"])
-    assert problem.message == 'there is no field "remote_adr"'
-    assert problem.hint == 'did you mean "remote_addr"?'
-    assert (problem.position, problem.length) == (6, 10)
-    named = table(Column("b", "varchar", source="stat"), common={"tp_source_ip": "remote_add", "tp_ips": "[status]"})
-    named = replace(named, columns=[Column("tp_timestamp", source="status"), *named.columns[1:]])
-    assert {problem.address for problem in check_table(named, ["remote_addr", "status"])} == {
-        "column.b.source",
-        "common.tp_source_ip",
     }

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.encoding import to_utf8
 from tailpipe.kernel.text import LineSplitter, LongLine, Split, TextOptions
 
 MEGABYTE = 1024 * 1024
@@ -24,7 +23,6 @@ class Found:
     lines: list[tuple[int, str]] = field(default_factory=list)
     long: list[LongLine] = field(default_factory=list)
     repaired: list[int] = field(default_factory=list)
-    replaced: int = 0
     taken: bytes = b""
     ordinals: int = 0
     unread: int = 0
@@ -36,7 +34,6 @@ class Found:
             self.lines += zip(split.lines.ordinals.tolist(), split.lines.text.to_pylist(), strict=True)
             self.long += split.long_lines
             self.repaired += [] if split.repaired is None else split.repaired.tolist()
-            self.replaced += split.replaced
 
 
 def split(data: bytes, size: int = 1 << 20, *, is_complete: bool = True, options: TextOptions | None = None) -> Found:
@@ -107,11 +104,11 @@ def test_later_runs_carry_the_first_lines() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 5, 1000])
-def test_wrong_bytes_are_repaired_and_counted_with_their_lines(size: int) -> None:
+def test_wrong_bytes_are_repaired_and_told_with_their_lines(size: int) -> None:
     text = b"ok\nb\xffd\n\xe2\x82\nfine \xef\xbf\xbd\n\xed\xa0\x80\xc0\xaf\n\xf0\x9f\x98 end\n"
     found = split(text, size)
     assert [line for _, line in found.lines] == text.decode("utf-8", "replace").split("\n")[:-1]
-    assert (found.repaired, found.replaced) == ([2, 3, 5, 6], 1 + 1 + 5 + 1)
+    assert found.repaired == [2, 3, 5, 6]
 
 
 def test_control_characters_and_nul_are_text_to_duckdb_too() -> None:
@@ -136,11 +133,11 @@ def test_utf16_is_read_with_and_without_a_byte_order_mark(codec: str, size: int)
 
 
 @pytest.mark.parametrize("size", [1, 2, 1000])
-def test_wrong_utf16_is_repaired_and_counted(size: int) -> None:
+def test_wrong_utf16_is_repaired_and_told(size: int) -> None:
     data = "a".encode("utf-16-le") + b"\x3d\xd8" + "\nb\n".encode("utf-16-le") + b"\x00\xdcc"
     found = split(data, size, options=TextOptions(encoding="utf-16"))
     assert found.lines == [(1, "a�"), (2, "b"), (3, "��")]
-    assert (found.repaired, found.replaced) == ([1, 3], 3)
+    assert found.repaired == [1, 3]
 
 
 def test_a_byte_order_mark_of_utf16_says_more_than_utf8() -> None:
@@ -151,7 +148,7 @@ def test_a_byte_order_mark_of_utf16_says_more_than_utf8() -> None:
 def test_latin1_is_read_by_its_name() -> None:
     found = split("zwölf\nÿþ\x85\n".encode("latin-1"), 1, options=TextOptions(encoding="latin-1"))
     assert found.lines == [(1, "zwölf"), (2, "ÿþ\x85")]
-    assert found.replaced == 0
+    assert found.repaired == []
 
 
 @pytest.mark.parametrize("size", [1, 4, 30, 1000])
@@ -226,22 +223,15 @@ def test_a_line_that_is_too_long_closes_its_event(size: int) -> None:
     assert [line.ordinal for line in found.long] == [3]
 
 
-def test_repairs_inside_events_are_counted_once() -> None:
+def test_repairs_inside_events_are_told_once() -> None:
     found = split(b"S\n\xff\n\xff\nS\n", 2, options=TextOptions(start="^S"))
     assert found.lines == [(1, "S\n�\n�"), (4, "S")]
-    assert (found.repaired, found.replaced) == ([2, 3], 2)
+    assert found.repaired == [2, 3]
 
 
 def test_a_start_that_re2_cannot_read_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="multiline start"):
         LineSplitter(0, TextOptions(start=r"(?!x)"), opening=b"")
-
-
-def test_a_whole_document_becomes_utf8() -> None:
-    assert to_utf8(b"\xef\xbb\xbf{}", "utf-8") == (b"{}", 0)
-    assert to_utf8('"ä"'.encode("utf-16"), "utf-16") == ('"ä"'.encode(), 0)
-    assert to_utf8(b'"\xe4"', "latin-1") == ('"ä"'.encode(), 0)
-    assert to_utf8(b'"\xe4 \xef\xbf\xbd"', "utf-8") == ('"� �"'.encode(), 1)
 
 
 def test_splitting_is_a_matter_of_milliseconds() -> None:
