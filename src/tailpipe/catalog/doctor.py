@@ -52,13 +52,11 @@ class Repaired:
     lost_units: tuple[tuple[str, str], ...] = ()
 
 
-def examine(
-    home: Path, *, data: Path | None = None, with_checksums: bool = False, partition: str | None = None
-) -> list[Finding]:
+def examine(home: Path, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
     """Everything that differs; reading all bytes again only if asked to. Changes nothing, takes no lock."""
     try:
         with Catalog.open(home, data=data, is_read_only=True) as catalog, storage_errors(home):
-            return _findings(catalog.store, with_checksums, partition)
+            return _findings(catalog.store, with_checksums)
     except CatalogError as problem:
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]
 
@@ -76,15 +74,14 @@ def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False
     return done
 
 
-def _findings(store: Store, with_checksums: bool, partition: str | None) -> list[Finding]:
+def _findings(store: Store, with_checksums: bool) -> list[Finding]:
     if found := list(_damage(store)):
         return found
     for name in _names(store):
-        if partition in (None, name):
-            found += _stored(store, name, with_checksums)
-            found += _hive(store, name, with_checksums)
-            found += _orphans(store, name)
-            found += _transactions(store, name, with_checksums)
+        found += _stored(store, name, with_checksums)
+        found += _hive(store, name, with_checksums)
+        found += _orphans(store, name)
+        found += _transactions(store, name, with_checksums)
     return found
 
 

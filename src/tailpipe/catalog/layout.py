@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
-__all__ = ["INTERNAL", "Layout", "foreign_data", "index_of", "index_segment", "is_our_name"]
+__all__ = ["INTERNAL", "Layout", "foreign_data", "index_segment", "is_our_name"]
 
 INTERNAL = ".tailpipe"
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -146,12 +146,6 @@ def index_segment(value: str | None) -> str:
     from hashlib import sha256  # late, because few indexes are so long
 
     return f"tp_index={prefix}~{sha256(value.encode()).hexdigest()[:16]}"
-
-
-def index_of(segment: str) -> str | None:
-    """The value that a directory stands for; a shortened one comes back as it is spelt."""
-    encoded = segment.removeprefix("tp_index=")
-    return None if encoded == NULL else unquote(encoded)
 
 
 def file_name(transaction: str, number: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from tailpipe.catalog.identity import Decision
@@ -29,7 +29,6 @@ class Ask:
     now: datetime
     window: Window | None = None
     overwrite: bool = False
-    lookback: timedelta = timedelta(days=30)
     oldest: date | None = None
 
     @classmethod

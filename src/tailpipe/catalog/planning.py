@@ -19,6 +19,7 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Covered
+from tailpipe.model.window import LOOKBACK
 
 __all__ = ["UNFINISHED", "gaps", "listing", "open_days", "plan_units"]
 
@@ -134,7 +135,7 @@ def _scope(source: SourceState, ask: Ask) -> _Scope:
         return _Scope(source, days & past, days)
     first = coverage.known.first
     if first is None or ask.overwrite:
-        first = (ask.now - ask.lookback).astimezone(UTC).date()
+        first = (ask.now - LOOKBACK).astimezone(UTC).date()
     dates = DaySet.span(max(first, ask.oldest or first), date.max) - coverage.dropped - source.dropped
     return _Scope(source, dates & past, dates)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
@@ -27,7 +26,7 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample
 from tailpipe.model.table import Table
-from tailpipe.model.window import Window
+from tailpipe.model.window import LOOKBACK, Window
 
 __all__ = ["Options", "PartitionRun"]
 
@@ -220,13 +219,9 @@ class PartitionRun:
             work.outcomes = [next(outcomes) for _ in work.tasks]
 
     def _widen(self, outcomes: Sequence[Outcome]) -> bool:
-        is_wider = False
         for outcome in outcomes:
             for one in outcome.widenings:
-                before = self.types.get(one.field)
-                after = widened(before, one.type) or one.type
-                is_wider = is_wider or before != after or before is None
-                self.types[one.field] = after
+                self.types[one.field] = widened(self.types.get(one.field), one.type) or one.type
         return any(outcome.widenings for outcome in outcomes)
 
     def _commit(self, work: UnitWork) -> None:
@@ -271,7 +266,7 @@ class PartitionRun:
 
     def _window(self) -> Window:
         ask = self.options.ask
-        return ask.window or Window(ask.now - max(ask.lookback, timedelta()), ask.now)
+        return ask.window or Window(ask.now - LOOKBACK, ask.now)
 
     def _summary(self, planned: Planned) -> events.Summary:
         skipped: dict[str, int] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 
-__all__ = ["Accounts", "Artifact", "Day"]
+__all__ = ["Accounts", "Artifact"]
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,3 @@ class Accounts:
             self.out_of_window + other.out_of_window,
             self.duplicate + other.duplicate,
         )
-
-
-@dataclass(frozen=True)
-class Day:
-    """The atomic unit of a partition's work: the artifacts of all its sources whose layout says `day`."""
-
-    partition: str
-    day: date
-    artifacts: tuple[Artifact, ...]

@@ -9,9 +9,11 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from tailpipe.errors import UsageError
 
-__all__ = ["Window", "day_before", "parse_moment"]
+__all__ = ["LOOKBACK", "Window", "day_before", "parse_moment"]
 
 DAY = timedelta(days=1)
+LOOKBACK = 30 * DAY
+"""How far back is looked where nobody says from when."""
 
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
 _SPAN = re.compile(r"(\d{1,6})([YmWd])")
@@ -39,10 +41,10 @@ class Window:
             )
 
     @classmethod
-    def parse(cls, start: str | None, end: str | None, *, now: datetime, lookback: timedelta = 30 * DAY) -> Window:
-        """Read `--from` and `--to`; without an end it is `now`, without a start `lookback` before the end."""
+    def parse(cls, start: str | None, end: str | None, *, now: datetime) -> Window:
+        """Read `--from` and `--to`; without an end it is `now`, without a start it is LOOKBACK before the end."""
         until = now if end is None else parse_moment(end, now=now, is_end=True)
-        since = until - lookback if start is None else parse_moment(start, now=now)
+        since = until - LOOKBACK if start is None else parse_moment(start, now=now)
         if end is None and since > until:
             raise UsageError(f'"{start}" lies in the future', hint="name a time that has been, or both --from and --to")
         if start is not None and end is not None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.model.artifact import Accounts, Artifact, Day
+from tailpipe.model.artifact import Accounts, Artifact
 
 WAYS = ("kept", "filtered", "rejected", "out_of_window", "duplicate")
 BALANCED = st.tuples(*[st.integers(0, 10**9)] * 5).map(lambda ways: Accounts(sum(ways), *ways))
@@ -65,10 +65,3 @@ def test_an_artifact_needs_only_a_uri_and_is_a_file_without_a_day() -> None:
     assert (artifact.kind, artifact.day, artifact.size, artifact.etag, artifact.modified) == ("file", *[None] * 4)
     assert artifact.fields == {}
     assert artifact.fields is not Artifact("/other").fields
-
-
-def test_a_day_holds_its_artifacts_in_order() -> None:
-    artifacts = (Artifact("b"), Artifact("a"))
-    day = Day("app_log.prod", date(2024, 1, 31), artifacts)
-    assert day.artifacts == artifacts
-    assert pickle.loads(pickle.dumps(day)) == day
