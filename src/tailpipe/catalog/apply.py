@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import CommitError
@@ -15,7 +16,10 @@ from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact, StagedFile
 
-__all__ = ["apply", "load_coverage", "save_coverage"]
+if TYPE_CHECKING:
+    from tailpipe.catalog.commit import Transaction
+
+__all__ = ["apply", "load_coverage", "refused", "save_coverage"]
 
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
@@ -77,7 +81,7 @@ def _retire(
         (transaction_id, manifest.committed_at.isoformat(), path, partition_id, unit),
     )
     if changed.rowcount != 1:
-        raise _refused(manifest, f"{path} is not a live file of it")
+        raise refused(manifest, f"{path} is not a live file of it")
 
 
 def _forget_replaced(
@@ -173,13 +177,13 @@ def _check_since(one: StagedArtifact, row: tuple[int, int, str] | None, manifest
     entry = one.entry
     stands = (row[0], row[1]) if row else (0, 0)
     if stands != (one.since_bytes, one.since_ordinals) or (row and stands == (0, 0) and not _goes_on(one)):
-        raise _refused(
+        raise refused(
             manifest,
             f'"{entry.origin}" is committed up to byte {stands[0]} and row {stands[1]},'
             f" but was read from byte {one.since_bytes} and row {one.since_ordinals}",
         )
     if row and row[2] != str(entry.unit):
-        raise _refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
+        raise refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
 
 
 def _write_entries(
@@ -257,11 +261,8 @@ def _microseconds(moment: datetime | None) -> int | None:
     return (aware - EPOCH) // timedelta(microseconds=1)
 
 
-def _refused(manifest: Manifest, reason: str) -> CommitError:
-    unit = str(manifest.unit or manifest.kind)
-    return CommitError(
-        f"{manifest.partition} {unit} was not committed: {reason}",
-        partition=manifest.partition,
-        unit=unit,
-        hint="nothing was changed; collect it again",
-    )
+def refused(of: Manifest | Transaction, reason: str) -> CommitError:
+    """The error of a transaction that must not be."""
+    unit = str(of.unit or of.kind)
+    message = f"{of.partition} {unit} was not committed: {reason}"
+    return CommitError(message, partition=of.partition, unit=unit, hint="nothing was changed; collect it again")

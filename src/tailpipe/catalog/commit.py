@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 
 from tailpipe.catalog import layout, manifest, verify
-from tailpipe.catalog.apply import apply, load_coverage
+from tailpipe.catalog.apply import apply, load_coverage, refused
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.publish import publish
 from tailpipe.catalog.recover import rollback
 from tailpipe.catalog.store import Store, storage_errors
-from tailpipe.errors import CommitError, StorageError
+from tailpipe.errors import StorageError
 from tailpipe.model.coverage import Coverage
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Manifest
@@ -104,7 +104,7 @@ class Transaction:
                 committed = self._commit(draft)
         except sqlite3.IntegrityError as problem:
             self.abort()
-            raise self._refused(str(problem)) from problem
+            raise refused(self, str(problem)) from problem
         except BaseException:
             # The rollback looks into the catalog: if the commit has happened after all, it does nothing.
             self.abort()
@@ -120,7 +120,7 @@ class Transaction:
             if one.entry.unit != self.unit and self.kind != "note"
         ]
         if found:
-            raise self._refused("; ".join(found[:5]))
+            raise refused(self, "; ".join(found[:5]))
         self.store.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
@@ -182,7 +182,7 @@ class Transaction:
         for role, carried in (("data", staged.carried), ("rejected", staged.carried_rejected)):
             rows = sum(row[1] for row in found if row and row[0] == role)
             if carried > rows or (is_lossless and carried != rows):
-                raise self._refused(f"the retired files hold {rows} rows, but {carried} are carried over")
+                raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         self.store.failpoints.reach("commit.begin")
@@ -207,7 +207,7 @@ class Transaction:
                 (sequence, made.committed_at.isoformat(), manifest.to_text(made), self.name),
             ).fetchone()
             if row is None:
-                raise self._refused("its transaction is over")
+                raise refused(self, "its transaction is over")
             apply(connection, made, partition_id=self.partition_id, transaction_id=row[0])
             self.store.failpoints.reach("commit.before")
         return made
@@ -229,14 +229,6 @@ class Transaction:
             tuple(file.path for file in made.added),
             made.removed,
             problem,
-        )
-
-    def _refused(self, reason: str) -> CommitError:
-        return CommitError(
-            f"{self.partition} {self.unit or self.kind} was not committed: {reason}",
-            partition=self.partition,
-            unit=str(self.unit or self.kind),
-            hint="nothing was changed; collect it again",
         )
 
 

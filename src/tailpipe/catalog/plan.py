@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -138,6 +139,11 @@ class Plan:
     asks: Mapping[str, DaySet] = field(default_factory=dict)
     noted: tuple[LedgerEntry, ...] = ()
     closing: tuple[Covered, ...] = ()
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many artifacts are not read, by reason."""
+        return dict(Counter(one.reason for one in self.skipped))
 
     @property
     def is_empty(self) -> bool:

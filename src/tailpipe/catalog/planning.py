@@ -43,12 +43,12 @@ def gaps(coverage: Coverage, today: date, oldest: date | None = None) -> DaySet:
     return DaySet.span(max(first, oldest or first), today) - coverage.covered - coverage.dropped
 
 
-def open_days(
-    coverage: Mapping[str, Coverage], partition: Partition | None, today: date, oldest: date | None = None
-) -> DaySet:
-    """The gaps of all sources of a partition; a source that the config no longer names fills none."""
-    found = NO_DAYS
-    for source in partition.sources if partition is not None else ():
+def open_days(coverage: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> DaySet:
+    """The gaps of all sources of a partition; what the config no longer names, be it a source or all, fills none."""
+    if partition is None:
+        return NO_DAYS
+    today, oldest, found = now.astimezone(UTC).date(), partition.oldest(now), NO_DAYS
+    for source in partition.sources:
         found |= gaps(coverage.get(source.name, Coverage()), today, oldest)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING
-from datetime import date
+from datetime import datetime
 from typing import Any
 
 from tailpipe.catalog.planning import open_days
@@ -159,9 +159,7 @@ def held_record(held: PartitionTotals) -> Record:
     }
 
 
-def coverage_record(
-    state: PartitionState, partition: Partition | None, today: date, oldest: date | None = None
-) -> Record:
+def coverage_record(state: PartitionState, partition: Partition | None, now: datetime) -> Record:
     """Which days of each source are here, and which of them the next plain collection fills."""
     return {
         "coverage": [
@@ -173,7 +171,7 @@ def coverage_record(
             }
             for source, coverage in state.coverage.items()
         ],
-        "gaps": str(open_days(state.coverage, partition, today, oldest)),
+        "gaps": str(open_days(state.coverage, partition, now)),
     }
 
 

@@ -34,9 +34,8 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
-    now, partition = datetime.now(UTC), workspace.config.partitions.get(record["name"])
-    oldest = partition.retention.oldest(now) if partition and partition.retention else None
-    return {**record, **coverage_record(workspace.state(record["name"]), partition, now.date(), oldest)}
+    partition = workspace.config.partitions.get(record["name"])
+    return {**record, **coverage_record(workspace.state(record["name"]), partition, datetime.now(UTC))}
 
 
 command = noun_group(

@@ -158,9 +158,6 @@ def _record(summary: events.Summary) -> dict[str, Any]:
 
 
 def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
-    skipped: dict[str, int] = {}
-    for one in planned.plan.skipped:
-        skipped[one.reason] = skipped.get(one.reason, 0) + 1
     return {
         "partition": partition.address,
         "listed": planned.listed,
@@ -174,7 +171,7 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
             }
             for unit in planned.plan.units
         ],
-        "skipped": skipped,
+        "skipped": planned.plan.reasons,
         "refused": [_refused(one) for one in planned.refused],
         "withheld": [_withheld(one) for one in planned.withheld],
         "beside": [_beside(one) for one in planned.beside],

@@ -70,8 +70,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
     for name in sorted({*held, *partitions}):
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
-        oldest = partition.retention.oldest(now) if partition and partition.retention else None
-        covered, missing = NO_DAYS, open_days(one.coverage, partition, now.date(), oldest)
+        covered, missing = NO_DAYS, open_days(one.coverage, partition, now)
         for coverage in one.coverage.values():
             covered |= coverage.covered
         run, totals = one.last_run, one.totals

@@ -86,8 +86,7 @@ class PartitionRun:
     @property
     def _ask(self) -> Ask:
         """What is asked of this partition: nothing older than it keeps."""
-        ask, retention = self.options.ask, self.partition.retention
-        return ask if retention is None else replace(ask, oldest=retention.oldest(ask.now))
+        return replace(self.options.ask, oldest=self.partition.oldest(self.options.ask.now))
 
     def run(self) -> events.Summary:
         """Do all of it. Units that fail are rolled back and told; the others are there."""
@@ -269,10 +268,7 @@ class PartitionRun:
         return ask.window or Window(ask.now - LOOKBACK, ask.now)
 
     def _summary(self, planned: Planned) -> events.Summary:
-        skipped: dict[str, int] = {}
-        for one in planned.plan.skipped:
-            skipped[one.reason] = skipped.get(one.reason, 0) + 1
-        ask, coverage = self._ask, self.catalog.coverage(self.address)
+        skipped = planned.plan.reasons
         return events.Summary(
             partition=self.address,
             committed=tuple(self.committed),
@@ -286,6 +282,6 @@ class PartitionRun:
             nulls=self.nulls,
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
-            gaps=open_days(coverage, self.partition, ask.today, ask.oldest),
+            gaps=open_days(self.catalog.coverage(self.address), self.partition, self.options.ask.now),
             lost=planned.lost,
         )

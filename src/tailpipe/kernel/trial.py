@@ -38,7 +38,6 @@ class Trial:
     rows: pa.Table | None
     rejected: tuple[Sample, ...]
     accounts: Accounts
-    types: dict[str, str]
     is_whole: bool
     error: str | None
     nulls: dict[str, int] = field(default_factory=dict)
@@ -88,7 +87,7 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
         rows = pa.Table.from_batches(batches).slice(0, limit) if batches else None
         error = errors[0] if errors else None
         nulls = run.tallies[0].nulls
-        trial = Trial(rows, tuple(run.samples), accounts, dict(task.types), is_whole, error, nulls)
+        trial = Trial(rows, tuple(run.samples), accounts, is_whole, error, nulls)
         return trial, dict(run.widenings)
     finally:
         run.close()

@@ -31,9 +31,8 @@ class Expired:
 
 def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, now: datetime) -> dict[str, date]:
     """The first day that each of these partitions keeps; one without retention is left out."""
-    return {
-        name: one.retention.oldest(now) for name in names if (one := partitions.get(name)) is not None and one.retention
-    }
+    found = {name: partitions[name].oldest(now) for name in names if name in partitions}
+    return {name: oldest for name, oldest in found.items() if oldest is not None}
 
 
 def expire_all(catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool) -> list[Expired]:

@@ -75,6 +75,10 @@ class Partition(Declared):
         """How a command line names it: `table.partition`."""
         return f"{self.table}.{self.name}"
 
+    def oldest(self, now: datetime) -> date | None:
+        """The oldest day that is kept; None if all of them are."""
+        return self.retention.oldest(now) if self.retention else None
+
 
 class Schema(Declared):
     """A named set of filtered views over the tables."""
