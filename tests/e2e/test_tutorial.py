@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_docs import codes, fences, read, section
+from tests.unit.docs.pages import codes, fences, read, section
 
 PAGES = {"docs/tutorial.md": "", "README.md": "A first partition in five minutes"}
 """The pages that are typed, and which part of each."""

@@ -1,0 +1,54 @@
+"""All pages, and all files: links lead somewhere, rooms are described, nothing tells of one machine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.unit.docs.pages import PAGES, ROOT, codes, headings, prose, read, repository_files, rows, section
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# Spelt so that this file does not match itself.
+_REGISTRY_HOST = re.compile(r"pypi\.org|pythonhosted\.org|registry\.npmjs|anaconda\.org|https?://\S+/simple\b")
+_MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|Users|builds)/\w")
+_HOME = re.compile(r"(?<![\w.~-])/home/(?!me\b)\w")
+
+
+def test_every_room_is_described_and_every_file_that_is_named_exists() -> None:
+    page = read("docs/architecture.md")
+    source = ROOT / "src/tailpipe"
+    described = {cells[0].strip("`/") for cells in rows(section(page, "The rooms"))}
+    there = {path.name for path in source.iterdir() if not path.name.startswith(("_", "py."))}
+    assert there == described
+    known = {str(path.relative_to(source)) for path in source.rglob("*.py")}
+    names = {name for name in codes(page) if name.endswith(".py")}
+    assert not {name for name in names if not any(f"/{path}".endswith(f"/{name}") for path in known)}
+
+
+def slug(title: str) -> str:
+    """The anchor that a forge gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    here = ROOT / page
+    for target in _LINK.findall(re.sub(r"`[^`\n]*`", "", prose(read(page)))):
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (here.parent / path).resolve() if path else here
+        assert there.exists(), target
+        if anchor:
+            titles = headings(prose(there.read_text(encoding="utf-8")))
+            assert anchor in {slug(title) for _, title, _, _ in titles}, target
+
+
+def test_no_file_names_the_host_of_a_registry_or_a_path_of_one_machine() -> None:
+    found = []
+    for path in repository_files():
+        text = path.read_bytes().decode("utf-8", "replace")
+        patterns = [_REGISTRY_HOST, _MACHINE_PATH, *([_HOME] if path.suffix == ".md" else [])]
+        found += [f"{path.relative_to(ROOT)}: {m[0]}" for pattern in patterns for m in pattern.finditer(text)]
+    assert not found
