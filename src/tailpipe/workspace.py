@@ -7,17 +7,16 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from tailpipe.catalog.home import is_begun, make_directories, refuse_foreign
-from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.snapshot import current, newer
+from tailpipe.catalog.home import make_directories
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
+from tailpipe.data import Data, Say
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
 from tailpipe.model.selector import select
@@ -43,7 +42,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.model.coverage import DaySet
     from tailpipe.model.partition import Partition
     from tailpipe.model.window import Window
-    from tailpipe.query.databases import Databases, Wish
+    from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
@@ -52,9 +51,6 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     Emit = Callable[[Event], None]
 
 __all__ = ["Workspace"]
-
-Say = Callable[[str], None]
-T = TypeVar("T")
 
 
 class Workspace:
@@ -82,7 +78,7 @@ class Workspace:
     def config(self) -> Config:
         """The config; on the first run its directory is made."""
         if self.environment.has_own_config:
-            self._make(*self.environment.config_paths)
+            make_directories(self.environment.config_paths, self._say)
         around = Surroundings(now=datetime.now(UTC), env=os.environ, home=str(self.environment.home))
         try:
             return load_config(self.environment.config_paths, self.registry, around)
@@ -99,6 +95,11 @@ class Workspace:
     def known_tables(self) -> Mapping[str, Table]:
         """All declared tables by name: those of the config, and those of plugins, each loaded when asked for."""
         return ChainMap(self.config.tables, self.registry.tables)  # type: ignore[arg-type] # they are only read
+
+    @cached_property
+    def data(self) -> Data:
+        """What was collected."""
+        return Data(self.settings, self.config, self.known_tables, self._say)
 
     def collect(
         self,
@@ -132,7 +133,7 @@ class Workspace:
             report = report.after(
                 lambda one, pair: tidy(catalog, engine, *pair, ask, one.units if with_compaction else ()), chosen
             )
-        return self._followed(report)
+        return self.data.followed(report)
 
     def preview(
         self,
@@ -169,26 +170,26 @@ class Workspace:
         subjects = subjects_of(names, self.config.partitions, self.known_tables, days, reindex=reindex)
         if reindex:
             check_sql(self.config, self._chosen(names))
-        if not is_begun(self.prepare()):
+        if self.data.begun() is None:
             return []
         with self._working(emit, is_read_only=dry_run) as (catalog, engine):
             done = compact_all(catalog, engine, subjects, dry_run=dry_run)
-        return self._followed(done, dry_run)
+        return self.data.followed(done, dry_run)
 
     def expire(self, partitions: Iterable[str], *, dry_run: bool = False) -> list[Expired]:
         """Drop the days that are older than the retention of their partition; one without retention is left out."""
         from tailpipe.lifecycle import retain
 
         oldest = retain.oldest_days(partitions, self.config.partitions, now=datetime.now(UTC))
-        if not is_begun(layout := self.prepare()):
+        if self.data.begun() is None:
             return [retain.Expired(name, day) for name, day in oldest.items()]
-        with self._catalog(layout, is_read_only=dry_run) as catalog:
+        with self.data.catalog(is_read_only=dry_run) as catalog:
             expired = retain.expire_all(catalog, oldest, dry_run=dry_run)
-        return self._followed(expired, dry_run)
+        return self.data.followed(expired, dry_run)
 
     def overview(self) -> list[Overview]:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
-        return self._read(lambda catalog: catalog.overview(), [])
+        return self.data.read(lambda catalog: catalog.overview(), [])
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -199,32 +200,18 @@ class Workspace:
         from tailpipe.collect.scan import tasks_to_scan
         from tailpipe.spark.scan import scan_tasks
 
-        engine = self._engine(layout := self.prepare())
-        with self._catalog(layout) as catalog:
+        engine = self._engine()
+        with self.data.catalog() as catalog:
             [(chosen, table)] = self._chosen([partition])
             tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
         return scan_tasks(engine.session, tasks)
-
-    def _catalog(self, layout: Layout, *, is_read_only: bool = False) -> Catalog:
-        from tailpipe.catalog.catalog import Catalog
-
-        follow = self._databases().refresh  # the databases of other clients
-        return Catalog.open(layout.home, data=layout.data, is_read_only=is_read_only, on_commit=follow)
-
-    def _read(self, ask: Callable[[Catalog], T], nothing: T) -> T:
-        """What the catalog answers, or `nothing` if nothing was ever collected."""
-        if not is_begun(layout := self.prepare()):
-            return nothing
-        with self._catalog(layout, is_read_only=True) as catalog:
-            return ask(catalog)
 
     @contextmanager
     def _working(
         self, emit: Emit = lambda _: None, *, is_read_only: bool = False
     ) -> Iterator[tuple[Catalog, SparkEngine]]:
         """The catalog, and the engine that works for it; Spark is started by its first job."""
-        layout = self.prepare()
-        with closing(self._engine(layout, emit)) as engine, self._catalog(layout, is_read_only=is_read_only) as catalog:
+        with closing(self._engine(emit)) as engine, self.data.catalog(is_read_only=is_read_only) as catalog:
             yield catalog, engine
 
     def _chosen(self, partitions: str | Iterable[str]) -> list[tuple[Partition, Table]]:
@@ -232,16 +219,16 @@ class Workspace:
         chosen = (self.config.partitions[name] for name in select(selectors, list(self.config.partitions)))
         return [(partition, self.known_tables[partition.table]) for partition in chosen]
 
-    def _engine(self, layout: Layout, emit: Emit = lambda _: None) -> SparkEngine:
+    def _engine(self, emit: Emit = lambda _: None) -> SparkEngine:
         from tailpipe.collect.events import Started
         from tailpipe.spark.engine import SparkEngine
 
-        cache = self.environment.install_dir / "cache"
-        return SparkEngine.of(self.settings.workspace.spark, layout, cache, lambda: emit(Started("", "starting Spark")))
+        spark, cache = self.settings.workspace.spark, self.environment.install_dir / "cache"
+        return SparkEngine.of(spark, self.data.prepare(), cache, lambda: emit(Started("", "starting Spark")))
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""
-        return self._read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
+        return self.data.read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
 
     def check_sql(self) -> None:
         """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
@@ -254,27 +241,14 @@ class Workspace:
         """What the catalog knows of a partition: coverage, ledger and losses."""
         from tailpipe.catalog.read import PartitionState
 
-        return self._read(lambda catalog: catalog.state(partition), PartitionState(partition))
+        return self.data.read(lambda catalog: catalog.state(partition), PartitionState(partition))
 
     def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False, has_copies: bool = True) -> Session:
         """A session for queries over what is there now, or over a part of it; close it.
 
         Without copies, materialized schemas are read from the files that they are copies of.
         """
-        from tailpipe.query.session import Session
-
-        snapshot = current(layout := self.prepare())
-        if narrowing is not None:
-            narrowing.check(snapshot.files, self.config.partitions)
-        return Session(
-            snapshot,
-            self.known_tables,
-            schemas=self.config.schemas.values(),
-            narrowing=narrowing,
-            newer=partial(newer, layout),
-            is_unsafe=unsafe,
-            has_copies=has_copies,
-        )
+        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies)
 
     def query(self, sql: str) -> pa.Table:
         """The answer to one statement, as an Arrow table of plain types."""
@@ -292,7 +266,7 @@ class Workspace:
         """
         from tailpipe.query.on_spark import frame_of
 
-        engine = self._engine(self.prepare())
+        engine = self._engine()
         with self.session(has_copies=False) as session:
             return frame_of(session, table, lambda: engine.session)
 
@@ -300,38 +274,19 @@ class Workspace:
         """Queries on Spark over what is there now; Spark is started by the first of them."""
         from tailpipe.query.on_spark import queries
 
-        return queries(self._engine(self.prepare()), self.session(narrowing, has_copies=False))
+        return queries(self._engine(), self.session(narrowing, has_copies=False))
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""
-        return self._databases().make(wish)
+        return self.data.databases().make(wish)
 
     def client_statements(self, wish: Wish) -> list[str]:
         """The statements that make the views of a wish in a client's own database."""
-        from tailpipe.query.client_views import statements_of
-
-        hive, schemas = self.settings.data_dir, self.config.schemas.values()
-        return statements_of(wish, current(self.prepare()), self.known_tables, schemas, hive, now=datetime.now(UTC))
-
-    def _databases(self) -> Databases:
-        from tailpipe.query.databases import Databases
-
-        return Databases(self.prepare(), self.client_statements)
-
-    def _followed(self, outcome: T, dry_run: bool = False) -> T:
-        """The outcome of a change, once the copies of materialized schemas have followed it."""
-        from tailpipe.query.materialized import refresh
-
-        if not dry_run:
-            try:
-                refresh(current(self.prepare()), self.known_tables, self.config.schemas.values(), now=datetime.now(UTC))
-            except Exception as error:  # noqa: BLE001 - the views themselves still answer
-                self._say(f"warning: a materialized schema could not be copied, its views are used instead: {error}")
-        return outcome
+        return self.data.client_statements(wish)
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
-        return self._read(lambda catalog: list(catalog.rejected_files(partition).values()), [])
+        return self.data.read(lambda catalog: list(catalog.rejected_files(partition).values()), [])
 
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""
@@ -356,19 +311,19 @@ class Workspace:
         """What deleting these days would take away; a partition that holds nothing is left out."""
         held = self.held()
         names = [name for name in partitions if name in held]
-        return self._read(lambda catalog: [catalog.preview_deletion(name, days) for name in names], [])
+        return self.data.read(lambda catalog: [catalog.preview_deletion(name, days) for name in names], [])
 
     def delete(self, partition: str, days: DaySet) -> Committed:
         """Delete days of a partition, in one transaction."""
-        with self._catalog(self.prepare()) as catalog:
+        with self.data.catalog() as catalog:
             deleted = catalog.delete(partition, days)
-        return self._followed(deleted)
+        return self.data.followed(deleted)
 
     def examine(self, *, with_checksums: bool) -> list[Finding]:
         """What differs between the disk and the catalog; nothing if nothing was ever collected."""
         from tailpipe.catalog import doctor
 
-        if not is_begun(layout := self.prepare()):
+        if (layout := self.data.begun()) is None:
             return []
         return doctor.examine(layout.home, data=layout.data, with_checksums=with_checksums)
 
@@ -376,24 +331,12 @@ class Workspace:
         """Mend what the doctor finds."""
         from tailpipe.catalog import doctor
 
-        layout = self.prepare()
+        layout = self.data.prepare()
         return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
 
     def rebuild(self) -> Rebuilt:
         """Write the catalog anew from the manifests."""
         from tailpipe.catalog.rebuild import rebuild
 
-        layout = self.prepare()
+        layout = self.data.prepare()
         return rebuild(layout.home, data=layout.data)
-
-    def prepare(self) -> Layout:
-        """Make the workspace's directory, or refuse one that holds someone else's data."""
-        directories = (self.settings.location, self.settings.data_dir)
-        for directory in set(directories):
-            refuse_foreign(directory, self.settings.workspace.name)
-        self._make(*directories)
-        return Layout.of(*directories)
-
-    def _make(self, *directories: Path) -> None:
-        if made := make_directories(*directories):
-            self._say("created " + " and ".join(made))

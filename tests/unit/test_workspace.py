@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.layout import Layout
 from tailpipe.cli.report import print_report
 from tailpipe.collect.events import Event
 from tailpipe.config.environment import Environment
@@ -26,7 +25,7 @@ OLD = TODAY - timedelta(days=6)
 class Local(Workspace):
     """Starts no Java."""
 
-    def _engine(self, layout: Layout, emit: Callable[[Event], None] = lambda _: None) -> LocalEngine:  # type: ignore[override]
+    def _engine(self, emit: Callable[[Event], None] = lambda _: None) -> LocalEngine:  # type: ignore[override]
         return LocalEngine()
 
 

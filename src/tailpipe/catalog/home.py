@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tailpipe.catalog.layout import Layout, foreign_data
@@ -10,8 +11,8 @@ from tailpipe.errors import WorkspaceError
 __all__ = ["is_begun", "make_directories", "refuse_foreign"]
 
 
-def make_directories(*directories: Path) -> list[str]:
-    """Make those that are missing, for their owner alone; the ones that were made."""
+def make_directories(directories: Iterable[Path], say: Callable[[str], None]) -> None:
+    """Make those that are missing, for their owner alone, and say which."""
     made: list[str] = []
     for directory in directories:
         try:
@@ -24,7 +25,8 @@ def make_directories(*directories: Path) -> list[str]:
             hint = "name another place by TAILPIPE_INSTALL_DIR"
             message = f'cannot make "{directory}": {error.strerror}'
             raise WorkspaceError(message, path=str(directory), hint=hint) from error
-    return made
+    if made:
+        say("created " + " and ".join(made))
 
 
 def refuse_foreign(directory: Path, workspace: str) -> None:

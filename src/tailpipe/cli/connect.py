@@ -54,7 +54,7 @@ def command(
     wish = Wish(start, end, partitions, indexes, live)
     workspace = workspace_of(context)
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
-    narrowing.check(current(workspace.prepare()).files, workspace.config.partitions)  # as a query does
+    narrowing.check(current(workspace.data.prepare()).files, workspace.config.partitions)  # as a query does
     warn_of_schemas(workspace)
     if form == "sql":
         render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))

@@ -1,0 +1,105 @@
+"""The data of a workspace: its directories, its catalog, and what has to follow each change of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from tailpipe.catalog.home import is_begun, make_directories, refuse_foreign
+from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.snapshot import current, newer
+from tailpipe.config.config import Config
+from tailpipe.config.environment import Settings
+from tailpipe.model.table import Table
+
+if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
+    from tailpipe.catalog.catalog import Catalog
+    from tailpipe.query.databases import Databases, Wish
+    from tailpipe.query.narrowing import Narrowing
+    from tailpipe.query.session import Session
+
+__all__ = ["Data", "Say"]
+
+Say = Callable[[str], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was collected, and who looks at it; `say` gets what a person should know."""
+
+    settings: Settings
+    config: Config
+    tables: Mapping[str, Table]
+    say: Say
+
+    def prepare(self) -> Layout:
+        """Make the directories, or refuse one that holds someone else's data."""
+        directories = (self.settings.location, self.settings.data_dir)
+        for directory in set(directories):
+            refuse_foreign(directory, self.settings.workspace.name)
+        make_directories(directories, self.say)
+        return Layout.of(*directories)
+
+    def begun(self) -> Layout | None:
+        """The same; None if nothing was ever collected."""
+        layout = self.prepare()
+        return layout if is_begun(layout) else None
+
+    def catalog(self, *, is_read_only: bool = False) -> Catalog:
+        """The catalog, opened; the databases of other clients follow its commits."""
+        from tailpipe.catalog.catalog import Catalog
+
+        layout, follow = self.prepare(), self.databases().refresh
+        return Catalog.open(layout.home, data=layout.data, is_read_only=is_read_only, on_commit=follow)
+
+    def read(self, ask: Callable[[Catalog], T], nothing: T) -> T:
+        """What the catalog answers, or `nothing` if nothing was ever collected."""
+        if self.begun() is None:
+            return nothing
+        with self.catalog(is_read_only=True) as catalog:
+            return ask(catalog)
+
+    def session(self, narrowing: Narrowing | None, *, is_unsafe: bool = False, has_copies: bool = True) -> Session:
+        """A session for queries over what is there now, or over a part of it."""
+        from tailpipe.query.session import Session
+
+        snapshot = current(layout := self.prepare())
+        if narrowing is not None:
+            narrowing.check(snapshot.files, self.config.partitions)
+        return Session(
+            snapshot,
+            self.tables,
+            schemas=self.config.schemas.values(),
+            narrowing=narrowing,
+            newer=partial(newer, layout),
+            is_unsafe=is_unsafe,
+            has_copies=has_copies,
+        )
+
+    def databases(self) -> Databases:
+        """The databases of other clients."""
+        from tailpipe.query.databases import Databases
+
+        return Databases(self.prepare(), self.client_statements)
+
+    def client_statements(self, wish: Wish) -> list[str]:
+        """The statements that make the views of a wish in a client's own database."""
+        from tailpipe.query.client_views import statements_of
+
+        hive, schemas = self.settings.data_dir, self.config.schemas.values()
+        return statements_of(wish, current(self.prepare()), self.tables, schemas, hive, now=datetime.now(UTC))
+
+    def followed(self, outcome: T, dry_run: bool = False) -> T:
+        """The outcome of a change, once the copies of materialized schemas have followed it."""
+        from tailpipe.query.materialized import refresh
+
+        if not dry_run:
+            try:
+                refresh(current(self.prepare()), self.tables, self.config.schemas.values(), now=datetime.now(UTC))
+            except Exception as error:  # noqa: BLE001 - the views themselves still answer
+                self.say(f"warning: a materialized schema could not be copied, its views are used instead: {error}")
+        return outcome
