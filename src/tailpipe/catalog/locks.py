@@ -8,15 +8,19 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.store import Store
 from tailpipe.errors import LockedError
 
-__all__ = ["check_epoch", "hold", "hold_catalog", "take_over"]
+__all__ = ["check_epoch", "each_in_turn", "hold", "hold_catalog", "take_over"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @contextlib.contextmanager
@@ -77,6 +81,17 @@ def check_epoch(store: Store, partition: str, partition_id: int, epoch: int) -> 
             partition=partition,
             hint="collect again; what is missing will be found",
         )
+
+
+def each_in_turn(things: Iterable[T], act: Callable[[T], R], locked: Callable[[T, str], R]) -> list[R]:
+    """What came of each, or what `locked` makes of the reason: a partition that is held stops no other."""
+    done = []
+    for one in things:
+        try:
+            done.append(act(one))
+        except LockedError as error:
+            done.append(locked(one, error.message))
+    return done
 
 
 def _acquire(path: Path, partition: str) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
+from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
-from tailpipe.errors import LockedError, UsageError
+from tailpipe.errors import UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
 from tailpipe.kernel.evolve import merged_columns
@@ -93,13 +94,9 @@ def subject_of(
 def compact_all(catalog: Catalog, engine: Engine, subjects: Iterable[Subject], *, dry_run: bool) -> list[Compacted]:
     """Compact partitions one after the other, or tell what that would do; one that is locked stops no other."""
     act = preview if dry_run else compact
-    done = []
-    for subject in subjects:
-        try:
-            done.append(act(catalog, engine, subject))
-        except LockedError as error:
-            done.append(Compacted(subject.partition, locked=error.message))
-    return done
+    return each_in_turn(
+        subjects, lambda one: act(catalog, engine, one), lambda one, why: Compacted(one.partition, locked=why)
+    )
 
 
 def preview(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
@@ -123,10 +120,7 @@ def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
         for batch in _batches(groups):
             done += _Batch(writer, engine, subject, snapshot).run(batch)
         writer.clean()
-    whole = _sums(subject, groups)
-    return Compacted(
-        whole.partition, whole.groups, whole.rows, whole.files, whole.size, len(done), sum(file.size for file in done)
-    )
+    return replace(_sums(subject, groups), new_files=len(done), new_size=sum(file.size for file in done))
 
 
 @dataclass(frozen=True)
@@ -199,11 +193,8 @@ def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]
 def _columns(snapshot: Snapshot, group: Group, table: Table | None) -> dict[str, str] | None:
     """The columns of the new files: those of the whole partition, or at least those of the group."""
     of_group = [snapshot.columns[key] for key in sorted({file.columns_id for file in group.files})]
-    return (
-        merged_columns(list(snapshot.columns.values()), table)
-        or merged_columns(of_group, table)
-        or (merged_columns(of_group, None))
-    )
+    of_all = list(snapshot.columns.values())
+    return merged_columns(of_all, table) or merged_columns(of_group, table) or merged_columns(of_group, None)
 
 
 def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedFile]:

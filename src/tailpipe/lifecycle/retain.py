@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.errors import LockedError
+from tailpipe.catalog.locks import each_in_turn
 from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
@@ -38,13 +38,7 @@ def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, no
 def expire_all(catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool) -> list[Expired]:
     """Drop what has expired of each partition, or tell what that would be; one that is locked stops no other."""
     act = preview if dry_run else expire
-    done = []
-    for name, day in oldest.items():
-        try:
-            done.append(act(catalog, name, day))
-        except LockedError as error:
-            done.append(Expired(name, day, locked=error.message))
-    return done
+    return each_in_turn(oldest.items(), lambda one: act(catalog, *one), lambda one, why: Expired(*one, locked=why))
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:
