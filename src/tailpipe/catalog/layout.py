@@ -77,6 +77,11 @@ class Layout:
         return self.internal / "manifests"
 
     @property
+    def spark_log(self) -> Path:
+        """What Spark has to say."""
+        return self.home / INTERNAL / "logs" / "spark.log"
+
+    @property
     def clients(self) -> Path:
         """What other clients have asked for, one file for each of their databases."""
         return self.home / INTERNAL / "clients"

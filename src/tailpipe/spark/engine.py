@@ -6,7 +6,8 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,79 +63,48 @@ def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
     return replace(staging, prefix=f"{staging.prefix}-{attempt}", spill=str(spill))
 
 
-@dataclass(frozen=True)
-class _Run:
-    """Runs kernel tasks, or looks at samples of them. What tasks have in common, credentials among it, travels once
+def _run(templates: Sequence[Task], memory: str | None, is_sample: bool, payload: bytes, attempt: Attempt) -> bytes:
+    """Run a kernel task, or look at a sample of it. What tasks have in common, credentials among it, travels once
     and not in the rows."""
+    from tailpipe.kernel.run import run_task
+    from tailpipe.kernel.sample import sample
 
-    templates: tuple[Task, ...]
-    memory: str | None = None
-    is_sample: bool = False
-
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
-        from tailpipe.kernel.run import run_task
-        from tailpipe.kernel.sample import sample
-
-        number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
-        task = replace(self.templates[number], readings=readings)
-        if self.is_sample:
-            return pickle.dumps(sample(task))
-        if task.limits.memory is None:
-            task = replace(task, limits=replace(task.limits, memory=self.memory))
-        return pickle.dumps(run_task(replace(task, staging=_of_attempt(staging, attempt))))
+    number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
+    task = replace(templates[number], readings=readings)
+    if is_sample:
+        return pickle.dumps(sample(task))
+    if task.limits.memory is None:
+        task = replace(task, limits=replace(task.limits, memory=memory))
+    return pickle.dumps(run_task(replace(task, staging=_of_attempt(staging, attempt))))
 
 
-def _carry(payload: bytes, attempt: Attempt) -> bytes:
-    from tailpipe.kernel.carry import carry_rows
-
+def _restage(work: Callable[[Any], Any], payload: bytes, attempt: Attempt) -> bytes:
+    """Do work that stages again what is staged or live."""
     task = pickle.loads(payload)  # noqa: S301
-    return pickle.dumps(carry_rows(replace(task, staging=_of_attempt(task.staging, attempt))))
+    return pickle.dumps(work(replace(task, staging=_of_attempt(task.staging, attempt))))
 
 
-@dataclass(frozen=True)
-class _Dedupe:
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
-        from tailpipe.kernel.dedupe import drop_duplicates
+def _compact(memory: str | None, payload: bytes, attempt: Attempt) -> bytes:
+    from tailpipe.kernel.compact import compact_files
 
-        task = pickle.loads(payload)  # noqa: S301
-        return pickle.dumps(drop_duplicates(replace(task, staging=_of_attempt(task.staging, attempt))))
+    moved = (replace(task, staging=_of_attempt(task.staging, attempt)) for task in pickle.loads(payload))  # noqa: S301
+    return pickle.dumps([compact_files(task, memory) for task in moved])
 
 
-@dataclass(frozen=True)
-class _Compact:
-    memory: str | None = None
+def _misplaced(column: str, kind: str, payload: bytes, _: Attempt) -> bytes:
+    from tailpipe.kernel.compact import misplaced
 
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:
-        from tailpipe.kernel.compact import compact_files
-
-        tasks = pickle.loads(payload)  # noqa: S301
-        moved = (replace(task, staging=_of_attempt(task.staging, attempt)) for task in tasks)
-        return pickle.dumps([compact_files(task, self.memory) for task in moved])
+    return pickle.dumps(misplaced(pickle.loads(payload), column, kind))  # noqa: S301
 
 
-@dataclass(frozen=True)
-class _Misplaced:
-    column: str
-    kind: str
+def _print(sources: Sequence[Source], payload: bytes, _: Attempt) -> bytes:
+    from tailpipe.kernel.prints import read_prints
 
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
-        from tailpipe.kernel.compact import misplaced
-
-        return pickle.dumps(misplaced(pickle.loads(payload), self.column, self.kind))  # noqa: S301
-
-
-@dataclass(frozen=True)
-class _Print:
-    sources: tuple[Source, ...]
-
-    def __call__(self, payload: bytes, attempt: Attempt) -> bytes:  # noqa: ARG002
-        from tailpipe.kernel.prints import read_prints
-
-        found: dict[tuple[str, int], str | None] = {}
-        for number, artifact, lengths in pickle.loads(payload):  # noqa: S301
-            prints = read_prints(self.sources[number], artifact, lengths)
-            found.update({(artifact.uri, length): text for length, text in prints.items()})
-        return pickle.dumps(found)
+    found: dict[tuple[str, int], str | None] = {}
+    for number, artifact, lengths in pickle.loads(payload):  # noqa: S301
+        prints = read_prints(sources[number], artifact, lengths)
+        found.update({(artifact.uri, length): text for length, text in prints.items()})
+    return pickle.dumps(found)
 
 
 class SparkEngine:
@@ -155,7 +125,7 @@ class SparkEngine:
 
         def start() -> SparkContext:
             starting()
-            return open_context(settings, cache=cache, log=layout.home / ".tailpipe" / "logs" / "spark.log")
+            return open_context(settings, cache=cache, log=layout.spark_log)
 
         return cls(start, layout.staging)
 
@@ -192,31 +162,50 @@ class SparkEngine:
         self._protect(sources)
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
         found: dict[tuple[str, int], str | None] = {}
-        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], _Print(tuple(sources))):
+        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], partial(_print, sources)):
             found.update(answer)
         return found
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        """Stage the files of each task."""
+        self._protect(task.source for task in tasks)
+        templates, payloads = _parted(tasks)
+        return self._answers(payloads, partial(_run, templates, self._memory(), False), progress)
+
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
+        self._protect(task.source for task in tasks)
+        templates, payloads = _parted(tasks)
+        return self._answers(payloads, partial(_run, templates, None, True))
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        """Stage again what stays of live files."""
+        from tailpipe.kernel.carry import carry_rows
+
+        return self._answers([pickle.dumps(task) for task in tasks], partial(_restage, carry_rows))
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage again what stays of staged files that hold duplicates."""
+        from tailpipe.kernel.dedupe import drop_duplicates
+
+        return self._answers([pickle.dumps(task) for task in tasks], partial(_restage, drop_duplicates))
+
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of each task's files in right-sized ones."""
+        bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
+        payloads = [pickle.dumps(bundle) for bundle in bundles]
+        return [files for answer in self._answers(payloads, partial(_compact, self._memory())) for files in answer]
+
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        """The paths of files whose index is not the value of the column in all of their rows."""
+        payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
+        return [path for answer in self._answers(payloads, partial(_misplaced, column, kind)) for path in answer]
 
     def _protect(self, sources: Iterable[Source]) -> None:
         """Refuse to send a secret to where others may listen."""
         context = self.context
         if not is_local(str(context.master)):
             check_secrets(sources, str(context.master), dict(context.getConf().getAll()))
-
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
-        """Stage the files of each task."""
-        self._protect(task.source for task in tasks)
-        templates, payloads = _parted(tasks)
-        return self._answers(payloads, _Run(templates, self._memory()), progress)
-
-    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
-        """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
-        self._protect(task.source for task in tasks)
-        templates, payloads = _parted(tasks)
-        return self._answers(payloads, _Run(templates, is_sample=True))
-
-    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
-        """Stage again what stays of live files."""
-        return self._answers([pickle.dumps(task) for task in tasks], _carry)
 
     def _answers(
         self, payloads: Sequence[bytes], work: Work, progress: Callable[[int], None] = lambda _: None
@@ -230,21 +219,6 @@ class SparkEngine:
                 self.close()
             raise
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
-
-    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
-        """Stage again what stays of staged files that hold duplicates."""
-        return self._answers([pickle.dumps(task) for task in tasks], _Dedupe())
-
-    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
-        """Stage the rows of each task's files in right-sized ones."""
-        bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
-        payloads = [pickle.dumps(bundle) for bundle in bundles]
-        return [files for answer in self._answers(payloads, _Compact(self._memory())) for files in answer]
-
-    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
-        """The paths of files whose index is not the value of the column in all of their rows."""
-        payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
-        return [path for answer in self._answers(payloads, _Misplaced(column, kind)) for path in answer]
 
     def _memory(self) -> str | None:
         return None if is_local(str(self.context.master)) else task_memory(self.context)
