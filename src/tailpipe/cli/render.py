@@ -28,6 +28,7 @@ __all__ = [
     "problem",
     "record",
     "records",
+    "rounded",
     "say",
     "say_line",
     "shown",
@@ -70,9 +71,13 @@ def size(count: int) -> str:
     """So many bytes, in at most seven characters: `84.1 MB`."""
     for unit, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
-            value = count / unit
-            return f"{value:.0f} {name}" if value >= 99.95 else f"{value:.1f} {name}"
+            return f"{rounded(count / unit)} {name}"
     return f"{count} B"
+
+
+def rounded(value: float) -> str:
+    """A number below a thousand in at most four characters: `84.1`, `841`."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
 
 
 def shown(text: str) -> str:

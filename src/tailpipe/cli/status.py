@@ -132,14 +132,8 @@ def _short(count: int) -> str:
     """A number in at most six characters: 12,345, then 123k, 12.3M, 1.2G."""
     if count < 100_000:
         return f"{count:,}"
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if count >= size:
-            return _rounded(count / size) + unit
-    raise AssertionError
-
-
-def _rounded(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+    size, unit = next(one for one in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if count >= one[0])
+    return render.rounded(count / size) + unit
 
 
 def _fitted(cells: list[list[str]], room: int | None) -> list[list[str]]:

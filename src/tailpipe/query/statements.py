@@ -61,7 +61,7 @@ def find_statements(text: str) -> list[tuple[int, str]]:
         part = raw[begin:position].decode()
         parts.append((passed + len(part) - len(part.lstrip()), part.strip()))
 
-    for position, _ in _tokens(text):
+    for position in _tokens(text):
         if raw[position : position + 1] == b";":
             if has_words:
                 end(position)
@@ -82,7 +82,7 @@ def words(sql: str) -> frozenset[str]:
 
 def explained(sql: str) -> str:
     """The statement without an EXPLAIN before it."""
-    tokens = [position for position, _ in _tokens(sql)]
+    tokens = _tokens(sql)
     raw = _bytes(sql)
     said = [_word_at(raw, position) for position in tokens]
     if said[:1] != ["explain"]:
@@ -131,7 +131,7 @@ def _not_reading(what: str) -> UsageError:
 def _called(sql: str) -> Iterator[str]:
     """The names before an opening bracket, in lower case and without quotes."""
     raw = _bytes(sql)
-    tokens = [position for position, _ in _tokens(sql)] + [len(raw)]
+    tokens = [*_tokens(sql), len(raw)]
     for this, following in pairwise(tokens):
         if raw[following : following + 1] != b"(":
             continue
@@ -145,7 +145,7 @@ def _called(sql: str) -> Iterator[str]:
 
 def _first_word(sql: str) -> str:
     raw = _bytes(sql)
-    return next((_word_at(raw, position) for position, _ in _tokens(sql)), "")
+    return next((_word_at(raw, position) for position in _tokens(sql)), "")
 
 
 def _word_at(raw: bytes, position: int) -> str:
@@ -153,8 +153,9 @@ def _word_at(raw: bytes, position: int) -> str:
     return match[0].decode().lower() if match else ""
 
 
-def _tokens(text: str) -> list[tuple[int, object]]:
-    return list(duckdb.tokenize(text))
+def _tokens(text: str) -> list[int]:
+    """Where the words and signs of a text begin, in bytes."""
+    return [position for position, _ in duckdb.tokenize(text)]
 
 
 def _bytes(text: str) -> bytes:
