@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
-from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.nearest import did_you_mean, listed
 
 __all__ = ["about_field", "about_time", "misfits"]
 
@@ -40,8 +40,7 @@ def about_field(reasons: Iterable[str], fields: Collection[str]) -> str:
             path = f"'{rest}'" if "." not in rest else f"'$.{rest}'"
             hint = f'what is inside an object is read by a transform: transform = "{_name(first)}->>{path}"'
         else:
-            shown = ", ".join(list(fields)[:8]) + (" …" if len(fields) > 8 else "")
-            hint = did_you_mean(field, fields, f"the fields are: {shown}")
+            hint = did_you_mean(field, fields, f"the fields are: {listed(fields, 8)}")
         return f'no row has a field "{field}"; {hint}'
     return ""
 

@@ -7,6 +7,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.errors import ConfigError
+from tailpipe.model.nearest import listed
 
 __all__ = ["command"]
 
@@ -51,7 +52,7 @@ def check(context: click.Context, sql: bool) -> None:
     render.data(f"workspace {settings.workspace.name} in {settings.location}")
     for name, things in counts.items():
         if things:
-            shown = "" if name == "file" else ": " + ", ".join(sorted(things)[:8]) + (" …" if len(things) > 8 else "")
+            shown = "" if name == "file" else f": {listed(sorted(things), 8)}"
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
         render.say("no .tpc file is there yet; tailpipe collect shows an example of one")

@@ -24,7 +24,7 @@ from tailpipe.config.syntax import (
 )
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
-from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.nearest import did_you_mean, listed
 
 __all__ = ["Evaluator"]
 
@@ -184,8 +184,7 @@ class Evaluator:
 
 
 def _there_are(known: Any) -> str:
-    names = [str(name) for name in known]
-    return "there are: " + ", ".join(names[:20]) + (" …" if len(names) > 20 else "") if names else "it is empty"
+    return f"there are: {listed(known, 20)}" if known else "it is empty"
 
 
 def _arguments(fewest: int, most: int | None) -> str:

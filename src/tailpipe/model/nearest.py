@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tailpipe.errors import UsageError
 
-__all__ = ["did_you_mean", "named", "nearest"]
+__all__ = ["did_you_mean", "listed", "named", "nearest"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,12 @@ def nearest(word: str, known: Iterable[Any]) -> str | None:
     by_lower = {str(name).lower(): str(name) for name in islice(known, _CANDIDATES)}
     near = get_close_matches(word[:_LENGTH].lower(), by_lower, n=1)
     return by_lower[near[0]] if near else None
+
+
+def listed(names: Iterable[Any], most: int) -> str:
+    """The first names with commas between; `…` stands for the others."""
+    known = [str(name) for name in names]
+    return ", ".join(known[:most]) + (" …" if len(known) > most else "")
 
 
 def did_you_mean(word: str, known: Iterable[Any], otherwise: str = "") -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 
 from tailpipe.errors import UsageError
-from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.nearest import did_you_mean, listed
 
 __all__ = ["Selector", "select"]
 
@@ -68,6 +68,5 @@ def _nearest_hint(text: str, known: list[str]) -> str:
     if not known:
         return "the config has no partition yet"
     tables = dict.fromkeys(name.split(".", 1)[0] for name in known)
-    shown = ", ".join(known[:5]) + (" …" if len(known) > 5 else "")
-    there_are = f"there {'is' if len(known) == 1 else 'are'}: {shown}"
+    there_are = f"there {'is' if len(known) == 1 else 'are'}: {listed(known, 5)}"
     return did_you_mean(text.strip(), known if "." in text else [*tables, *known], there_are)

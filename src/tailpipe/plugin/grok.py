@@ -8,7 +8,7 @@ grok writes with dots or brackets (`http.request.method`, `[http][request]`) bec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
@@ -69,7 +69,8 @@ def _expand(text: str, own: Mapping[str, str], inside: tuple[str, ...]) -> str:
             raise UsageError(f'the pattern "{inside[0]}" is nested too deep')
         known = own.get(name, PATTERNS.get(name))
         if known is None:
-            raise UsageError(f'there is no pattern "{name}"', hint=_nearest(name, [*own, *PATTERNS]))
+            hint = did_you_mean(name, [*own, *PATTERNS], "name it in patterns")
+            raise UsageError(f'there is no pattern "{name}"', hint=hint)
         pieces += [
             text[end : part.start()],
             f"(?P<{field}>" if field else "(?:",
@@ -94,7 +95,3 @@ def _reference(part: re.Match[str]) -> tuple[str, str]:
     if not field and found[2]:
         raise UsageError(f'"{found[2]}" is not a name of a field, in "{part[0]}"')
     return name, field
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    return did_you_mean(name, known, "name it in patterns")

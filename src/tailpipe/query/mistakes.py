@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.kernel.duck import duckdb
-from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
 
@@ -59,9 +59,8 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
-    there = "there are: " + ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
     none = "nothing was collected yet" if noun == "table" else "text is written in single quotes"
-    hint = did_you_mean(name, known, there if known else none)
+    hint = did_you_mean(name, known, f"there are: {listed(known, 8)}" if known else none)
     return QueryError(f'there is no {noun} "{name}"', hint=hint, place=place)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import moment
-from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import Window, parse_moment
 
@@ -121,5 +121,4 @@ def _microseconds(moment: datetime | None) -> int | None:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    there = "there are: " + ", ".join(known[:5]) + (" …" if len(known) > 5 else "") if known else "there is none yet"
-    return did_you_mean(name, known, there)
+    return did_you_mean(name, known, f"there are: {listed(known, 5)}" if known else "there is none yet")
