@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import literal, quoted
-from tailpipe.query.portable import cast_to_portable, converter, distinct, offer
+from tailpipe.query.portable import cast_to_portable, distinct, offer
 
 __all__ = ["Exact"]
 
@@ -31,7 +31,7 @@ class Exact:
     def __init__(self, columns: Sequence[str], types: Sequence[str]) -> None:
         self._columns, self._types = columns, types
         self._directory = Path(tempfile.mkdtemp(prefix="tailpipe-answer-"))
-        self._connection = converter()
+        self._connection = blank()
 
     def __enter__(self) -> Exact:
         return self
@@ -48,8 +48,7 @@ class Exact:
         try:
             return self._copied(f"SELECT {empty} WHERE false", f"{_csv_options(separator, null)}, HEADER true")
         except duckdb.Error as error:
-            first = str(error).partition("\n")[0].rstrip("!")
-            raise UsageError(first, hint="choose another --separator or --null") from error
+            raise UsageError(first_line(error).rstrip("!"), hint="choose another --separator or --null") from error
 
     def csv(self, batch: Any, separator: str, null: str) -> bytes:
         """The lines of a batch."""

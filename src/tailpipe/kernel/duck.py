@@ -6,4 +6,21 @@ engine does. A question that is answered in a tenth of a second has no time for 
 
 import _duckdb as duckdb
 
-__all__ = ["duckdb"]
+__all__ = ["blank", "duckdb", "first_line"]
+
+
+def blank() -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory and in UTC, with nothing in it, that loads no extension by itself.
+
+    Unlike a session it gives Arrow in plain types: lossless, even a boolean would be a number with a note to it.
+    """
+    connection = duckdb.connect(
+        ":memory:", config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    )
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB, or Spark, says of a failure, without the pages below it."""
+    return str(error).strip().partition("\n")[0]

@@ -101,7 +101,7 @@ class Databases:
                 _log.warning("%s cannot be read: %s", path, error)
 
     def _write(self, wish: Wish) -> Path:
-        from tailpipe.kernel.duck import duckdb
+        from tailpipe.kernel.duck import duckdb, first_line
 
         path = self.layout.client_database(wish.name)
         draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"
@@ -112,8 +112,7 @@ class Databases:
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
         except duckdb.Error as error:
-            first = str(error).partition("\n")[0]
-            raise TailpipeError(first, hint="see what is wrong with: tailpipe doctor") from error
+            raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
         finally:
             draft.unlink(missing_ok=True)
         return path

@@ -20,7 +20,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -142,9 +142,8 @@ def _write(view: View, schema: Schema, place: Path) -> None:
         f"CAST({quoted(name)} AS {_stored(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
     )
     try:
-        with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as connection:
+        with blank() as connection:
             refuse_broken(connection, schema)
-            connection.execute("SET TimeZone = 'UTC'")
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
             connection.execute(view.sql)
             connection.execute(

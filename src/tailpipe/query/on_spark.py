@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError, TailpipeError, UsageError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
@@ -85,8 +85,7 @@ class SparkQueries:
             self.interrupt()
             raise
         except PySparkException as error:
-            first = str(error).strip().partition("\n")[0]
-            raise SparkError(f"Spark refused it: {first}", hint=f"it was translated to: {sql}") from error
+            raise SparkError(f"Spark refused it: {first_line(error)}", hint=f"it was translated to: {sql}") from error
         except Exception as error:
             raise told(error) from error
 
@@ -147,8 +146,7 @@ def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[st
 
 def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -> Answer:
     """Rows that Spark has given, with the names and types that DuckDB would have given them."""
-    connection = duckdb.connect(":memory:", config={"autoload_known_extensions": "false"})
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = blank()
     connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
     items = (
         f"CAST({quoted(str(place))} AS {kind}) AS {quoted(name)}"
@@ -162,5 +160,5 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -
 
 
 def _refused(error: Exception) -> TailpipeError:
-    first = str(error).partition("\n")[0]
-    return TailpipeError(f"what Spark gave is of another type: {first}", hint="leave out --engine spark, or add a cast")
+    message = f"what Spark gave is of another type: {first_line(error)}"
+    return TailpipeError(message, hint="leave out --engine spark, or add a cast")

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import quoted
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["cast_to_portable", "converter", "distinct", "offer", "portable"]
+__all__ = ["cast_to_portable", "distinct", "offer", "portable"]
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 _PORTABLE = {
     "hugeint": "DECIMAL(38,0)",
     "uhugeint": "DECIMAL(38,0)",
@@ -36,19 +32,9 @@ _PORTABLE = {
 
 def portable(rows: pyarrow.Table, columns: Sequence[str], types: Sequence[str]) -> pyarrow.Table:
     """Rows of these DuckDB types in plain ones: a sum of integers is a decimal, a UUID is text."""
-    with converter() as connection:
+    with blank() as connection:
         offer(connection, "answer", rows)
         return cast_to_portable(connection, "FROM answer", columns, types)
-
-
-def converter() -> duckdb.DuckDBPyConnection:
-    """A DuckDB of its own, which sees no data but what it is offered.
-
-    Unlike a session it gives Arrow in plain types: lossless, even a boolean would be a number with a note to it.
-    """
-    connection = duckdb.connect(":memory:", config=_CONFIG)
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
 
 
 def offer(connection: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
@@ -71,8 +57,9 @@ def cast_to_portable(
     try:
         return connection.execute(f"SELECT {casts} {source}").to_arrow_table()
     except duckdb.ConversionException as error:
-        first = str(error).partition("\n")[0]
-        raise UsageError(f"a value is too large for this output: {first}", hint="cast it to VARCHAR") from error
+        raise UsageError(
+            f"a value is too large for this output: {first_line(error)}", hint="cast it to VARCHAR"
+        ) from error
 
 
 def distinct(names: Sequence[str]) -> list[str]:

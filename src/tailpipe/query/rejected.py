@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import text_list
 
 __all__ = ["RejectedRow", "rejected_rows"]
@@ -33,9 +33,8 @@ def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[Rej
         f"SELECT artifact, ordinal, reason, raw FROM read_parquet({listed}, hive_partitioning = false) LIMIT {limit:d}"
     )
     try:
-        with duckdb.connect(":memory:", config={"autoload_known_extensions": "false"}) as connection:
+        with blank() as connection:
             rows = connection.execute(query).fetchall()
     except duckdb.IOException as error:
-        first = str(error).partition("\n")[0]
-        raise TailpipeError(first, hint="see what is wrong with: tailpipe doctor") from error
+        raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
     return [RejectedRow(partition, *row) for row in rows]
