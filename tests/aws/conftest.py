@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moto.server import ThreadedMotoServer
 
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.s3 import _region_of
@@ -48,6 +49,16 @@ def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the server."""
     with s3_server(tmp_path_factory.mktemp("s3")) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    """The address of a server that answers for the other services."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
 
 
 @dataclass

@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tailpipe.plugin import Secret, TailpipeError, UsageError
 from tailpipe.plugins.aws.connection import Aws, imported
 
 KEYS = Aws(name="x", access_key="AKIATEST", secret_key=Secret("very-secret"), region="eu-west-1")
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No credentials of the machine, and no session of another test."""
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    KEYS.renew()
-    yield
-    KEYS.renew()
-
-
-@pytest.fixture(scope="module")
-def moto() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_keys_hold_together_with_an_endpoint(moto: str) -> None:
@@ -49,7 +25,7 @@ def test_keys_hold_together_with_an_endpoint(moto: str) -> None:
 
 
 def test_a_profile_holds_together_with_an_endpoint(moto: str, tmp_path: Path) -> None:
-    (tmp_path / "credentials").write_text("[audit]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = s\n")
+    (tmp_path / "aws-credentials").write_text("[audit]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = s\n")
     connection = Aws(profile="audit", endpoint_url=moto)
     assert connection.client("sts").get_caller_identity()["Account"]
     assert connection.session().get_credentials().access_key == "AKIAPROFILE"

@@ -14,8 +14,6 @@ import pytest
 
 from tailpipe.kernel.check import check_table
 from tailpipe.kernel.task import Outcome
-from tailpipe.plugins.aws import plugin
-from tailpipe.testing import check_plugin
 from tests.aws_tables.golden import GOLDEN, TABLES, Case, cases, lines, session, shown_notes, shown_rows
 
 
@@ -51,10 +49,6 @@ def test_every_table_has_rows_for_five_and_something_odd(
 def test_the_sql_of_a_table_is_sound(name: str) -> None:
     assert check_table(TABLES[name]) == ()
     assert set(TABLES[name].layouts) >= {"aws_s3_bucket", "file"}
-
-
-def test_the_plugin_keeps_the_rules() -> None:
-    check_plugin(plugin)
 
 
 def _write(path: Path, texts: Sequence[str]) -> None:

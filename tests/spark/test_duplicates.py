@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.spark.engine import SparkEngine
-from tests.aws.cloudwatch.conftest import Group, moto  # noqa: F401 - a fixture
+from tests.aws.cloudwatch.conftest import Group
+from tests.aws.conftest import moto  # noqa: F401 - a fixture
 from tests.unit.collect.support import World
 from tests.unit.collect.test_duplicates import CONFIG, write
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tests.unit.collect.support import World
 
@@ -45,15 +44,6 @@ partition "app" "x" {
 def at(days: int, clock: str = "10:00:00.000") -> datetime:
     """A time so many days ago."""
     return datetime.fromisoformat(f"{(TODAY - timedelta(days=days)).date()}T{clock}+00:00")
-
-
-@pytest.fixture(scope="session")
-def moto() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @dataclass
