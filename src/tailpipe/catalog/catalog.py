@@ -24,7 +24,10 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
 
-__all__ = ["Catalog", "Writer"]
+__all__ = ["Catalog", "Ended", "Writer"]
+
+Ended = Literal["done", "failed", "interrupted"]
+"""How a run came to its end."""
 
 LEAST_BYTES = 64 * 1024 * 1024
 """With less room than this nothing is begun: the catalog itself must always have some."""
@@ -202,7 +205,7 @@ class Writer:
                 ),
             ).lastrowid
 
-    def end_run(self, outcome: Literal["done", "failed", "interrupted"]) -> None:
+    def end_run(self, outcome: Ended) -> None:
         """Note how the run ended."""
         with self.store.writing() as connection:
             connection.execute(
@@ -210,7 +213,7 @@ class Writer:
                 (self.store.now().isoformat(), outcome, self.run_id),
             )
 
-    def note_run(self, window: Window, outcome: Literal["done", "failed", "interrupted"], command: str = "") -> None:
+    def note_run(self, window: Window, outcome: Ended, command: str = "") -> None:
         """Note a run that had nothing to do, or that failed before it knew what."""
         self.begin_run(window, {}, command)
         self.end_run(outcome)

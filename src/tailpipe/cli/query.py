@@ -90,16 +90,7 @@ def command(
     opens. Each day is there from the moment it is committed, also while others are being collected. Times
     are UTC. A statement can only read, and only what was collected. Number of rows and time go to stderr.
     """
-    by_name = "pretty" if path is None else _SUFFIXES.get(path.suffix.lower(), "pretty")
-    chosen = by_name if output is None else "pretty" if output == "table" else output
-    given = {"--separator": separator is not None, "--null": null is not None, "--no-header": not header}
-    for flag, outputs in _TAKES.items():
-        if given[flag] and chosen not in outputs:
-            raise UsageError(f"{flag} means nothing for {chosen}", hint="it is for " + ", ".join(outputs))
-    between = None if separator is None else separator.replace("\\t", "\t")
-    if chosen == "csv":
-        _check_csv(between, null)
-    shape = Shape(chosen, header, between, null, limit, *(screen() if path is None else (None, False)))
+    shape = _shape(path, output, header, separator, null, limit)
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
@@ -110,11 +101,10 @@ def command(
         Shell(workspace_of(context), narrowed, shape, timing).run()
         return
     statements = gather(sources or (STDIN,))
-    if shape.output in BINARY:
-        if len(statements) > 1:
-            raise UsageError(f"{shape.output} holds one answer", hint="give one statement")
-        if path is None and sys.stdout.isatty():
-            raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
+    if shape.output in BINARY and len(statements) > 1:
+        raise UsageError(f"{shape.output} holds one answer", hint="give one statement")
+    if shape.output in BINARY and path is None and sys.stdout.isatty():
+        raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
     begun = time.monotonic()
     opened = narrowed.on_spark if engine == "spark" else narrowed
     workspace = workspace_of(context)
@@ -129,6 +119,22 @@ def command(
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
             context.exit(code)
+
+
+def _shape(
+    path: Path | None, output: str | None, header: bool, separator: str | None, null: str | None, limit: int | None
+) -> Shape:
+    """How answers are written, by the flags; those that mean nothing for the output are refused."""
+    by_name = "pretty" if path is None else _SUFFIXES.get(path.suffix.lower(), "pretty")
+    chosen = by_name if output is None else "pretty" if output == "table" else output
+    given = {"--separator": separator is not None, "--null": null is not None, "--no-header": not header}
+    for flag, outputs in _TAKES.items():
+        if given[flag] and chosen not in outputs:
+            raise UsageError(f"{flag} means nothing for {chosen}", hint="it is for " + ", ".join(outputs))
+    between = None if separator is None else separator.replace("\\t", "\t")
+    if chosen == "csv":
+        _check_csv(between, null)
+    return Shape(chosen, header, between, null, limit, *(screen() if path is None else (None, False)))
 
 
 def _check_csv(separator: str | None, null: str | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.catalog import Catalog, Ended, Writer
 from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, UnitPlan
 from tailpipe.catalog.planning import UNFINISHED, open_days
 from tailpipe.collect import events
@@ -121,7 +121,7 @@ class PartitionRun:
 
     def _carry_out(self, writer: Writer, plan: Plan) -> None:
         writer.begin_run(self._window(), plan.asks, self.options.command)
-        outcome = "interrupted"
+        outcome: Ended = "interrupted"
         try:
             self.types = self._types(plan)
             for batch in batches(plan.units):
@@ -134,7 +134,7 @@ class PartitionRun:
             outcome = "failed"
             raise
         finally:
-            writer.end_run(outcome)  # type: ignore[arg-type]
+            writer.end_run(outcome)
 
     def _types(self, plan: Plan) -> dict[str, str]:
         """The types of undeclared fields: those of the files that are there, or what a sample shows."""

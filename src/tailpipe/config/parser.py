@@ -69,8 +69,8 @@ class _Parser:
         self.readers: dict[str, Callable[[], Expression]] = {
             '"': self.strings.quoted,
             "`": self.strings.raw,
-            "[": self.list,
-            "{": self.map,
+            "[": self.list_literal,
+            "{": self.map_literal,
             "(": self.group,
         }
 
@@ -337,12 +337,12 @@ class _Parser:
         arguments = self.items(")", self.expression, f'the call of "{word}"')
         return Call(word, arguments, (start, cursor.position))
 
-    def list(self) -> List:
+    def list_literal(self) -> List:
         start = self.cursor.position
         items = self.items("]", self.expression, "the list")
         return List(items, (start, self.cursor.position))
 
-    def map(self) -> Map:
+    def map_literal(self) -> Map:
         start = self.cursor.position
         items = self.items("}", self.map_item, "the map")
         return Map(items, (start, self.cursor.position))
@@ -360,7 +360,7 @@ class _Parser:
         cursor.skip()
         return key, self.expression()
 
-    def items(self, closing: str, read: Callable[[], T], what: str) -> list[T]:  # type: ignore[valid-type]
+    def items(self, closing: str, read: Callable[[], T], what: str) -> list[T]:
         """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
         cursor, found = self.cursor, []
         start = cursor.position
