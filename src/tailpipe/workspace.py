@@ -101,6 +101,17 @@ class Workspace:
         """What was collected."""
         return Data(self.settings, self.config, self.known_tables, self._say)
 
+    def format(self, name: str) -> Format:
+        """The format that config names `type.name`: one of the config, or a preset."""
+        full = f"{name}.default" if name in self.registry.formats else name
+        return named("format", full, {**self.registry.presets, **self.config.formats})
+
+    def table(self, name: str) -> Table:
+        """The table of that name: one of the config, or of a plugin."""
+        return named("table", name, self.known_tables)
+
+    # Collecting
+
     def collect(
         self,
         partitions: str | Iterable[str] = (),
@@ -153,6 +164,36 @@ class Workspace:
         with self._working() as (catalog, engine):
             return preview(self._chosen(partitions), catalog, engine, Options(ask, source=source))
 
+    def scan(self, partition: str, window: Window) -> DataFrame:
+        """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
+
+        The session stays open; `frame.sparkSession.stop()` ends it.
+        """
+        from tailpipe.catalog.plan import Ask
+        from tailpipe.collect.scan import tasks_to_scan
+        from tailpipe.spark.scan import scan_tasks
+
+        engine = self._engine()
+        with self.data.catalog() as catalog:
+            [(chosen, table)] = self._chosen([partition])
+            tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
+        return scan_tasks(engine.session, tasks)
+
+    def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
+        """What a table makes of one file; nothing is written."""
+        from tailpipe.kernel.trial import try_file
+
+        return try_file(path, self.registry.sources["file"], table, format_, limit, datetime.now(UTC))
+
+    def check_sql(self) -> None:
+        """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
+        from tailpipe.collect.check import check_sql
+        from tailpipe.query.check import check_schemas
+
+        check_sql(self.config, self._chosen(()), check_schemas(self.config, self.known_tables))
+
+    # Keeping
+
     def compact(
         self,
         partitions: Iterable[str],
@@ -187,126 +228,6 @@ class Workspace:
             expired = retain.expire_all(catalog, oldest, dry_run=dry_run)
         return self.data.followed(expired, dry_run)
 
-    def overview(self) -> list[Overview]:
-        """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
-        return self.data.read(lambda catalog: catalog.overview(), [])
-
-    def scan(self, partition: str, window: Window) -> DataFrame:
-        """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
-
-        The session stays open; `frame.sparkSession.stop()` ends it.
-        """
-        from tailpipe.catalog.plan import Ask
-        from tailpipe.collect.scan import tasks_to_scan
-        from tailpipe.spark.scan import scan_tasks
-
-        engine = self._engine()
-        with self.data.catalog() as catalog:
-            [(chosen, table)] = self._chosen([partition])
-            tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
-        return scan_tasks(engine.session, tasks)
-
-    @contextmanager
-    def _working(
-        self, emit: Emit = lambda _: None, *, is_read_only: bool = False
-    ) -> Iterator[tuple[Catalog, SparkEngine]]:
-        """The catalog, and the engine that works for it; Spark is started by its first job."""
-        with closing(self._engine(emit)) as engine, self.data.catalog(is_read_only=is_read_only) as catalog:
-            yield catalog, engine
-
-    def _chosen(self, partitions: str | Iterable[str]) -> list[tuple[Partition, Table]]:
-        selectors = [partitions] if isinstance(partitions, str) else partitions
-        chosen = (self.config.partitions[name] for name in select(selectors, list(self.config.partitions)))
-        return [(partition, self.known_tables[partition.table]) for partition in chosen]
-
-    def _engine(self, emit: Emit = lambda _: None) -> SparkEngine:
-        from tailpipe.collect.events import Started
-        from tailpipe.spark.engine import SparkEngine
-
-        spark, cache = self.settings.workspace.spark, self.environment.install_dir / "cache"
-        return SparkEngine.of(spark, self.data.prepare(), cache, lambda: emit(Started("", "starting Spark")))
-
-    def held(self) -> Mapping[str, PartitionTotals]:
-        """How much each partition holds, by `table.partition`; also those that no config names any more."""
-        return self.data.read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
-
-    def check_sql(self) -> None:
-        """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
-        from tailpipe.collect.check import check_sql
-        from tailpipe.query.check import check_schemas
-
-        check_sql(self.config, self._chosen(()), check_schemas(self.config, self.known_tables))
-
-    def state(self, partition: str) -> PartitionState:
-        """What the catalog knows of a partition: coverage, ledger and losses."""
-        from tailpipe.catalog.read import PartitionState
-
-        return self.data.read(lambda catalog: catalog.state(partition), PartitionState(partition))
-
-    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False, has_copies: bool = True) -> Session:
-        """A session for queries over what is there now, or over a part of it; close it.
-
-        Without copies, materialized schemas are read from the files that they are copies of.
-        """
-        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies)
-
-    def query(self, sql: str) -> pa.Table:
-        """The answer to one statement, as an Arrow table of plain types."""
-        with self.session() as session:
-            return session.run(sql).table()
-
-    def tables(self) -> list[str]:
-        """The names of all tables that can be asked for: declared ones, and those that hold something."""
-        return sorted({*self.known_tables, *(name.partition(".")[0] for name in self.held())})
-
-    def spark(self, table: str) -> DataFrame:
-        """The rows of a table, or of `schema.table`, as a lazy Spark DataFrame over the files that are live now.
-
-        The session stays open; `frame.sparkSession.stop()` ends it.
-        """
-        from tailpipe.query.on_spark import frame_of
-
-        engine = self._engine()
-        with self.session(has_copies=False) as session:
-            return frame_of(session, table, lambda: engine.session)
-
-    def spark_queries(self, narrowing: Narrowing | None = None) -> AbstractContextManager[SparkQueries]:
-        """Queries on Spark over what is there now; Spark is started by the first of them."""
-        from tailpipe.query.on_spark import queries
-
-        return queries(self._engine(), self.session(narrowing, has_copies=False))
-
-    def connect(self, wish: Wish | None = None) -> Path:
-        """A DuckDB database with views over the live files, which every later commit replaces."""
-        return self.data.databases().make(wish)
-
-    def client_statements(self, wish: Wish) -> list[str]:
-        """The statements that make the views of a wish in a client's own database."""
-        return self.data.client_statements(wish)
-
-    def rejected(self, partition: str) -> list[Path]:
-        """The files that hold the rejected rows of a partition, those of the newest Day first."""
-        return self.data.read(lambda catalog: list(catalog.rejected_files(partition).values()), [])
-
-    def format(self, name: str) -> Format:
-        """The format that config names `type.name`: one of the config, or a preset."""
-        full = f"{name}.default" if name in self.registry.formats else name
-        return named("format", full, {**self.registry.presets, **self.config.formats})
-
-    def table(self, name: str) -> Table:
-        """The table of that name: one of the config, or of a plugin."""
-        return named("table", name, self.known_tables)
-
-    def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
-        """What a table makes of one file; nothing is written."""
-        from tailpipe.kernel.trial import try_file
-
-        return try_file(path, self.registry.sources["file"], table, format_, limit, datetime.now(UTC))
-
-    def select(self, selectors: Iterable[str]) -> list[str]:
-        """The partitions that selectors mean, of those in the config and those that hold data."""
-        return select(selectors, sorted({*self.config.partitions, *self.held()}))
-
     def preview_deletion(self, partitions: Iterable[str], days: DaySet) -> list[Deletion]:
         """What deleting these days would take away; a partition that holds nothing is left out."""
         held = self.held()
@@ -340,3 +261,92 @@ class Workspace:
 
         layout = self.data.prepare()
         return rebuild(layout.home, data=layout.data)
+
+    # What there is
+
+    def held(self) -> Mapping[str, PartitionTotals]:
+        """How much each partition holds, by `table.partition`; also those that no config names any more."""
+        return self.data.read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
+
+    def overview(self) -> list[Overview]:
+        """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
+        return self.data.read(lambda catalog: catalog.overview(), [])
+
+    def state(self, partition: str) -> PartitionState:
+        """What the catalog knows of a partition: coverage, ledger and losses."""
+        from tailpipe.catalog.read import PartitionState
+
+        return self.data.read(lambda catalog: catalog.state(partition), PartitionState(partition))
+
+    def rejected(self, partition: str) -> list[Path]:
+        """The files that hold the rejected rows of a partition, those of the newest Day first."""
+        return self.data.read(lambda catalog: list(catalog.rejected_files(partition).values()), [])
+
+    def select(self, selectors: Iterable[str]) -> list[str]:
+        """The partitions that selectors mean, of those in the config and those that hold data."""
+        return select(selectors, sorted({*self.config.partitions, *self.held()}))
+
+    def tables(self) -> list[str]:
+        """The names of all tables that can be asked for: declared ones, and those that hold something."""
+        return sorted({*self.known_tables, *(name.partition(".")[0] for name in self.held())})
+
+    # Queries
+
+    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False, has_copies: bool = True) -> Session:
+        """A session for queries over what is there now, or over a part of it; close it.
+
+        Without copies, materialized schemas are read from the files that they are copies of.
+        """
+        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies)
+
+    def query(self, sql: str) -> pa.Table:
+        """The answer to one statement, as an Arrow table of plain types."""
+        with self.session() as session:
+            return session.run(sql).table()
+
+    def spark(self, table: str) -> DataFrame:
+        """The rows of a table, or of `schema.table`, as a lazy Spark DataFrame over the files that are live now.
+
+        The session stays open; `frame.sparkSession.stop()` ends it.
+        """
+        from tailpipe.query.on_spark import frame_of
+
+        engine = self._engine()
+        with self.session(has_copies=False) as session:
+            return frame_of(session, table, lambda: engine.session)
+
+    def spark_queries(self, narrowing: Narrowing | None = None) -> AbstractContextManager[SparkQueries]:
+        """Queries on Spark over what is there now; Spark is started by the first of them."""
+        from tailpipe.query.on_spark import queries
+
+        return queries(self._engine(), self.session(narrowing, has_copies=False))
+
+    def connect(self, wish: Wish | None = None) -> Path:
+        """A DuckDB database with views over the live files, which every later commit replaces."""
+        return self.data.databases().make(wish)
+
+    def client_statements(self, wish: Wish) -> list[str]:
+        """The statements that make the views of a wish in a client's own database."""
+        return self.data.client_statements(wish)
+
+    # Parts
+
+    @contextmanager
+    def _working(
+        self, emit: Emit = lambda _: None, *, is_read_only: bool = False
+    ) -> Iterator[tuple[Catalog, SparkEngine]]:
+        """The catalog, and the engine that works for it; Spark is started by its first job."""
+        with closing(self._engine(emit)) as engine, self.data.catalog(is_read_only=is_read_only) as catalog:
+            yield catalog, engine
+
+    def _engine(self, emit: Emit = lambda _: None) -> SparkEngine:
+        from tailpipe.collect.events import Started
+        from tailpipe.spark.engine import SparkEngine
+
+        spark, cache = self.settings.workspace.spark, self.environment.install_dir / "cache"
+        return SparkEngine.of(spark, self.data.prepare(), cache, lambda: emit(Started("", "starting Spark")))
+
+    def _chosen(self, partitions: str | Iterable[str]) -> list[tuple[Partition, Table]]:
+        selectors = [partitions] if isinstance(partitions, str) else partitions
+        chosen = (self.config.partitions[name] for name in select(selectors, list(self.config.partitions)))
+        return [(partition, self.known_tables[partition.table]) for partition in chosen]
