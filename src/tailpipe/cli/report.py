@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +19,7 @@ from tailpipe.model.tidied import Tidied
 __all__ = ["print_preview", "print_report"]
 
 UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
+_SHOWN = 5
 
 
 def print_report(report: events.Report, output: str, left_out: Callable[[str], DaySet] = lambda _: NO_DAYS) -> None:
@@ -71,7 +72,7 @@ def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[s
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")
-    lines += [f"  {line}" for line in misfits(summary.nulls)]
+    lines += [f"  {line}" for line in (*misfits(summary.nulls), *_noticed(summary.noticed))]
     if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
         lines.append(f"  {advice}")
     for failed in summary.failed:
@@ -92,6 +93,12 @@ def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[s
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
+
+
+def _noticed(noticed: Mapping[str, int]) -> list[str]:
+    lines = [f"{what}: {count:,}" for what, count in list(noticed.items())[:_SHOWN]]
+    more = len(noticed) - len(lines)
+    return [*lines, f"and {render.counted(more, 'other remark')}"] if more else lines
 
 
 def _unfinished(count: int) -> str:

@@ -135,6 +135,8 @@ class Summary:
     """Told only while the partition holds nothing: later it is no news."""
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
+    noticed: Mapping[str, int] = field(default_factory=dict)
+    """What was left out of archives or is no text, and how often."""
     samples: tuple[Sample, ...] = ()
     unfinished: int = 0
     """How many artifacts end in a line that somebody may still be writing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,7 +61,8 @@ class PartitionRun:
     committed: list[events.Committed] = field(default_factory=list)
     failed: dict[Unit, events.Failed] = field(default_factory=dict)
     bad: list[str] = field(default_factory=list)
-    nulls: dict[str, int] = field(default_factory=dict)
+    nulls: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
     samples: list[Sample] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     unfinished: int = 0
@@ -249,8 +251,8 @@ class PartitionRun:
         accounts = sum((result.accounts for _, result in work.results), Accounts())
         for _, result in work.results:
             self.unfinished += result.unread_bytes > 0
-            for column, count in result.nulls.items():
-                self.nulls[column] = self.nulls.get(column, 0) + count
+            self.nulls.update(result.nulls)
+            self.noticed.update(result.notes)
         taken = len(work.results) - len(work.errors)
         done = events.Committed(self.address, str(unit), taken, accounts, work.plan.reason)
         self.committed.append(done)
@@ -279,7 +281,8 @@ class PartitionRun:
             withheld=planned.withheld,
             beside=planned.beside if self._is_empty else (),
             listed=planned.listed,
-            nulls=self.nulls,
+            nulls=dict(self.nulls),
+            noticed=dict(self.noticed),
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
             gaps=open_days(self.catalog.coverage(self.address), self.partition, self.options.ask.now),

@@ -57,4 +57,4 @@ class Intake:
             )
             yield from unpacking
             for skipped in unpacking.skipped:
-                progress.note(f"left out: {skipped.reason}")
+                progress.note(f"left out, {skipped.reason}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import tarfile
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -328,6 +330,26 @@ def test_what_was_deleted_is_freed_by_a_repair_too(world: World) -> None:
         catalog.delete("app.x")
     repair(world.root / "home")  # by today's clock that was long ago
     assert not any(path.is_file() for path in (world.root / "home" / ".tailpipe" / "files").rglob("*"))
+
+
+def test_what_is_left_out_of_an_archive_or_is_no_text_is_told(
+    undated: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tarfile.open(undated.logs / "app.tar", "w") as archive:
+        body = line(TODAY, "a").encode() + line(TODAY, "b!").encode().replace(b"!", b"\xff")
+        for name, kind in (("a.log", tarfile.REGTYPE), ("b.log", tarfile.LNKTYPE), ("c.log", tarfile.SYMTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "a.log"
+            member.size = len(body) if kind == tarfile.REGTYPE else 0
+            archive.addfile(member, io.BytesIO(body))
+    report = undated.report()
+    assert undated.rows() == ["a", "b\ufffd"]
+    told = {"left out, hard link": 1, "left out, symbolic link": 1, "lines with bytes that are no text": 1}
+    assert report.partitions[0].noticed == told
+    print_report(report, "pretty")
+    assert "  left out, hard link: 1\n  left out, symbolic link: 1\n" in capsys.readouterr().out
+    print_report(report, "json")
+    assert json.loads(capsys.readouterr().out)[0]["noticed"] == told
 
 
 def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: pytest.CaptureFixture[str]) -> None:
