@@ -14,6 +14,7 @@ from tailpipe.catalog import clean, layout
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import is_ours, project
 from tailpipe.catalog.publish import drop_staging
@@ -44,12 +45,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class Repaired:
-    """What a repair did, and the units that the next collect must bring again."""
+    """What a repair did, the units that the next collect must bring again, and why partitions were left alone."""
 
     relinked: int = 0
     swept: int = 0
     finished: int = 0
     lost_units: tuple[tuple[str, str], ...] = ()
+    locked: tuple[str, ...] = ()
+
+    def __add__(self, other: Repaired) -> Repaired:
+        return Repaired(
+            self.relinked + other.relinked,
+            self.swept + other.swept,
+            self.finished + other.finished,
+            self.lost_units + other.lost_units,
+            self.locked + other.locked,
+        )
 
 
 def examine(home: Path, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
@@ -66,12 +77,14 @@ def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False
 
     Nothing that the catalog does not know is removed from the hive.
     """
-    done = Repaired()
     with Catalog.open(home, data=data, disk=disk) as catalog:
-        for name in _names(catalog.store):
+
+        def mend(name: str) -> Repaired:
             with catalog.writer(name) as writer, storage_errors(home):
-                done = _repaired(done, writer, with_checksums)
-    return done
+                return _repaired(writer, with_checksums)
+
+        done = each_in_turn(_names(catalog.store), mend, lambda _, why: Repaired(locked=(why,)))
+    return sum(done, Repaired())
 
 
 def _findings(store: Store, with_checksums: bool) -> list[Finding]:
@@ -85,18 +98,15 @@ def _findings(store: Store, with_checksums: bool) -> list[Finding]:
     return found
 
 
-def _repaired(done: Repaired, writer: Writer, with_checksums: bool) -> Repaired:
+def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
     bad = list(_stored(writer.store, writer.partition, with_checksums))
     if bad:
         retire_missing(writer, [one.path for one in bad])
     writer.clean()
-    lost = sorted({(writer.partition, one.unit) for one in bad})
-    return Repaired(
-        done.relinked + _relink(writer, with_checksums),
-        done.swept + clean.sweep(writer.store, writer.partition).files,
-        done.finished + writer.recovered,
-        (*done.lost_units, *lost),
-    )
+    lost = tuple(sorted({(writer.partition, one.unit) for one in bad}))
+    relinked = _relink(writer, with_checksums)
+    swept = clean.sweep(writer.store, writer.partition).files
+    return Repaired(relinked, swept, writer.recovered, lost)
 
 
 def _names(store: Store) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, output, workspace_of
+from tailpipe.cli.options import common, examples, output, refuse_locked, workspace_of
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.workspace import Workspace
 
@@ -62,3 +62,4 @@ def _repair(workspace: Workspace, checksums: bool) -> None:
     for partition, unit in done.lost_units:
         how = f"the next tailpipe collect {partition} brings them back if the logs are still there"
         render.say(f"{partition} {unit} has lost files: {how}")
+    refuse_locked(done.locked)

@@ -98,6 +98,17 @@ def test_a_retired_file_in_the_hive_is_taken_out(filled: Workspace) -> None:
     assert doctor.examine(filled.home) == []
 
 
+def test_a_partition_that_is_locked_stops_no_other(filled: Workspace) -> None:
+    with filled.open() as catalog, catalog.writer("a.first"), catalog.writer("z.last"):
+        pass
+    filled.hive()[0].unlink()
+    with filled.open() as catalog, catalog.writer("a.first"):
+        done = doctor.repair(filled.home)
+    assert (done.relinked, len(done.locked)) == (1, 1)
+    assert 'partition "a.first" is being written by' in done.locked[0]
+    assert doctor.repair(filled.home).locked == ()
+
+
 def test_orphans_and_leftovers_of_a_lost_transaction_are_swept(filled: Workspace) -> None:
     stored = filled.stored()[0]
     orphan = stored.with_name("00000099-0123abcd-0000")
