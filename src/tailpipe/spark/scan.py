@@ -16,6 +16,7 @@ from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.run import TaskRun
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
+from tailpipe.model.types import stored_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,5 +98,5 @@ def _schema(task: Task) -> pa.Schema:
     """The Arrow types of the files' columns."""
     with connect(task.limits) as connection:
         columns = plan_task(task, connection).shape.columns
-        items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in columns.items())
+        items = ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
         return connection.execute(f"SELECT {items}").to_arrow_table().schema
