@@ -17,7 +17,7 @@ from typing import Any
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted
-from tailpipe.query.statements import explained
+from tailpipe.query.statements import called, explained
 from tailpipe.query.views import View
 
 __all__ = ["FEW", "KNOWN", "Pruner"]
@@ -35,7 +35,17 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # What is in the tables must not matter, only what the statement says.
     "disabled_optimizers": "statistics_propagation,late_materialization,join_filter_pushdown",
 }
-_VOLATILE = re.compile(r"random|uuid|nextval|Dynamic Filter", re.IGNORECASE)
+_FAITHFUL = re.compile(
+    "and|between|case|cast|coalesce|distinct|else|from|in|is|not|or|then|try_cast|when"  # words before a bracket
+    "|abs|century|contains|date_diff|date_trunc|day|dayname|dayofweek|dayofyear|decade|epoch|greatest|ilike_escape"
+    "|isodow|isoyear|last_day|least|left|len|length|like_escape|list_contains|lower|ltrim|month|monthname"
+    "|not_ilike_escape|not_like_escape|prefix|quarter|regexp_full_match|regexp_matches|replace|right|rtrim|strftime"
+    "|strip_accents|strlen|substring|suffix|time_bucket|trim|upper|week|weekday|year|yearweek"
+)
+"""What a plan calls by all that it is given. Of others it may leave out a separator, names of fields or a lambda, and
+some answer otherwise each time; a condition with one of them leaves out no file."""
+_MISLEADING = re.compile(r"""['"\n\0]|\W.*tp_|tp_.*\W""", re.DOTALL)
+"""Names of columns that would not be told from what stands around them: a plan writes them without quotes."""
 _TIME = r"'([^']+)'::TIMESTAMP(?: WITH TIME ZONE)?"
 _COLUMN = r"(?:tp_timestamp|CAST\(tp_timestamp AS TIMESTAMP WITH TIME ZONE\))"
 _COMPARED = re.compile(rf"\(*{_COLUMN} ?(=|>=|<=|>|<) ?{_TIME}\)*")
@@ -69,7 +79,8 @@ class Pruner:
             scans = self._scans(sql, views, schema)
         except (duckdb.Error, ValueError, LookupError):
             return {}  # a statement that cannot be planned says so when it is run
-        return {view.address: self._needed(view, scans[view.address]) for view in views if view.address in scans}
+        read = [view for view in views if view.address in scans and not any(map(_MISLEADING.search, view.columns))]
+        return {view.address: self._needed(view, scans[view.address]) for view in read}
 
     def _scans(self, sql: str, views: Sequence[View], schema: str) -> Scans:
         run = self._connection.execute
@@ -102,8 +113,6 @@ class Pruner:
         left = list(files)
         for text in filters:
             condition = text.removeprefix("optional: ")
-            if _VOLATILE.search(condition):
-                continue
             if "tp_timestamp" in condition:
                 left = [file for file in left if _may_be_within(file, condition)]
             for column, kind in (("tp_date", "DATE"), ("tp_index", "VARCHAR"), ("tp_partition", "VARCHAR")):
@@ -115,6 +124,8 @@ class Pruner:
 
     def _met(self, column: str, kind: str, values: set[Any], condition: str) -> set[Any] | None:
         """Those of the values that meet the condition, or None if it is about something else too."""
+        if not all(map(_FAITHFUL.fullmatch, called(condition))):
+            return None
         # As text, because DuckDB's Python imports pandas for a list of values.
         listed = ", ".join("NULL" if value is None else literal(str(value)) for value in values)
         query = f"SELECT {column} FROM (SELECT unnest([{listed}]::{kind}[]) AS {column}) WHERE {condition}"
@@ -130,8 +141,21 @@ def _scanned(nodes: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
         facts = node.get("extra_info", {})
         if "Table" in facts:
             filters = facts.get("Filters", [])
-            yield facts["Table"], [filters] if isinstance(filters, str) else list(filters)
+            yield facts["Table"], _rejoined([filters] if isinstance(filters, str) else filters)
         yield from _scanned(node.get("children", []))
+
+
+def _rejoined(lines: Iterable[str]) -> list[str]:
+    """The filters of a scan: each is a line, but one with a line break in a text is several."""
+    filters, begun = [], ""
+    for line in lines:
+        begun += line
+        if begun.count("'") % 2 == 0:
+            filters.append(begun)
+            begun = ""
+        else:
+            begun += "\n"
+    return filters
 
 
 def _value(file: LiveFile, column: str) -> str | date | None:

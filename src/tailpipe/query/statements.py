@@ -9,7 +9,7 @@ from itertools import pairwise
 from tailpipe.errors import UsageError
 from tailpipe.kernel.duck import duckdb
 
-__all__ = ["explained", "find_statements", "is_refused", "readable", "split_statements", "words"]
+__all__ = ["called", "explained", "find_statements", "is_refused", "readable", "split_statements", "words"]
 
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
@@ -99,7 +99,7 @@ def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Sta
 
     The connection must be the locked one: to take some statements apart, DuckDB reads files.
     """
-    for name in _called(sql):
+    for name in called(sql):
         if is_refused(name):
             raise UsageError(f'a query only reads, and the function "{name}" may do more', hint=_OPEN)
     for one in split_statements(sql):
@@ -128,7 +128,7 @@ def _not_reading(what: str) -> UsageError:
     return UsageError(f"a query only reads, and {what} does not", hint=hint)
 
 
-def _called(sql: str) -> Iterator[str]:
+def called(sql: str) -> Iterator[str]:
     """The names before an opening bracket, in lower case and without quotes."""
     raw = _bytes(sql)
     tokens = [*_tokens(sql), len(raw)]
@@ -140,7 +140,8 @@ def _called(sql: str) -> Iterator[str]:
         else:
             match = _WORD.match(raw[this:following].decode())
             name = match[0] if match else ""
-        yield name.lower()
+        if name:
+            yield name.lower()
 
 
 def _first_word(sql: str) -> str:

@@ -93,6 +93,10 @@ def files_read(session: Session, sql: str) -> int:
         ("(tp_date = '2024-03-01' AND n = 1) OR (tp_date = '2024-03-02' AND n = 2)", 80, 80),
         ("tp_date = '2024-03-01' AND tp_index = 'it''s AND tp_date = 1'", 0, 0),
         ("tp_date = '2024-03-01' AND random() >= 0", 40, 160),
+        ("tp_date = '2024-03-01' AND n::VARCHAR <> e'a\nfalse AND tp_date IS NULL\nb'", 40, 160),
+        ("tp_date = '2024-03-01' AND array_to_string([tp_index, 'm'], '-') = 'i3-m'", 2, 8),
+        ("tp_date = '2024-03-01' AND struct_pack(a := tp_index) = {'a': 'i3'}", 2, 8),
+        ("tp_date = '2024-03-01' AND list_transform([tp_index], lambda x: x || 'm') = ['i3m']", 2, 8),
     ],
 )
 def test_of_ten_thousand_files_those_are_opened_that_can_hold_an_answer(
@@ -163,3 +167,21 @@ def test_columns_stay_those_of_all_files(tmp_path: Path) -> None:
             answer = session.run(f"SELECT n, host FROM web_log WHERE tp_date = '{asked}'")
             assert answer.types == ("DOUBLE", "VARCHAR")
             assert len(list(answer.rows)) == rows
+
+
+def test_a_column_named_like_a_condition_is_not_taken_for_one(tmp_path: Path) -> None:
+    """The plan writes names without quotes."""
+    with duckdb.connect() as connection:
+        files = [next(write_day(connection, tmp_path, FIRST + timedelta(days=number))) for number in range(40)]
+        for one in files:
+            path = tmp_path / one.path
+            connection.execute(
+                f"CREATE OR REPLACE TABLE day AS SELECT *, 'i0' AS \"NOT tp_index\" FROM"
+                f" read_parquet('{path}', hive_partitioning = false)"
+            )
+            path.unlink()
+            connection.execute(f"COPY day TO '{path}' (FORMAT parquet)")
+    columns = {**COLUMNS, "NOT tp_index": "VARCHAR"}
+    with Session(Snapshot(tmp_path, tuple(files), {1: columns}, 1), {}) as session:
+        answer = session.run("SELECT count(*) FROM web_log WHERE \"NOT tp_index\" = 'i0' AND tp_index = 'i0'")
+        assert list(answer.rows) == [(40 * ROWS,)]
