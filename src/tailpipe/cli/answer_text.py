@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
         return "".join(chr(b) if 32 <= b < 127 and b not in b"\\'\"" else f"\\x{b:02X}" for b in value)
     if isinstance(value, datetime | date | time):
         return _moment(value)
-    return str(value)
+    return f"{value:f}" if type(value).__name__ == "Decimal" else str(value)  # else with an exponent, if it is small
 
 
 def _moment(value: datetime | date | time) -> str:

@@ -98,8 +98,10 @@ class Session:
             self._make_views(sql)
             for statement in statements:
                 self._connection.execute(statement)
-            described = self._connection.description or []
-            names, types = (tuple(str(column[place]) for column in described) for place in (0, 1))
+            names, types = self._described()
+            if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
+                self._connection.execute(inet.as_text(sql, names, types))
+                names, types = self._described()
             return Answer(names, types, self._connection, lambda error: self._told(error, sql))
         except (duckdb.Error, RuntimeError) as error:
             raise self._told(error, sql) from error
@@ -108,6 +110,11 @@ class Session:
         """Names and types of the columns that a query would give; it is not run."""
         described = list(self.run(f"DESCRIBE {sql}").rows)
         names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
+        return names, types
+
+    def _described(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        described = self._connection.description or []
+        names, types = (tuple(str(column[place]) for column in described) for place in (0, 1))
         return names, types
 
     def interrupt(self) -> None:

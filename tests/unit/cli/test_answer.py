@@ -103,11 +103,12 @@ def test_values_of_common_types_are_shown_without_arrow() -> None:
     sql = (
         "SELECT TIMESTAMP '2024-01-31 10:00:00.5' AS ts, DATE '2024-01-31' AS d, 1.50::DECIMAL(9,2) AS n, true AS b, "
         "'\\xAA'::BLOB AS x, {'a': ['b', NULL]} AS s, 'infinity'::TIMESTAMP AS e, TIME '10:00:00' AS t,"
-        " DATE '9999-12-31' AS v"
+        " DATE '9999-12-31' AS v, 0.00000002::DECIMAL(9,8) AS small"
     )
     shown = written(sql, "plain").decode().splitlines()[1]
     assert shown == (
         '2024-01-31 10:00:00.5\t2024-01-31\t1.50\ttrue\t\\xAA\t{"a": ["b", null]}\tinfinity\t10:00:00\t9999-12-31'
+        "\t0.00000002"
     )
 
 

@@ -169,6 +169,17 @@ def test_addresses_are_compared_by_the_packaged_extension(session: Session, sql:
         session.run("FROM read_text('/etc/hostname')")  # it is locked again
 
 
+def test_addresses_in_an_answer_are_text(session: Session) -> None:
+    """Without the extension nobody could read their own type, a struct of numbers."""
+    address = "'10.0.0.1'::INET"
+    answer = session.run(f"SELECT {address} AS a, [{address}] AS l, {{'INET': {address}, 'x': 1}} AS s, 2 AS a; -- end")
+    assert answer.columns == ("a", "l", "s", "a")
+    assert answer.types == ("VARCHAR", "VARCHAR[]", "STRUCT(INET VARCHAR, x INTEGER)", "INTEGER")
+    assert list(answer.rows) == [("10.0.0.1", ["10.0.0.1"], {"INET": "10.0.0.1", "x": 1}, 2)]
+    table = session.run("SELECT tp_source_ip::INET AS ip FROM app_log ORDER BY ip DESC LIMIT 1").table()
+    assert table.to_pylist() == [{"ip": "10.0.0.1"}]
+
+
 def test_without_the_extension_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tailpipe.query.inet.find_spec", lambda _: None)
     with pytest.raises(TailpipeError) as caught:
