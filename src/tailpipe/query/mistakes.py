@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
@@ -17,13 +18,23 @@ _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 _PLACE = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
 _TABLE = re.compile(r"Table with name (.+?) does not exist")
 _FIELD = re.compile(r"Cannot extract field '([^']+)' from expression \"([^\"]+)\"")
-_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "([^"]+)"')
+_COLUMN = re.compile(r'(?:Referenced column|does not have a column named|Error: Column) "([^"]+)"')
+_ALIAS = re.compile(r'Referenced table "([^"]+)" not found')
+_KEY = re.compile(r'Could not find key "([^"]+)" in struct')
+_TYPES = re.compile(r"(?:argument types|function call) ['\"](.+?)['\"]\.")
 _FUNCTION = re.compile(r"Function with name (\S+) does not exist")
 _FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
 _OTHER = re.compile(r'Did you mean "([^"]+)"')
 _NEAR = re.compile(r'at or near "(.*?)"?$', re.MULTILINE)
 _DOTTED = re.compile(r'[\w."]+')
-_CANDIDATES = re.compile(r"Candidate bindings: (.+)")
+_CANDIDATES = re.compile(r"Candidate (?:bindings|tables|Entries): (.+)")
+_HINTS = {
+    "end of input": "the brackets or quotes may not be closed",
+    "unterminated": "the brackets or quotes may not be closed",
+    "prepared statement parameters": "write the values themselves",
+    "structs and NULL, not JSON": "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
+}
+"""What to do about other mistakes, by words of DuckDB's."""
 
 
 def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA) -> TailpipeError | KeyboardInterrupt:
@@ -45,22 +56,40 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
             return QueryError(f'there is no schema "{first}"', hint=hint, place=place)
         return _mistake("table", name, _tables(views, schema), place)
     if match := _FIELD.search(text):
-        hint = f"""if it is text of JSON, write {match[2]}->>'{match[1]}'"""
+        name = quoted(match[2]) if quoted(match[2]) in sql else match[2]
+        hint = f"if it is text of JSON, write {name}->>'{match[1]}'"
         return QueryError(f'"{match[2]}" is no struct, and so has no field "{match[1]}"', hint=hint)
     if match := _COLUMN.search(text):
-        return _mistake("column", match[1], _columns(views, text, sql), _place(text, sql))
+        known, place = _columns(views, text, sql), _place(text, sql)
+        if match[1].lower() not in map(str.lower, known):
+            return _mistake("column", match[1], known, place)
+        if candidates := _candidates(text):  # a table has it, and what stands here does not
+            return _mistake("column", match[1], candidates, place)
+    if match := _ALIAS.search(text):
+        return _mistake("table or alias", match[1], _candidates(text), _place(text, sql))
+    if match := _KEY.search(text):
+        hint = did_you_mean(match[1], _candidates(text), "DESCRIBE shows the fields of a struct")
+        return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
     if match := _FUNCTION.search(text):
+        if match[1].startswith("`"):
+            return QueryError('a name is quoted with ", not with `', place=_place(text, sql))
         near = _OTHER.search(text)
         return QueryError(
             f'there is no function "{match[1]}"', hint=_meant(near[1]) if near else "", place=_place(text, sql)
         )
-    hint = "the brackets or quotes may not be closed" if "end of input" in text or "unterminated" in text else ""
+    if match := _TYPES.search(text):
+        hint = "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL"
+        return QueryError(f"there is no function for {match[1]}", hint=hint, place=_place(text, sql))
+    hint = next((hint for words, hint in _HINTS.items() if words in text), "")
     return QueryError(_first(text), hint=hint, place=_place(text, sql))
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
     none = "nothing was collected yet" if noun == "table" else "text is written in single quotes"
-    hint = did_you_mean(name, known, f"there are: {listed(known, 8)}" if known else none)
+    there = f"there are: {listed(known, 8)}" if known else none
+    if noun == "column" and place is not None and place.text.startswith('"', place.column - 1):
+        there = f"text is written in single quotes: '{name}'"
+    hint = did_you_mean(name, known, there)
     return QueryError(f'there is no {noun} "{name}"', hint=hint, place=place)
 
 
@@ -81,8 +110,13 @@ def _columns(views: Sequence[View], text: str, sql: str) -> list[str]:
     """The columns of the tables that are named, or what DuckDB says there is."""
     used = [view for view in views if re.search(rf"\b{re.escape(view.name)}\b", sql, re.IGNORECASE)]
     columns = list(dict.fromkeys(column for view in used for column in view.columns))
+    return columns or _candidates(text)
+
+
+def _candidates(text: str) -> list[str]:
+    """The names that DuckDB would have understood."""
     candidates = _CANDIDATES.search(text)
-    return columns or (re.findall(r'"([^"]+)"', candidates[1]) if candidates else [])
+    return re.findall(r'"([^"]+)"', candidates[1]) if candidates else []
 
 
 def _meant(name: str) -> str:
@@ -113,7 +147,7 @@ def _place(text: str, sql: str) -> Place | None:
         return None
     number, column = _corrected(text, lines, number, column)
     line = lines[number - 1]
-    word = re.match(r"\w+", line[column:])
+    word = re.match(r'\w+|"[^"]+"', line[column:])
     return Place("statement", number, column + 1, len(word[0]) if word else 1, line)
 
 

@@ -13,7 +13,6 @@ __all__ = ["called", "explained", "find_statements", "is_refused", "readable", "
 
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
-_NOTHING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|;)*", re.DOTALL)
 _EXPANDED = ("import", "pragma")
 """Statements that DuckDB puts others in place of, as soon as it takes the text apart."""
 _OPEN = "--unsafe allows everything"
@@ -69,8 +68,8 @@ def find_statements(text: str) -> list[tuple[int, str]]:
             begin, has_words = position + 1, False
         else:
             has_words = True
-    # Where DuckDB finds no word at all, a quote is never closed.
-    if has_words or (not parts and not _NOTHING.fullmatch(text)):
+    # Where DuckDB does not find a word, a quote or a comment before it is never closed.
+    if has_words or not _tokens(f"{raw[begin:].decode()}\n;"):
         end(len(raw))
     return parts
 

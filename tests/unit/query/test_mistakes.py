@@ -63,6 +63,47 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
         ('FROM "app log"', 'there is no table "app log"', 'did you mean "app_log"?'),
         ("SELECT sqrt(-1)", "cannot take square root of a negative number", ""),
         ("SELECT error('Not found Error: x')", "not found Error: x", ""),
+        (
+            'FROM app_log WHERE level = "error"',
+            'there is no column "error"',
+            "text is written in single quotes: 'error'",
+        ),
+        ('SELECT "levl" FROM app_log', 'there is no column "levl"', 'did you mean "level"?'),
+        ("SELECT * EXCLUDE levl FROM app_log", 'there is no column "levl"', 'did you mean "level"?'),
+        ("SELECT level FROM (SELECT level AS lvl FROM app_log)", 'there is no column "level"', 'did you mean "lvl"?'),
+        (
+            "SELECT 1 FROM app_log JOIN web_log USING (level)",
+            'column "level" does not exist on right side of join',
+            "",
+        ),
+        ("SELECT app_log.level FROM app_log a", 'there is no table or alias "app_log"', "there are: a"),
+        ("SELECT `level` FROM app_log", 'a name is quoted with ", not with `', ""),
+        ("SELECT {'status': 1}.statu", 'there is no field "statu"', 'did you mean "status"?'),
+        (
+            """SELECT "order".total FROM (SELECT 'x' AS "order")""",
+            '"order" is no struct, and so has no field "total"',
+            """if it is text of JSON, write "order"->>'total'""",
+        ),
+        (
+            "SELECT sum(level) FROM app_log",
+            "there is no function for sum(VARCHAR)",
+            "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL",
+        ),
+        (
+            "SELECT tp_timestamp - '1 day' FROM app_log",
+            "there is no function for -(TIMESTAMP, STRING_LITERAL)",
+            "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL",
+        ),
+        (
+            "SELECT unnest('[1]'::JSON)",
+            "UNNEST() can only be applied to lists, structs and NULL, not JSON",
+            "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
+        ),
+        (
+            "SELECT $1",
+            "values were not provided for the following prepared statement parameters: 1",
+            "write the values themselves",
+        ),
     ],
 )
 def test_it_is_told_in_plain_words(session: Session, sql: str, message: str, hint: str) -> None:
