@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from fnmatch import translate
 from pathlib import Path
 
 from tailpipe.catalog.layout import partition_segment
@@ -18,6 +20,8 @@ from tailpipe.query.views import View, schema_views, shows, table_views
 
 __all__ = ["listed_statements", "live_statements", "statements_of"]
 
+_PARTS = re.compile(r"\*+|\[!?\]?[^]]*\]|.", re.DOTALL)
+_NOTHING = r"[^\x00-\x{10FFFF}]"
 _MAIN = "main"
 """Where a client looks for tables without being told."""
 
@@ -86,8 +90,16 @@ def _conditions(narrowing: Narrowing) -> Iterator[str]:
     if narrowing.partitions:
         address = "tp_table || '.' || tp_partition"
         yield " OR ".join(
-            f"{address if '.' in pattern else 'tp_partition'} GLOB {literal(pattern)}"
-            for pattern in narrowing.partitions
+            _matching(address if "." in pattern else "tp_partition", pattern) for pattern in narrowing.partitions
         )
     if narrowing.indexes:
-        yield " OR ".join(f"tp_index GLOB {literal(pattern)}" for pattern in narrowing.indexes)
+        yield " OR ".join(_matching("tp_index", pattern) for pattern in narrowing.indexes)
+
+
+def _matching(column: str, pattern: str) -> str:
+    """Whether a text is like a pattern of `fnmatch`: DuckDB's own GLOB takes bytes, and `\\` for an escape."""
+    found = "".join(
+        ".*" if part.startswith("*") else translate(part)[len("(?s:") : -len(r")\Z")]
+        for part in _PARTS.findall(pattern)
+    )
+    return f"regexp_full_match({column}, {literal(found.replace('(?!)', _NOTHING))}, 's')"

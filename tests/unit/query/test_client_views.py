@@ -1,0 +1,61 @@
+"""Views for other clients: those by glob show what those over files do, whatever the patterns are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tailpipe.catalog.layout import data_path
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.query.client_views import statements_of
+from tailpipe.query.databases import Wish
+from tests.unit.query.support import DAY
+
+INDEXES = ("DOM\\anna", "é", "[1]", "it's", "a^", "b")
+COLUMNS = dict.fromkeys(("tp_table", "tp_partition", "tp_index"), "VARCHAR")
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    """A file for each index, in the place where the hive has it too."""
+    files = []
+    with duckdb.connect() as connection:
+        for index in INDEXES:
+            path = data_path("web_log.prod", index, DAY, "1").removeprefix("files/")
+            place = tmp_path / f"{path}.parquet"
+            place.parent.mkdir(parents=True)
+            connection.execute("CREATE OR REPLACE TABLE t AS SELECT 'web_log' AS tp_table, 'prod' AS tp_partition")
+            connection.execute("ALTER TABLE t ADD COLUMN tp_index VARCHAR")
+            connection.execute("UPDATE t SET tp_index = ?", [index])
+            connection.execute(f"COPY t TO '{str(place).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)")
+            files.append(LiveFile(f"{path}.parquet", "web_log.prod", str(DAY), index, DAY, 1, 1, None, None, 1))
+    return Snapshot(tmp_path, tuple(files), {1: COLUMNS}, 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "shown"),
+    [
+        ("DOM\\anna", ["DOM\\anna"]),
+        ("DOM\\*", ["DOM\\anna"]),
+        ("DOM[\\]a*a", ["DOM\\anna"]),
+        ("?", ["b", "é"]),
+        ("[!b]", ["é"]),
+        ("[[]1]", ["[1]"]),
+        ("[1]", []),
+        ("?[^]", ["a^"]),
+        ("[z-a]", []),
+        ("it's", ["it's"]),
+        ("*", sorted(INDEXES)),
+    ],
+)
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, shown: list[str], is_live: bool) -> None:
+    wish = Wish(partitions=("web_*.p?od",), indexes=(pattern,), is_live=is_live)
+    with duckdb.connect() as connection:
+        for statement in statements_of(wish, snapshot, {}, [], snapshot.root, now=datetime.now(UTC)):
+            connection.execute(statement)
+        rows = connection.execute("SELECT tp_index FROM web_log ORDER BY 1").fetchall()
+    assert [index for (index,) in rows] == shown
