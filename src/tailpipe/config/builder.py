@@ -112,7 +112,21 @@ class _Builder:
             hint = f"presets cannot be changed; give yours another name than {labels[1]}"
             self.decoder.report(text, Problem(f"{reference} is a preset", block.labels[1].span, hint))
             return
+        elif (twin := self._twin(reference)) is not None:
+            first = self.scope.blocks[twin]
+            note = Note("first defined here", first.text.place(first.block.span))
+            message = f'{block.type} "{labels[0]}" and "{twin.labels[0]}" are the same in SQL, which knows no cases'
+            self.decoder.report(text, Problem(message, block.labels[0].span, "give it another name"), note)
+            return
         self.scope.blocks[reference] = Located(text, block)
+
+    def _twin(self, reference: Reference) -> Reference | None:
+        """The block whose name in SQL would be the same: DuckDB does not tell cases apart."""
+        if reference.kind not in ("table", "schema"):
+            return None
+        lower = reference.labels[0].lower()
+        same = (one for one in self.scope.blocks if one.kind == reference.kind and one.labels[0].lower() == lower)
+        return next(same, None)
 
     def _resolve(self, reference: Reference) -> Any:
         """The decoded block, decoded now if it was not yet."""

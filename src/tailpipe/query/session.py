@@ -233,7 +233,8 @@ class Session:
         if not self._has_inet and said & inet.INET_WORDS:
             self._load_inet()
         schemas = said | {self.schema.lower()}
-        tables = (name for name, lower in self._names.items() if lower in said)
+        tables = [name for name, lower in self._names.items() if lower in said]
+        _refuse_twins(tables)
         named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
         needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
         for view in named:
@@ -280,3 +281,12 @@ class Session:
         from tailpipe.query.mistakes import told
 
         return told(error, sql, self.views, self.schema)
+
+
+def _refuse_twins(tables: Iterable[str]) -> None:
+    """Refuse tables of which DuckDB would show one for the other; the config has none, but one may be held."""
+    seen: dict[str, str] = {}
+    for name in sorted(tables):
+        if (twin := seen.setdefault(name.lower(), name)) != name:
+            hint = "SQL does not tell cases apart: rename one in the config, or delete the partitions of the other"
+            raise UsageError(f'there are two tables: "{twin}" and "{name}"', hint=hint)

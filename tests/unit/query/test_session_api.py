@@ -172,6 +172,14 @@ def test_addresses_are_compared_by_the_packaged_extension(session: Session, sql:
         session.run("FROM read_text('/etc/hostname')")  # it is locked again
 
 
+def test_of_two_tables_that_differ_by_case_none_is_shown_for_the_other(files: Files) -> None:
+    files.add(f"SELECT 1 AS a, {TIME}", partition="App_Log.x")
+    with Session(files.snapshot(), {"app_log": TABLE, "web_log": Table(name="web_log")}) as session:
+        with pytest.raises(UsageError, match='there are two tables: "App_Log" and "app_log"'):
+            session.run("SELECT count(*) FROM app_log")
+        assert list(session.run("SELECT count(*) FROM web_log").rows) == [(0,)]
+
+
 def test_addresses_in_an_answer_are_text(session: Session) -> None:
     """Without the extension nobody could read their own type, a struct of numbers."""
     address = "'10.0.0.1'::INET"
