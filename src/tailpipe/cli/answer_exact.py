@@ -32,6 +32,8 @@ class Exact:
         self._columns, self._types = columns, types
         self._directory = Path(tempfile.mkdtemp(prefix="tailpipe-answer-"))
         self._connection = blank()
+        # A batch is read by one thread, whatever there are; with more, DuckDB collects its rows before it writes them.
+        self._connection.execute("SET threads = 1")
 
     def __enter__(self) -> Exact:
         return self

@@ -182,7 +182,7 @@ class Session:
         self.column_sets = snapshot.columns
         self.sequence = snapshot.sequence
         self._readable = [f"{snapshot.root / name}/" for name in ("files", COPIES)]
-        self._made: dict[Address, tuple[LiveFile, ...] | None] = {}
+        self._made: dict[Address, tuple[tuple[LiveFile, ...], bool] | None] = {}
         self._is_outlined = False
 
     @property
@@ -236,13 +236,15 @@ class Session:
         tables = [name for name, lower in self._names.items() if lower in said]
         _refuse_twins(tables)
         named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
-        needed = self._needed_files(sql, named) if said & prune.KNOWN else {}
+        is_about_known = bool(said & prune.KNOWN)
+        needed = self._needed_files(sql, named) if is_about_known else {}
         for view in named:
             self._check(view.schema)
             files = needed.get(view.address, view.files)
-            if self._made.get(view.address) != files:
-                self._connection.execute(view.over(files))
-                self._made[view.address] = files
+            made = files, is_about_known or bool(view.conditions)
+            if self._made.get(view.address) != made:
+                self._connection.execute((view if made[1] else view.plain).over(files))
+                self._made[view.address] = made
         if not self._is_outlined and (not named or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
             for view in self.views:
                 if view.address not in self._made:

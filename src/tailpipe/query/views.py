@@ -27,6 +27,7 @@ _HIVE = (
     "{'tp_table': VARCHAR, 'tp_partition': VARCHAR, 'tp_index': VARCHAR, 'tp_date': DATE}"
 )
 """Values are taken from the directories, so that DuckDB leaves out files by them without opening one."""
+_PLAIN = "hive_partitioning = false"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class View:
             return self.outline
         paths = ", ".join(literal(f"{self.root}/{file.path}") for file in files)
         return self.reading(f"[{paths}]")
+
+    @property
+    def plain(self) -> View:
+        """The same, read without the directories: of thousands of files, that takes longer than all else."""
+        return replace(self, options=self.options.replace(_HIVE, _PLAIN))
 
     def reading(self, paths: str) -> str:
         """The statement that makes it over what DuckDB reads from these paths, given as SQL: a list, or a glob."""
@@ -146,7 +152,7 @@ def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table
     for column in _ordered(declared, stored):
         expression, columns[column] = _column(column, stored.get(column), declared.get(column))
         selected.append(f"{expression} AS {quoted(column)}")
-    options = _HIVE if _tell_their_values(files) else "hive_partitioning = false"
+    options = _HIVE if _tell_their_values(files) else _PLAIN
     if any(one != sets[0] for one in sets):
         options += ", union_by_name = true"
     return View(SCHEMA, name, columns, snapshot.root, tuple(files), ", ".join(selected), options)

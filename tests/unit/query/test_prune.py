@@ -145,6 +145,14 @@ def test_without_a_condition_all_files_are_read_again(session: Session) -> None:
     assert list(session.run("SELECT count(*) FROM spring.web_log").rows) == [(92 * INDEXES * ROWS,)]
 
 
+def test_directories_are_read_only_for_a_statement_that_names_what_they_tell(session: Session) -> None:
+    """With ten thousand files it takes longer than all else; of these here, the links have another index inside."""
+    first = "FROM web_log LIMIT 1"
+    assert list(session.run(f"SELECT COLUMNS('tp_inde.') {first}").rows) == [("x",)]
+    assert list(session.run(f"SELECT tp_index {first}").rows) == [("i0",)]
+    assert list(session.run(f"SELECT COLUMNS('tp_inde.') {first}").rows) == [("x",)]
+
+
 def test_columns_stay_those_of_all_files(tmp_path: Path) -> None:
     """Most files lack a column that a few have, and hold a narrower type of another."""
     files = []
