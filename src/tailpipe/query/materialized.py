@@ -37,7 +37,8 @@ GRACE = timedelta(hours=1)
 _FORM = 1
 """Counts changes of how copies are written."""
 _OF_THE_MOMENT = re.compile(
-    r"\b(now|today|random|uuid\w*|gen_random_uuid|\w*current_\w+|transaction_timestamp)\b", re.I
+    r"\b(now|today|ago|age|localtime\w*|random|uuid\w*|gen_random_uuid|\w*current\w*|transaction_timestamp|pg_\w+)\b",
+    re.I,
 )
 _KEPT_AS_TEXT = re.compile(r'"(?:[^"]|"")*"|\b(UUID|INTERVAL|JSON)\b')
 

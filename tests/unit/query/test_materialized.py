@@ -107,7 +107,17 @@ def test_the_copies_of_a_block_that_is_gone_are_dropped(files: Files) -> None:
     assert not (files.root / COPIES).exists()
 
 
-@pytest.mark.parametrize("where", ["tp_timestamp < now()", "random() < 2", "tp_date < current_date"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "tp_timestamp < now()",
+        "random() < 2",
+        "tp_date < current_date",
+        "tp_timestamp > ago('7 days')",
+        "age(tp_timestamp) < INTERVAL 7 DAY",
+        "tp_timestamp < localtimestamp",
+    ],
+)
 def test_what_depends_on_the_moment_has_no_copy(files: Files, where: str) -> None:
     assert keep(files, replace(LOUD, where=where)) == 0
 
