@@ -32,6 +32,7 @@ _HINTS = {
     "end of input": "the brackets or quotes may not be closed",
     "unterminated": "the brackets or quotes may not be closed",
     "prepared statement parameters": "write the values themselves",
+    "Arrow type VARIANT": "cast it to VARCHAR",
     "structs and NULL, not JSON": "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
 }
 """What to do about other mistakes, by words of DuckDB's."""

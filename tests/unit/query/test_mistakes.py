@@ -134,3 +134,9 @@ def test_comments_may_stand_around_explain(session: Session, sql: str) -> None:
 def test_what_is_explained_must_only_read(session: Session, before: str) -> None:
     with pytest.raises(UsageError, match="CREATE does not"):
         session.run(f"EXPLAIN {before}CREATE TABLE x (a INT)")
+
+
+def test_a_type_that_no_other_program_knows_is_told_when_rows_are_taken(session: Session) -> None:
+    with pytest.raises(QueryError) as caught:
+        session.run("SELECT 42::VARIANT").table()
+    assert caught.value.hint == "cast it to VARCHAR"
