@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +19,8 @@ from tailpipe.errors import TailpipeError, WorkspaceError
 __all__ = ["Databases", "Wish"]
 
 _log = logging.getLogger(__name__)
+_NAMES = re.compile(r'"\w+"')
+"""The names in a statement that makes a view: first its schema, then its own."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,15 @@ class Databases:
         try:
             with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
                 for statement in self.statements(wish):
+                    begun = statement
                     connection.execute(statement)
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
+        except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
+            first = first_line(error).partition(": ")[2].rstrip("!")
+            schema, table = _NAMES.findall(begun)[:2]
+            hint = f"mend the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
+            raise TailpipeError(f"the view {schema}.{table} cannot be made: {first}", hint=hint) from error
         except duckdb.Error as error:
             raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
         finally:

@@ -243,7 +243,7 @@ class Session:
             files = needed.get(view.address, view.files)
             made = files, is_about_known or bool(view.conditions)
             if self._made.get(view.address) != made:
-                self._connection.execute((view if made[1] else view.plain).over(files))
+                self._make(view if made[1] else view.plain, files)
                 self._made[view.address] = made
         if not self._is_outlined and (not named or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
             for view in self.views:
@@ -251,6 +251,17 @@ class Session:
                     self._connection.execute(view.outline)
                     self._made[view.address] = None
             self._is_outlined = True
+
+    def _make(self, view: View, files: Sequence[LiveFile]) -> None:
+        """Make a view over these files; a mistake in its condition is told of its schema, not of the statement."""
+        try:
+            self._connection.execute(view.over(files))
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            if not (view.conditions and any(schema.name == view.schema for schema in self._schemas)):
+                raise
+            told = self._told(error, "")
+            hint = getattr(told, "hint", "") or "see where with: tailpipe config check --sql"
+            raise UsageError(f'the where of schema "{view.schema}" cannot be used: {told}', hint=hint) from error
 
     def _check(self, name: str) -> None:
         """Refuse the views of a schema whose `where` is more than a condition; those of the others can be used."""

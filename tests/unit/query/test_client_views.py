@@ -8,10 +8,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tailpipe.catalog.layout import data_path
+from tailpipe.catalog.layout import Layout, data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.errors import TailpipeError
+from tailpipe.model.partition import Schema
 from tailpipe.query.client_views import statements_of
-from tailpipe.query.databases import Wish
+from tailpipe.query.databases import Databases, Wish
 from tests.unit.query.support import DAY
 
 INDEXES = ("DOM\\anna", "é", "[1]", "it's", "a^", "b")
@@ -59,3 +61,14 @@ def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, show
             connection.execute(statement)
         rows = connection.execute("SELECT tp_index FROM web_log ORDER BY 1").fetchall()
     assert [index for (index,) in rows] == shown
+
+
+def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp_path: Path) -> None:
+    bad = Schema(name="bad", where="nope = 1")
+    databases = Databases(
+        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, [bad], tmp_path, now=datetime.now(UTC))
+    )
+    with pytest.raises(TailpipeError) as caught:
+        databases.make()
+    assert caught.value.message.startswith('the view "bad"."web_log" cannot be made: Referenced column "nope"')
+    assert 'the where of schema "bad"' in caught.value.hint

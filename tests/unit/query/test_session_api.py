@@ -244,6 +244,13 @@ def test_a_narrowing_that_ends_before_it_begins_is_refused() -> None:
         Narrowing.parse("2024-02-01", "2024-01-01", now=datetime(2024, 3, 1, tzinfo=UTC))
 
 
+def test_a_mistake_in_the_condition_of_a_schema_is_told_of_that(files: Files) -> None:
+    with Session(files.snapshot(), {}, schemas=[Schema(name="bad", where="lvl = 1")]) as session:
+        with pytest.raises(UsageError, match='the where of schema "bad" cannot be used: there is no column "lvl"'):
+            session.run("SELECT count(*) FROM bad.app_log")
+        assert list(session.run("SELECT count(*) FROM app_log").rows) == [(3000,)]
+
+
 def test_a_mistake_stands_where_it_was_made(session: Session) -> None:
     sql = "SELECT level,\n  " + "n, " * 60 + "levl\nFROM app_log"
     with pytest.raises(QueryError) as caught:
