@@ -35,7 +35,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 
 def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
     partition = workspace.config.partitions.get(record["name"])
-    return {**record, **coverage_record(workspace.state(record["name"]), partition, datetime.now(UTC))}
+    return {**record, **coverage_record(workspace.coverage(record["name"]), partition, datetime.now(UTC))}
 
 
 command = noun_group(

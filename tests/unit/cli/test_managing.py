@@ -21,6 +21,7 @@ from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.window import Window
+from tests.counting import calls_of
 from tests.crash.collector import stage, stage_rejected
 
 CONFIG = """
@@ -220,3 +221,10 @@ def test_rejected_rows_of_several_partitions_are_told_apart(run: Run, home: Path
         "app.prod",
         "old.gone",
     }
+
+
+@pytest.mark.usefixtures("home")
+def test_a_partition_is_shown_without_reading_its_ledger(run: Run) -> None:
+    assert "2024-01-01..2024-01-04" in run("partition", "show", "app.prod").stdout
+    assert calls_of("load_coverage", lambda: run("partition", "show", "app.prod")) == 1
+    assert calls_of("_ledger", lambda: run("partition", "show", "app.prod")) == 0
