@@ -44,8 +44,8 @@ def command(
 ) -> None:
     """Let other clients read the tables: write a DuckDB database with views, and print its path.
 
-    The views name the files that are live. Every later commit replaces the database as a whole, so whoever
-    opens it sees whole days, and the newest ones.
+    The views name the files that are live. Later commits replace the database as a whole, at the latest at the
+    end of their run, so whoever opens it sees whole days, and the newest ones.
     """
     from tailpipe.catalog.snapshot import current
     from tailpipe.query.databases import Wish

@@ -12,17 +12,18 @@ from tailpipe.cli.advice import about_time, misfits
 from tailpipe.collect import events
 from tailpipe.collect.packing import estimated_bytes
 from tailpipe.collect.planner import Planned
-from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.partition import Partition
 from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
+LeftOut = Callable[[str], DaySet | None]
 UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
 
 
-def print_report(report: events.Report, output: str, left_out: Callable[[str], DaySet] = lambda _: NO_DAYS) -> None:
+def print_report(report: events.Report, output: str, left_out: LeftOut = lambda _: None) -> None:
     """What was read and kept, what failed and why, and what to do next.
 
     `left_out` tells the days of the rows of a partition that lay outside every window so far.
@@ -54,7 +55,7 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             render.data("  " + line)
 
 
-def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
+def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     accounts, name = summary.accounts, summary.partition
     lines = []
     if summary.committed:
@@ -107,7 +108,7 @@ def _unfinished(count: int) -> str:
     return f"{many} {ends} in an unfinished line: it is taken once nobody has written to {them} for a minute"
 
 
-def _elsewhere(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
+def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []

@@ -8,9 +8,11 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from errno import EACCES
 from pathlib import Path
+from time import monotonic
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import TailpipeError, WorkspaceError
@@ -18,6 +20,8 @@ from tailpipe.errors import TailpipeError, WorkspaceError
 __all__ = ["Databases", "Wish"]
 
 _log = logging.getLogger(__name__)
+_REST = 9
+"""So many times as long as writing the databases has taken, commits do not have it done again."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,28 @@ class Databases:
             message = f"cannot write a database into {self.layout.home}: {error.strerror}"
             raise WorkspaceError(message, path=str(self.layout.home), hint=hint) from error
         return path
+
+    @contextmanager
+    def following(self, clock: Callable[[], float] = monotonic) -> Iterator[Callable[[], None]]:
+        """What to call after each commit: it has them written anew, and in the end once more if it left one out.
+
+        The views name every live file, so a run of a thousand commits would spend its time on nothing else.
+        """
+        is_behind, until = False, 0.0
+
+        def follow() -> None:
+            nonlocal is_behind, until
+            begun = clock()
+            is_behind = begun < until
+            if not is_behind:
+                self.refresh()
+                until = clock() + _REST * (clock() - begun)
+
+        try:
+            yield follow
+        finally:
+            if is_behind:
+                self.refresh()
 
     def refresh(self) -> None:
         """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it."""
