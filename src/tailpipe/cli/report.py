@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
@@ -18,6 +19,8 @@ from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
+_SINGLE = 31
+"""So many days are shown one by one."""
 LeftOut = Callable[[str], DaySet | None]
 UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
@@ -48,11 +51,30 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do"
         )
         if record["units"]:
-            render.records(record["units"], "pretty", UNITS)
+            render.records(_together(record["units"]), "pretty", UNITS)
         for reason, count in record["skipped"].items():
             render.data(f"  skipped {count:,}: {reason}")
         for line in (*record["refused"], *record["withheld"], *record["beside"]):
             render.data("  " + line)
+
+
+def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The units; of many, those days as one that follow each other and are done alike."""
+    if len(units) <= _SINGLE:
+        return list(units)
+    found: list[dict[str, Any]] = []
+    before: date | None = None
+    for unit in units:
+        day = None if unit["unit"].startswith("pack:") else date.fromisoformat(unit["unit"])
+        is_next = day is not None and before is not None and abs(day - before) == timedelta(days=1)
+        if day is not None and is_next and all(found[-1][name] == unit[name] for name in ("kind", "reason")):
+            sums = {name: found[-1][name] + unit[name] for name in ("artifacts", "bytes")}
+            span = DaySet.parse(found[-1]["unit"]) | DaySet.of([day])
+            found[-1] = {**found[-1], **sums, "unit": str(span)}
+        else:
+            found.append(unit)
+        before = day
+    return found
 
 
 def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
@@ -88,9 +110,9 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
         lines.append("  " + _unfinished(summary.unfinished))
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
-        lines.append(f"  missing: {summary.gaps}")
+        lines.append(f"  missing: {render.days(summary.gaps)}")
     if summary.lost:
-        lines.append(f"  lost: rows of {summary.lost}, whose logs are not there any more")
+        lines.append(f"  lost: rows of {render.days(summary.lost)}, whose logs are not there any more")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
@@ -124,7 +146,7 @@ def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
 def _tidied(tidied: Tidied) -> list[str]:
     lines = []
     if tidied.expired:
-        lines.append(f"expired: {tidied.expired}, {render.counted(tidied.expired_rows, 'row')}")
+        lines.append(f"expired: {render.days(tidied.expired)}, {render.counted(tidied.expired_rows, 'row')}")
     if tidied.files:
         lines.append(f"compacted {render.counted(tidied.files, 'file')} into {tidied.new_files:,}")
     return [*lines, *tidied.notes]
