@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -49,12 +50,15 @@ class Data:
         layout = self.prepare()
         return layout if is_begun(layout) else None
 
-    def catalog(self, *, is_read_only: bool = False) -> Catalog:
+    @contextmanager
+    def catalog(self, *, is_read_only: bool = False) -> Iterator[Catalog]:
         """The catalog, opened; the databases of other clients follow its commits."""
         from tailpipe.catalog.catalog import Catalog
 
-        layout, follow = self.prepare(), self.databases().refresh
-        return Catalog.open(layout.home, data=layout.data, is_read_only=is_read_only, on_commit=follow)
+        layout = self.prepare()
+        opened = partial(Catalog.open, layout.home, data=layout.data, is_read_only=is_read_only)
+        with self.databases().following() as follow, opened(on_commit=follow) as catalog:
+            yield catalog
 
     def read(self, ask: Callable[[Catalog], T], nothing: T) -> T:
         """What the catalog answers, or `nothing` if nothing was ever collected."""

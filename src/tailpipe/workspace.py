@@ -32,14 +32,14 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.catalog.delete import Deletion
     from tailpipe.catalog.doctor import Finding, Repaired
     from tailpipe.catalog.overview import Overview
-    from tailpipe.catalog.read import PartitionState, PartitionTotals
+    from tailpipe.catalog.read import PartitionTotals
     from tailpipe.catalog.rebuild import Rebuilt
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.kernel.trial import Trial
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
-    from tailpipe.model.coverage import DaySet
+    from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.partition import Partition
     from tailpipe.model.window import Window
     from tailpipe.query.databases import Wish
@@ -272,11 +272,13 @@ class Workspace:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
         return self.data.read(lambda catalog: catalog.overview(), [])
 
-    def state(self, partition: str) -> PartitionState:
-        """What the catalog knows of a partition: coverage, ledger and losses."""
-        from tailpipe.catalog.read import PartitionState
+    def coverage(self, partition: str) -> Mapping[str, Coverage]:
+        """What the catalog knows of the days of each source of a partition."""
+        return self.data.read(lambda catalog: catalog.coverage(partition), {})
 
-        return self.data.read(lambda catalog: catalog.state(partition), PartitionState(partition))
+    def left_out(self, partition: str) -> DaySet | None:
+        """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+        return self.data.read(lambda catalog: catalog.left_out(partition), None)
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""

@@ -99,10 +99,11 @@ def _forget_replaced(
         "DELETE FROM artifacts WHERE partition_id = ? AND origin = ? AND generation = ?",
         [(partition_id, *identity) for identity in gone],
     )
+    # An artifact stays in its unit for ever, so its accounts are those of transactions of that unit.
     connection.executemany(
         "UPDATE accounts SET superseded_by = ? WHERE superseded_by IS NULL AND origin = ? AND generation = ?"
-        " AND transaction_id IN (SELECT id FROM transactions WHERE partition_id = ?)",
-        [(transaction_id, *identity, partition_id) for identity in gone],
+        " AND transaction_id IN (SELECT id FROM transactions WHERE partition_id = ? AND unit = ?)",
+        [(transaction_id, *identity, partition_id, str(manifest.unit)) for identity in gone],
     )
 
 

@@ -15,7 +15,7 @@ from tailpipe.catalog.apply import load_coverage, save_coverage
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.snapshot import Snapshot, sequence, snapshot
+from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequence, snapshot
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
@@ -76,9 +76,20 @@ class Catalog:
         """Let go of the database."""
         self.store.close()
 
-    def snapshot(self, table: str | None = None, partition: str | None = None) -> Snapshot:
-        """The live files of all tables, of one table, or of one partition (`table.partition`)."""
-        return snapshot(self.store, table, partition)
+    def snapshot(
+        self,
+        table: str | None = None,
+        partition: str | None = None,
+        *,
+        unit: Unit | None = None,
+        dates: tuple[date, date] | None = None,
+    ) -> Snapshot:
+        """The live files of all tables, of one table, or of one partition (`table.partition`), or some of the last."""
+        return snapshot(self.store, table, partition, unit=str(unit) if unit else None, dates=dates)
+
+    def column_sets(self, table: str | None = None, partition: str | None = None) -> ColumnSets:
+        """The columns that live files of a table or partition have; each set once."""
+        return column_sets(self.store, table, partition)
 
     def sequence(self) -> int:
         """The number of the newest commit: while it stays, a snapshot is true."""
@@ -95,6 +106,10 @@ class Catalog:
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
         """What is known of the days of each source of a partition."""
         return read.coverage(self.store, partition)
+
+    def left_out(self, partition: str) -> DaySet:
+        """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+        return read.left_out(self.store, partition)
 
     def first_date(self, partition: str) -> date | None:
         """The oldest date of which a partition holds rows."""

@@ -48,7 +48,7 @@ def _due(store: Store, partition: str, grace: timedelta) -> list[tuple[str, int]
     return store.connection.execute(
         "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
         " AND state = 'retired' AND retired_at <= ?"
-        " AND retired_by IN (SELECT id FROM transactions WHERE state = 'published')",
+        " AND (SELECT t.state FROM transactions t WHERE t.id = retired_by) = 'published'",
         (partition, (store.now() - grace).isoformat()),
     ).fetchall()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -60,6 +60,8 @@ class Transaction:
     kind: Kind
     unit: Unit | None
     begun_at: datetime
+    stored: list[Path] = field(default_factory=list)
+    """What of it lies in `files/` or is about to: an abort takes it away without looking for it."""
 
     def __enter__(self) -> Transaction:
         return self
@@ -93,7 +95,7 @@ class Transaction:
         """Give up: drop the staging directory and whatever was stored; a committed transaction stays."""
         try:
             with storage_errors(self.staging):
-                rollback(self.store, self.partition, [self.name])
+                rollback(self.store, self.partition, [self.name], self.stored)
         except StorageError:
             return  # the intent stays, and the next writer of the partition clears it away
 
@@ -135,6 +137,7 @@ class Transaction:
             target = self.store.layout.stored(path)
             changed |= disk.make_directory(target.parent) | {target.parent}
             self.store.failpoints.reach("store.directory")
+            self.stored.append(target)
             disk.rename(source, target)
             self.store.failpoints.reach("store.rename")
             stored.append(replace(file, path=path))

@@ -74,16 +74,12 @@ class Decision:
         """The entry under the name and with the facts of today, if that is all that has changed."""
         if self.has_news or self.entry is None or self.fate == "repeated":
             return None
-        found = self.artifact
-        entry = replace(
-            self.entry,
-            source=self.source,
-            uri=found.uri,
-            size=found.size,
-            modified=found.modified,
-            etag=found.etag,
-        )
-        return entry if entry != self.entry else None
+        found, known = self.artifact, self.entry
+        facts = (self.source, found.uri, found.size, found.modified, found.etag)
+        if facts == (known.source, known.uri, known.size, known.modified, known.etag):
+            return None  # as almost all of them, so no copy is made
+        source, uri, size, modified, etag = facts
+        return replace(known, source=source, uri=uri, size=size, modified=modified, etag=etag)
 
 
 def needs(listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints) -> tuple[PrintRequest, ...]:
@@ -232,16 +228,20 @@ def _pair(pairs: Iterable[tuple[Artifact, LedgerEntry]]) -> dict[str, LedgerEntr
 def _decide_whole(fresh: Decision, known: LedgerEntry | None, now: datetime) -> Decision:
     if known is None:
         return fresh
-    kept = replace(fresh, origin=known.origin, generation=known.generation, entry=known)
-    if fresh.artifact.kind == "object":
-        if _is_same_object(fresh.artifact, known):
-            return replace(kept, fate="unchanged", has_news=False)
+    is_object = fresh.artifact.kind == "object"
+    if is_object and not _is_same_object(fresh.artifact, known):
         return replace(fresh, fate="replaced", entry=known)
-    if known.as_of >= now:
-        return replace(kept, fate="unchanged", has_news=False)
-    if fresh.artifact.kind == "range":
+    if fresh.artifact.kind == "range" and known.as_of < now:
         return replace(_continue(fresh, known), fate="asked_again")
-    return replace(kept, fate="asked_again")
+    is_unchanged = is_object or known.as_of >= now
+    return replace(
+        fresh,
+        origin=known.origin,
+        generation=known.generation,
+        entry=known,
+        fate="unchanged" if is_unchanged else "asked_again",
+        has_news=not is_unchanged,
+    )
 
 
 def _decide_file(fresh: Decision, known: LedgerEntry | None, comparison: _Comparison) -> Decision:

@@ -127,7 +127,13 @@ def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) ->
 
 def rejected_path(partition: str, unit: str, name: str) -> str:
     """The stored path of a file of rejected rows."""
-    return f"rejected/{partition_segment(partition)}/unit={_encode(unit)}/{name}"
+    return f"{rejected_directory(partition, unit)}/{name}"
+
+
+def rejected_directory(partition: str, unit: str | None) -> str:
+    """The stored directory of the rejected rows of a unit, or of a whole partition."""
+    whole = f"rejected/{partition_segment(partition)}"
+    return whole if unit is None else f"{whole}/unit={_encode(unit)}"
 
 
 def partition_segment(partition: str) -> str:

@@ -45,8 +45,8 @@ def overview(store: Store) -> list[Overview]:
         runs = {
             partition: (begun, ended, outcome)
             for partition, begun, ended, outcome in connection.execute(
-                "SELECT partition_id, begun_at, ended_at, outcome FROM runs"
-                " WHERE id IN (SELECT max(id) FROM runs GROUP BY partition_id)"
+                "SELECT p.id, begun_at, ended_at, outcome FROM partitions p"
+                " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
             )
         }
         coverage = {key: load_coverage(connection, key) for key, _ in known}

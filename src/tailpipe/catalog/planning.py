@@ -126,6 +126,12 @@ class _Scope:
         coverage = self.source.coverage
         return (self.wanted - coverage.covered - coverage.missing) | (self.dates & coverage.dropped)
 
+    def anew(self, entry: LedgerEntry | None, dates: DaySet | None) -> DaySet | None:
+        """The dates to which an artifact is cut that is taken again whole: what it had comes again."""
+        if entry is None or dates is None:
+            return dates
+        return dates | (entry.taken - self.source.coverage.dropped)
+
 
 def _scope(source: SourceState, ask: Ask) -> _Scope:
     coverage, past = source.coverage, DaySet.span(date.min, ask.today)
@@ -201,19 +207,16 @@ def _take(
     """How to read an artifact, or the reason not to."""
     entry, day = decision.entry, unit.day if unit is not None else None
     dates = scope.dates if day is None else None
-    anew = dates
-    if entry is not None and dates is not None:
-        anew = dates | (entry.taken - scope.source.coverage.dropped)
     if decision.fate == "repeated":
         return "listed twice"
     if unit is not None and unit in redone:
-        return PlannedArtifact(decision, redone[unit], is_anew=entry is not None, dates=anew)
+        return PlannedArtifact(decision, redone[unit], is_anew=entry is not None, dates=scope.anew(entry, dates))
     if day is not None and day not in scope.wanted:
         return _why_not(day, scope, ask)
     if decision.fate == "replaced":
-        return PlannedArtifact(decision, "replaced", is_anew=True, dates=anew)
+        return PlannedArtifact(decision, "replaced", is_anew=True, dates=scope.anew(entry, dates))
     if entry is not None and day is None and entry.left_out & scope.dates:
-        return PlannedArtifact(decision, "other dates", is_anew=True, dates=anew)
+        return PlannedArtifact(decision, "other dates", is_anew=True, dates=scope.anew(entry, dates))
     if not decision.has_news:
         return UNFINISHED if entry is not None and entry.unread_bytes else "unchanged"
     if entry is None:
@@ -228,7 +231,7 @@ def _take(
             decision.start_byte,
             decision.start_ordinal,
             is_anew=is_run,
-            dates=anew if is_run else dates,
+            dates=scope.anew(entry, dates) if is_run else dates,
         )
     if day is None and ask.window is not None and ask.window.widened().end <= entry.as_of:
         return "has grown since the window"
@@ -242,7 +245,7 @@ def _why_not(day: date, scope: _Scope, ask: Ask) -> str:
         return "outside the window"
     if ask.oldest is not None and day < ask.oldest:
         return "beyond the retention: ask for it with --from"
-    if day in scope.source.coverage.dropped | scope.source.dropped:
+    if day in scope.source.coverage.dropped or day in scope.source.dropped:
         return "dropped: ask for it with --from"
     return "before the first day: ask for it with --from"
 

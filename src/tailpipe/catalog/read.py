@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.layout import rejected_directory
 from tailpipe.catalog.store import Store
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -20,6 +21,7 @@ __all__ = [
     "PartitionTotals",
     "coverage",
     "first_date",
+    "left_out",
     "partition_state",
     "partitions",
     "rejected_files",
@@ -93,6 +95,17 @@ def coverage(store: Store, partition: str) -> dict[str, Coverage]:
         return load_coverage(connection, row[0]) if row else {}
 
 
+def left_out(store: Store, partition: str) -> DaySet:
+    """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+    with store.reading() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT left_out FROM artifacts WHERE left_out <> ''"
+            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
+            (partition,),
+        ).fetchall()
+    return DaySet(tuple(span for (text,) in rows for span in DaySet.parse(text).spans))
+
+
 def first_date(store: Store, partition: str) -> date | None:
     """The oldest date of which a partition holds rows."""
     with store.reading() as connection:
@@ -130,11 +143,12 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
 
 def rejected_files(store: Store, partition: str, unit: str | None = None) -> list[str]:
     """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
+    # "0" follows "/": this is the range of all paths below the directory, found in the primary key.
+    directory = rejected_directory(partition, unit)
     with store.reading() as connection:
         rows = connection.execute(
-            "SELECT path FROM files WHERE role = 'rejected' AND state = 'live' AND partition_id ="
-            " (SELECT id FROM partitions WHERE name = ?) AND unit = coalesce(?, unit) ORDER BY unit DESC, path",
-            (partition, unit),
+            "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY unit DESC, path",
+            (f"{directory}/", f"{directory}0"),
         ).fetchall()
     return [path for (path,) in rows]
 

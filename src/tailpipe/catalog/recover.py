@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from tailpipe.catalog import layout, manifest
@@ -47,11 +47,16 @@ def is_due(store: Store, partition: str) -> bool:
     return is_open.fetchone() is not None or any(_is_over(store, one.name) for one in store.layout.staging.iterdir())
 
 
-def rollback(store: Store, partition: str, transactions: list[str]) -> None:
-    """Drop all that transactions without a commit have left; the mark comes last, so it can be done again."""
+def rollback(store: Store, partition: str, transactions: list[str], stored: Iterable[Path] | None = None) -> None:
+    """Drop all that transactions without a commit have left; the mark comes last, so it can be done again.
+
+    Whoever does not know what they have `stored` has the whole partition searched for it.
+    """
     # One that was committed after all stays, with what its publication has put into staging.
     transactions = [name for name in transactions if _state(store, name) == "intent"]
-    for path in orphans(store, partition, transactions):
+    if not transactions:
+        return  # without a walk through all files of the partition
+    for path in orphans(store, partition, transactions) if stored is None else stored:
         store.failpoints.reach("rollback.orphan")
         store.disk.unlink(path)
     for name in transactions:

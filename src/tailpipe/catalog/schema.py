@@ -132,10 +132,18 @@ CREATE TABLE rejected_samples (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+CREATE INDEX transactions_of_unit ON transactions (partition_id, unit);
+CREATE INDEX runs_of_partition ON runs (partition_id);
+"""
+"""A history of years is not read from its beginning to find what belongs to one partition or unit."""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
 VERSION = len(MIGRATIONS)
+READABLE = 1
+"""The oldest version that a reader understands: those after it differ in nothing but indexes."""
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> None:
@@ -153,7 +161,7 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: tuple[str, ..
 
 def ensure(connection: sqlite3.Connection, path: str) -> None:
     """Refuse a database that a reader could not understand; readers never change it."""
-    if _version(connection, path, VERSION) < VERSION:
+    if _version(connection, path, VERSION) < READABLE:
         raise CatalogError(
             f"{path} is of an older version", path=path, hint="any command that collects brings it up to date"
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -18,9 +18,12 @@ from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, partition_segment
 from tailpipe.catalog.store import Store, open_store
 
-__all__ = ["EPOCH", "LiveFile", "Snapshot", "current", "newer", "sequence", "snapshot"]
+__all__ = ["EPOCH", "ColumnSets", "LiveFile", "Snapshot", "column_sets", "current", "newer", "sequence", "snapshot"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+ColumnSets = Mapping[int, Mapping[str, str]]
+"""Names of columns with their DuckDB types, by the number of the set that files share."""
 
 
 class LiveFile(NamedTuple):
@@ -61,7 +64,7 @@ class Snapshot:
 
     root: Path
     files: tuple[LiveFile, ...]
-    columns: Mapping[int, Mapping[str, str]]
+    columns: ColumnSets
     sequence: int
 
     def paths(self) -> list[str]:
@@ -91,30 +94,73 @@ def newer(layout: Layout, than: int) -> Snapshot | None:
         return snapshot(store) if sequence(store) != than else None
 
 
-def snapshot(store: Store, table: str | None = None, partition: str | None = None) -> Snapshot:
-    """The live files of all tables, of one table, or of one partition (`table.partition`)."""
+def snapshot(
+    store: Store,
+    table: str | None = None,
+    partition: str | None = None,
+    *,
+    unit: str | None = None,
+    dates: tuple[date, date] | None = None,
+) -> Snapshot:
+    """The live files of all tables, of one table, or of one partition (`table.partition`).
+
+    Of a partition also those of one unit, or those from one date to another, without looking at the others.
+    """
     with store.reading() as connection:
-        names = _names(connection, table, partition)
         files: list[LiveFile] = []
-        for name in names:
-            # A partition is one range of the primary key, and reading on in it needs no look-ups.
-            prefix = f"files/{partition_segment(name)}/"
+        for name in _names(connection, table, partition):
+            where, values = _where(name, unit, dates)
             rows = connection.execute(
-                "SELECT path, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp, columns_id"
-                " FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY path",
-                (prefix, prefix[:-1] + "0"),
+                "SELECT path, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp, columns_id"  # noqa: S608 - marks
+                f" FROM files WHERE {where} AND state = 'live' ORDER BY path",
+                values,
             )
             files += [
-                LiveFile(path, name, unit, index, date.fromisoformat(day), count, size, low, high, columns_id)
-                for path, unit, index, day, count, size, low, high, columns_id in rows
+                LiveFile(path, name, key, index, date.fromisoformat(day), count, size, low, high, columns_id)
+                for path, key, index, day, count, size, low, high, columns_id in rows
             ]
-        columns = {
-            identifier: json.loads(text)
-            for identifier, text in connection.execute("SELECT id, columns FROM column_sets")
-        }
+        columns = _columns(connection, {file.columns_id for file in files})
         number = _sequence(connection)
-    used = {file.columns_id for file in files}
-    return Snapshot(store.layout.internal, tuple(files), {key: columns[key] for key in sorted(used)}, number)
+    return Snapshot(store.layout.internal, tuple(files), columns, number)
+
+
+def column_sets(store: Store, table: str | None = None, partition: str | None = None) -> ColumnSets:
+    """The columns of the live files of a table or partition, each set of them once, without the files."""
+    with store.reading() as connection:
+        used: set[int] = set()
+        for name in _names(connection, table, partition):
+            where, values = _where(name)
+            used |= {
+                number
+                for (number,) in connection.execute(
+                    f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
+                    values,
+                )
+            }
+        return _columns(connection, used)
+
+
+def _where(
+    partition: str, unit: str | None = None, dates: tuple[date, date] | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Which files of a partition are meant, as SQL and its values."""
+    of_partition = "partition_id = (SELECT id FROM partitions WHERE name = ?) AND role = 'data'"
+    if unit is not None:
+        return f"{of_partition} AND unit = ?", (partition, unit)
+    if dates is not None:
+        return f"{of_partition} AND tp_date BETWEEN ? AND ?", (partition, *(day.isoformat() for day in dates))
+    # A partition is one range of the primary key, and reading on in it needs no look-ups.
+    prefix = f"files/{partition_segment(partition)}/"
+    return "path > ? AND path < ?", (prefix, prefix[:-1] + "0")
+
+
+def _columns(connection: sqlite3.Connection, used: Collection[int]) -> ColumnSets:
+    """The sets of these numbers; a single one may have thousands of columns."""
+    found = {}
+    for number in sorted(used):
+        (text,) = connection.execute("SELECT columns FROM column_sets WHERE id = ?", (number,)).fetchone()
+        found[number] = json.loads(text)
+    return found
 
 
 def sequence(store: Store) -> int:

@@ -11,7 +11,6 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, log_from, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
-from tailpipe.model.coverage import DaySet
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -104,7 +103,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         )
     finally:
         display.close()
-    print_report(report, flags["output"], lambda name: _left_out(workspace, name))
+    print_report(report, flags["output"], workspace.left_out)
     _say_again(workspace, [one.partition for one in report.partitions if not one.accounts.kept], flags["start"])
     if not report.is_done:
         context.exit(EXIT_FAILED)
@@ -128,11 +127,6 @@ def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags:
     window = {name: flags[name] for name in ("start", "end", "overwrite")}
     previews = workspace.preview(chosen, source=source, **window)
     print_preview(previews, flags["output"])
-
-
-def _left_out(workspace: Workspace, partition: str) -> DaySet:
-    """The days of rows that were read and not taken, because they lay in no window."""
-    return DaySet.of(day for entry in workspace.state(partition).ledger for day in entry.left_out)
 
 
 def _say_again(workspace: Workspace, empty: list[str], start: str | None) -> None:

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.catalog.planning import open_days
-from tailpipe.catalog.read import PartitionState, PartitionTotals
+from tailpipe.catalog.read import PartitionTotals
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
+from tailpipe.model.coverage import Coverage
 from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
@@ -159,7 +160,7 @@ def held_record(held: PartitionTotals) -> Record:
     }
 
 
-def coverage_record(state: PartitionState, partition: Partition | None, now: datetime) -> Record:
+def coverage_record(known: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> Record:
     """Which days of each source are here, and which of them the next plain collection fills."""
     return {
         "coverage": [
@@ -169,9 +170,9 @@ def coverage_record(state: PartitionState, partition: Partition | None, now: dat
                 "missing": str(coverage.missing),
                 "dropped": str(coverage.dropped),
             }
-            for source, coverage in state.coverage.items()
+            for source, coverage in known.items()
         ],
-        "gaps": str(open_days(state.coverage, partition, now)),
+        "gaps": str(open_days(known, partition, now)),
     }
 
 

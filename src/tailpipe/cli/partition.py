@@ -35,7 +35,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
 
 def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
     partition = workspace.config.partitions.get(record["name"])
-    return {**record, **coverage_record(workspace.state(record["name"]), partition, datetime.now(UTC))}
+    return {**record, **coverage_record(workspace.coverage(record["name"]), partition, datetime.now(UTC))}
 
 
 command = noun_group(
@@ -82,7 +82,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         return
     for one in doomed:
         parts = [f"{render.counted(one.rows, 'row')} in {render.counted(one.files, 'file')}"]
-        parts += [str(one.dates)] if one.dates else []
+        parts += [render.days(one.dates)] if one.dates else []
         parts += [f"{one.rejected:,} rejected"] if one.rejected else []
         render.say(f"{one.partition}: {', '.join(parts)}")
     if not force:

@@ -24,6 +24,7 @@ __all__ = [
     "bug",
     "counted",
     "data",
+    "days",
     "error",
     "problem",
     "record",
@@ -42,6 +43,10 @@ Record = Mapping[str, Any]
 _SIZES = {"bytes", "file_size", "new_size", "size"}
 _COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "rejected_rows", "row_count", "rows"}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
+_DAYS = {"covered", "missing", "dropped", "dates", "gaps"}
+"""Fields that are sets of days."""
+_SPANS = 5
+"""So many spans of days are shown at the beginning of very many, and at their end."""
 _PATHS = {"file"}
 """Fields of which the end tells more than the beginning."""
 
@@ -78,6 +83,15 @@ def size(count: int) -> str:
 def rounded(value: float) -> str:
     """A number below a thousand in at most four characters: `84.1`, `841`."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}"
+
+
+def days(found: object) -> str:
+    """A set of days as people read it: of very many spans the first and the last few."""
+    spans = str(found).split(", ")
+    left = len(spans) - 2 * _SPANS
+    if left < 2:
+        return str(found)
+    return ", ".join([*spans[:_SPANS], f"… {left:,} more …", *spans[-_SPANS:]])
 
 
 def shown(text: str) -> str:
@@ -161,7 +175,9 @@ def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | No
     tables = {name: row.get(name) or [] for name in parts or {}}
     single = {key: value for key, value in row.items() if key not in tables and value not in (None, [], {}, "")}
     words = [
-        [key, _number(key, value) or _cell(value)] for key, value in single.items() if not isinstance(value, Mapping)
+        [key, _number(key, value) or _spans(key, value) or _cell(value)]
+        for key, value in single.items()
+        if not isinstance(value, Mapping)
     ]
     room = _room()
     lines = grid(["", ""], words, room=room, has_header=False, is_wrapped=room is not None).lines
@@ -184,7 +200,10 @@ def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 
     """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
     told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
     cells = [
-        [one[field] or _default(field, _field(row, field)) or _cell(_field(row, field)) for field in columns]
+        [
+            one[field] or _default(field, value) or _spans(field, value) or _cell(value)
+            for field, value in ((field, _field(row, field)) for field in columns)
+        ]
         for one, row in zip(told, rows, strict=True)
     ]
     numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
@@ -206,6 +225,11 @@ def _number(field: str, value: Any) -> str:
     if not isinstance(value, int) or name not in _SIZES | _COUNTS:
         return ""
     return size(value) if name in _SIZES else f"{value:,}"
+
+
+def _spans(field: str, value: Any) -> str:
+    """A set of days, not too long; empty if it is something else."""
+    return days(value) if field in _DAYS and isinstance(value, str) else ""
 
 
 def _default(field: str, value: Any) -> str:

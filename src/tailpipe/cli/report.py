@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
@@ -12,17 +13,20 @@ from tailpipe.cli.advice import about_time, misfits
 from tailpipe.collect import events
 from tailpipe.collect.packing import estimated_bytes
 from tailpipe.collect.planner import Planned
-from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.partition import Partition
 from tailpipe.model.tidied import Tidied
 
 __all__ = ["print_preview", "print_report"]
 
+_SINGLE = 31
+"""So many days are shown one by one."""
+LeftOut = Callable[[str], DaySet | None]
 UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
 
 
-def print_report(report: events.Report, output: str, left_out: Callable[[str], DaySet] = lambda _: NO_DAYS) -> None:
+def print_report(report: events.Report, output: str, left_out: LeftOut = lambda _: None) -> None:
     """What was read and kept, what failed and why, and what to do next.
 
     `left_out` tells the days of the rows of a partition that lay outside every window so far.
@@ -47,14 +51,33 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do"
         )
         if record["units"]:
-            render.records(record["units"], "pretty", UNITS)
+            render.records(_together(record["units"]), "pretty", UNITS)
         for reason, count in record["skipped"].items():
             render.data(f"  skipped {count:,}: {reason}")
         for line in (*record["refused"], *record["withheld"], *record["beside"]):
             render.data("  " + line)
 
 
-def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
+def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The units; of many, those days as one that follow each other and are done alike."""
+    if len(units) <= _SINGLE:
+        return list(units)
+    found: list[dict[str, Any]] = []
+    before: date | None = None
+    for unit in units:
+        day = None if unit["unit"].startswith("pack:") else date.fromisoformat(unit["unit"])
+        is_next = day is not None and before is not None and abs(day - before) == timedelta(days=1)
+        if day is not None and is_next and all(found[-1][name] == unit[name] for name in ("kind", "reason")):
+            sums = {name: found[-1][name] + unit[name] for name in ("artifacts", "bytes")}
+            span = DaySet.parse(found[-1]["unit"]) | DaySet.of([day])
+            found[-1] = {**found[-1], **sums, "unit": str(span)}
+        else:
+            found.append(unit)
+        before = day
+    return found
+
+
+def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     accounts, name = summary.accounts, summary.partition
     lines = []
     if summary.committed:
@@ -87,9 +110,9 @@ def _lines(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[s
         lines.append("  " + _unfinished(summary.unfinished))
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     if summary.gaps:
-        lines.append(f"  missing: {summary.gaps}")
+        lines.append(f"  missing: {render.days(summary.gaps)}")
     if summary.lost:
-        lines.append(f"  lost: rows of {summary.lost}, whose logs are not there any more")
+        lines.append(f"  lost: rows of {render.days(summary.lost)}, whose logs are not there any more")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
@@ -107,7 +130,7 @@ def _unfinished(count: int) -> str:
     return f"{many} {ends} in an unfinished line: it is taken once nobody has written to {them} for a minute"
 
 
-def _elsewhere(summary: events.Summary, left_out: Callable[[str], DaySet]) -> list[str]:
+def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []
@@ -123,7 +146,7 @@ def _elsewhere(summary: events.Summary, left_out: Callable[[str], DaySet]) -> li
 def _tidied(tidied: Tidied) -> list[str]:
     lines = []
     if tidied.expired:
-        lines.append(f"expired: {tidied.expired}, {render.counted(tidied.expired_rows, 'row')}")
+        lines.append(f"expired: {render.days(tidied.expired)}, {render.counted(tidied.expired_rows, 'row')}")
     if tidied.files:
         lines.append(f"compacted {render.counted(tidied.files, 'file')} into {tidied.new_files:,}")
     return [*lines, *tidied.notes]

@@ -58,9 +58,9 @@ def preview(chosen: Chosen, catalog: Catalog, engine: Engine, options: Options) 
 
 def _check_columns(table: Table, catalog: Catalog) -> None:
     """Refuse a table whose columns changed so that old and new files could not be read together."""
-    snapshot = catalog.snapshot(table=table.name)
-    types = known_types(snapshot, table)
-    for columns in snapshot.columns.values():
+    sets = catalog.column_sets(table=table.name)
+    types = known_types(sets, table)
+    for columns in sets.values():
         for change in evolve(columns, table, types):
             if change.verdict == "refused":
                 raise TailpipeError(change.message)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tailpipe.catalog.catalog import Catalog, Ended, Writer
 from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, UnitPlan
 from tailpipe.catalog.planning import UNFINISHED, open_days
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
@@ -140,7 +141,7 @@ class PartitionRun:
 
     def _types(self, plan: Plan) -> dict[str, str]:
         """The types of undeclared fields: those of the files that are there, or what a sample shows."""
-        types = known_types(self.catalog.snapshot(partition=self.address), self.table)
+        types = known_types(self.catalog.column_sets(partition=self.address), self.table)
         if not plan.units or not needs_sample(self.table, types):
             return sampled_types((), types, self.partition, self.table)
         recipe = self._recipe(types)
@@ -190,18 +191,15 @@ class PartitionRun:
             raise TailpipeError(f"the fields of {self.address} have no stable types", hint="declare their columns")
         rewrites = [work for work in works if work.plan.kind == "rewrite"]
         keyed = [work for work in works if work.keyed_files]
-        if not rewrites and not keyed:
-            return
-        snapshot = self.catalog.snapshot(partition=self.address)
 
         def rejected(work: UnitWork) -> Mapping[str, Path]:
             return self.catalog.rejected_files(self.address, work.plan.unit)
 
         if keyed:
-            found = [list(asked_again(work, snapshot, rejected(work).values())) for work in keyed]
+            found = [list(asked_again(work, self._live(work.plan.unit), rejected(work).values())) for work in keyed]
             self._leave_out(keyed, found)
         if rewrites:
-            tasks = [work.carry(snapshot, self.address, rejected(work).values()) for work in rewrites]
+            tasks = [work.carry(self._live(work.plan.unit), self.address, rejected(work).values()) for work in rewrites]
             carried = self.engine.carry(tasks)
             for work, files in zip(rewrites, carried, strict=True):
                 work.carried = files
@@ -231,13 +229,13 @@ class PartitionRun:
             work.transaction.abort()
             self._fail(unit, work.errors)
             return
-        if self.partition.dedupe_key:
-            snapshot = self.catalog.snapshot(partition=self.address)
+        dates = sorted({file.tp_date for file in work.files if file.tp_date})
+        if self.partition.dedupe_key and dates:
+            snapshot = self.catalog.snapshot(partition=self.address, dates=(dates[0], dates[-1]))
             self._leave_out([work], [list(same_events(work, snapshot, self.partition.dedupe_key))])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
-            live = self.catalog.snapshot(partition=self.address).files
-            retires = tuple(file.path for file in live if file.unit == str(unit))
+            retires = tuple(file.path for file in self._live(unit).files)
             retires += tuple(self.catalog.rejected_files(self.address, unit))
         try:
             told = work.transaction.commit(work.staged(self.options.ask.now, retires)).problem
@@ -257,6 +255,10 @@ class PartitionRun:
         done = events.Committed(self.address, str(unit), taken, accounts, work.plan.reason)
         self.committed.append(done)
         self.emit(done)
+
+    def _live(self, unit: Unit) -> Snapshot:
+        """The live files of one unit; a partition may have a hundred thousand others."""
+        return self.catalog.snapshot(partition=self.address, unit=unit)
 
     def _fail(self, unit: Unit, reasons: Sequence[str]) -> None:
         self.failed[unit] = events.Failed(self.address, str(unit), tuple(reasons))

@@ -22,7 +22,7 @@ def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: 
     sources = {source.name: source for source in partition.sources}
     state = catalog.state(partition.address)
     planned = plan_partition(sources, table, state, replace(ask, overwrite=True), engine)
-    types = known_types(catalog.snapshot(partition=partition.address), table)
+    types = known_types(catalog.column_sets(partition=partition.address), table)
     recipe = Recipe(partition, table, sources, types, ask.now, Limits())
     tasks = [task for unit in planned.plan.units for task in tasks_of(recipe, unit, "", "scan")]
     types = sampled_types(engine.sample(tasks), types, partition, table)

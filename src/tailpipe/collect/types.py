@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailpipe.catalog.snapshot import Snapshot
+from tailpipe.catalog.snapshot import ColumnSets
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.outputs import output_columns
 from tailpipe.kernel.references import references
@@ -18,11 +18,11 @@ _COMMON = {column.name for column in COMMON_COLUMNS}
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
 
 
-def known_types(snapshot: Snapshot, table: Table) -> dict[str, str]:
+def known_types(sets: ColumnSets, table: Table) -> dict[str, str]:
     """For each column of the files that the table leaves open, its type; the widest, if files differ."""
     declared = {column.name for column in table.columns if column.type is not None} | _COMMON
     found: dict[str, str] = {}
-    for columns in snapshot.columns.values():
+    for columns in sets.values():
         for name, kind in columns.items():
             if name not in declared:
                 found[name] = widened(found.get(name), _NAMES.get(kind, "varchar")) or "varchar"

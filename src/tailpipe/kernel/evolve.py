@@ -76,9 +76,13 @@ def merged_columns(sets: Sequence[Mapping[str, str]], table: Table | None) -> di
     names |= {name.lower(): name for name in declared}
     order = dict.fromkeys([*(name.lower() for name in declared), *names])
     own = [names[key] for key in order if names[key] not in COMMON_TYPES]
+    stored: dict[str, list[str]] = {}
+    for columns in sets:
+        for name, kind in columns.items():
+            stored.setdefault(name.lower(), []).append(kind)
     merged: dict[str, str] = {}
     for name in (*own, *(name for name in COMMON_TYPES if name in names)):
-        kinds = [kind for columns in sets for other, kind in columns.items() if other.lower() == name.lower()]
+        kinds = stored.get(name.lower(), [])
         wanted = declared.get(name)
         found = next((kind for kind in filter(None, [wanted, *reversed(kinds)]) if _takes(kind, kinds)), None)
         if found is None:

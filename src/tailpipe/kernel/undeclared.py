@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["infer_json", "infer_text", "keys_of", "round_trip", "widened"]
 
 _WHOLE = "-?(0|[1-9][0-9]*)"
+_AT_ONCE = 24
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 
 
@@ -86,6 +87,18 @@ def _text_tests(value: str) -> tuple[str, str, str, str]:
 def _judged(
     connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
 ) -> dict[str, str | None]:
+    """What the tests of each column tell; of some columns at a time, because DuckDB holds each sum against all."""
+    names = list(tests)
+    found: dict[str, str | None] = {}
+    for start in range(0, len(names), _AT_ONCE):
+        some = {name: tests[name] for name in names[start : start + _AT_ONCE]}
+        found.update(_judged_some(connection, relation, some))
+    return found
+
+
+def _judged_some(
+    connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
+) -> dict[str, str | None]:
     items = []
     for is_there, whole, number, other in tests.values():
         items += [
@@ -96,8 +109,6 @@ def _judged(
             f"min({other}) FILTER ({is_there})",
             f"max({other}) FILTER ({is_there})",
         ]
-    if not items:
-        return {}
     (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
     found: dict[str, str | None] = {}
     for number_, name in enumerate(tests):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Protocol
 
@@ -101,8 +102,7 @@ def compact_all(catalog: Catalog, engine: Engine, subjects: Iterable[Subject], *
 
 def preview(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
     """What compacting would do; nothing is changed."""
-    _, groups = _plan(catalog, engine, subject)
-    return _sums(subject, groups)
+    return _sums(subject, _plan(catalog, engine, subject).groups)
 
 
 def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
@@ -111,16 +111,47 @@ def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
     Rows, accounts, ledger and coverage stay as they are. A query that is under way keeps the files it
     has begun with: these are removed after the grace period only.
     """
-    if not _plan(catalog, engine, subject)[1]:
+    if not _plan(catalog, engine, subject).groups:
         catalog.settle(subject.partition)
         return Compacted(subject.partition)  # without Spark
     with catalog.writer(subject.partition) as writer:
-        snapshot, groups = _plan(catalog, engine, subject)
+        plan = _plan(catalog, engine, subject)
         done: list[StagedFile] = []
-        for batch in _batches(groups):
-            done += _Batch(writer, engine, subject, snapshot).run(batch)
+        for batch in _batches(plan.groups):
+            done += _Batch(writer, engine, subject, plan).run(batch)
         writer.clean()
-    return replace(_sums(subject, groups), new_files=len(done), new_size=sum(file.size for file in done))
+    return replace(_sums(subject, plan.groups), new_files=len(done), new_size=sum(file.size for file in done))
+
+
+class _Columns:
+    """The columns of new files: those of the whole partition, or at least those of a group; each worked out once."""
+
+    def __init__(self, snapshot: Snapshot, table: Table | None) -> None:
+        self._snapshot, self._table = snapshot, table
+        self._merged: dict[frozenset[int], dict[str, str] | None] = {}
+
+    @cached_property
+    def _whole(self) -> dict[str, str] | None:
+        return merged_columns(list(self._snapshot.columns.values()), self._table)
+
+    def of(self, group: Group) -> dict[str, str] | None:
+        """Those of a group's new files; None if no single file can have the columns of all of its files."""
+        if self._whole is not None:
+            return self._whole
+        numbers = frozenset(file.columns_id for file in group.files)
+        if numbers not in self._merged:
+            sets = [self._snapshot.columns[number] for number in sorted(numbers)]
+            self._merged[numbers] = merged_columns(sets, self._table) or merged_columns(sets, None)
+        return self._merged[numbers]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The groups to be done, and the columns of their new files."""
+
+    snapshot: Snapshot
+    groups: list[Group]
+    columns: _Columns
 
 
 @dataclass(frozen=True)
@@ -130,7 +161,7 @@ class _Batch:
     writer: Writer
     engine: Engine
     subject: Subject
-    snapshot: Snapshot
+    plan: _Plan
 
     def run(self, groups: Sequence[Group]) -> list[StagedFile]:
         self.writer.check_space(sum(group.size for group in groups))
@@ -153,10 +184,10 @@ class _Batch:
         return done
 
     def _task(self, group: Group, transaction: Transaction, number: int) -> Compaction:
-        columns = _columns(self.snapshot, group, self.subject.table)
+        columns = self.plan.columns.of(group)
         assert columns is not None  # noqa: S101 - such a group was left out
         return Compaction(
-            tuple(_carried(self.snapshot, group.files)),
+            tuple(_carried(self.plan.snapshot, group.files)),
             columns,
             Staging(str(transaction.staging), f"c{number:05d}"),
             group.size,
@@ -165,11 +196,12 @@ class _Batch:
         )
 
 
-def _plan(catalog: Catalog, engine: Engine, subject: Subject) -> tuple[Snapshot, list[Group]]:
+def _plan(catalog: Catalog, engine: Engine, subject: Subject) -> _Plan:
     """The groups to be done; without those whose files have columns that no single file can have."""
     snapshot = catalog.snapshot(partition=subject.partition)
     groups = groups_to_compact(snapshot.files, subject.wanted, _misplaced(snapshot, engine, subject))
-    return snapshot, [group for group in groups if _columns(snapshot, group, subject.table) is not None]
+    columns = _Columns(snapshot, subject.table)
+    return _Plan(snapshot, [group for group in groups if columns.of(group) is not None], columns)
 
 
 def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]:
@@ -190,13 +222,6 @@ def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]
     return {path.removeprefix(f"{snapshot.root}/") for path in found}
 
 
-def _columns(snapshot: Snapshot, group: Group, table: Table | None) -> dict[str, str] | None:
-    """The columns of the new files: those of the whole partition, or at least those of the group."""
-    of_group = [snapshot.columns[key] for key in sorted({file.columns_id for file in group.files})]
-    of_all = list(snapshot.columns.values())
-    return merged_columns(of_all, table) or merged_columns(of_group, table) or merged_columns(of_group, None)
-
-
 def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedFile]:
     for file in files:
         columns = snapshot.columns[file.columns_id]
@@ -206,12 +231,15 @@ def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedF
 def _batches(groups: Sequence[Group]) -> Iterator[list[Group]]:
     """Whole units together, as long as there is room; a unit is never parted."""
     batch: list[Group] = []
+    filled = 0
     for _, some in groupby(groups, key=lambda group: group.unit):
         unit = list(some)
-        if batch and sum(group.size for group in (*batch, *unit)) > BATCH_BYTES:
+        size = sum(group.size for group in unit)
+        if batch and filled + size > BATCH_BYTES:
             yield batch
-            batch = []
+            batch, filled = [], 0
         batch += unit
+        filled += size
     if batch:
         yield batch
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -65,7 +66,10 @@ class DaySet:
         return self.spans[-1][1] if self.spans else None
 
     def __contains__(self, day: object) -> bool:
-        return isinstance(day, date) and any(first <= day <= last for first, last in self.spans)
+        if not isinstance(day, date):
+            return False
+        after = bisect_right(self.spans, (day, date.max))
+        return after > 0 and day <= self.spans[after - 1][1]
 
     def __iter__(self) -> Iterator[date]:
         for first, last in self.spans:
@@ -81,8 +85,13 @@ class DaySet:
         return DaySet(self.spans + other.spans)
 
     def __and__(self, other: DaySet) -> DaySet:
-        pairs = ((max(a, c), min(b, d)) for a, b in self.spans for c, d in other.spans)
-        return DaySet(tuple((first, last) for first, last in pairs if first <= last))
+        common, x, y = [], 0, 0
+        while x < len(self.spans) and y < len(other.spans):
+            (a, b), (c, d) = self.spans[x], other.spans[y]
+            if max(a, c) <= min(b, d):
+                common.append((max(a, c), min(b, d)))
+            x, y = (x + 1, y) if b < d else (x, y + 1)
+        return DaySet(tuple(common))
 
     def __sub__(self, other: DaySet) -> DaySet:
         edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]

@@ -9,9 +9,11 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from errno import EACCES
 from pathlib import Path
+from time import monotonic
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import TailpipeError, WorkspaceError
@@ -21,6 +23,10 @@ __all__ = ["Databases", "Wish"]
 _log = logging.getLogger(__name__)
 _NAMES = re.compile(r'"\w+"')
 """The names in a statement that makes a view: first its schema, then its own."""
+_SHORT = 0.5
+"""How many seconds writing the databases may take after each commit."""
+_REST = 9
+"""If it takes longer: so many times as long, commits do not have it done again."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,30 @@ class Databases:
             message = f"cannot write a database into {self.layout.home}: {error.strerror}"
             raise WorkspaceError(message, path=str(self.layout.home), hint=hint) from error
         return path
+
+    @contextmanager
+    def following(self, clock: Callable[[], float] = monotonic) -> Iterator[Callable[[], None]]:
+        """What to call after each commit: it has them written anew, and in the end once more if it left one out.
+
+        It does so only where that takes long: the views name every live file, and with very many of them a run
+        of a thousand commits would spend its time on nothing else.
+        """
+        is_behind, until = False, 0.0
+
+        def follow() -> None:
+            nonlocal is_behind, until
+            begun = clock()
+            is_behind = begun < until
+            if not is_behind:
+                self.refresh()
+                ended = clock()
+                until = ended + _REST * (ended - begun) if ended - begun > _SHORT else ended
+
+        try:
+            yield follow
+        finally:
+            if is_behind:
+                self.refresh()
 
     def refresh(self) -> None:
         """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it."""

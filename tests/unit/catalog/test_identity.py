@@ -14,6 +14,7 @@ import pytest
 from tailpipe.catalog.identity import Decision, Listed, PrintRequest, decide, needs
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import HEAD_BYTES, LedgerEntry, Unit, fingerprints
+from tests.counting import calls_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "artifact-identity.md"
 HOUR = datetime(2024, 1, 31, 12, tzinfo=UTC)
@@ -259,3 +260,16 @@ def test_prints_of_several_lengths_are_taken_in_one_pass() -> None:
     assert found == {length: fingerprints([b"abcdef"], [length])[length] for length in (0, 1, 3)}
     assert list(chunks) == [b"ef"]
     assert fingerprints([b"abc"], [3, 4])[4] is None
+
+
+def test_an_artifact_that_is_as_it_was_costs_one_copy() -> None:
+    facts = {"size": 5, "modified": NOW, "etag": "e"}
+    ledger = [
+        LedgerEntry(f"o{n}", "s", Unit(day=NOW.date()), NOW, uri=f"o{n}", kind="object", **facts)  # type: ignore[arg-type]
+        for n in range(100)
+    ]
+    listed = [Listed("s", Artifact(f"o{n}", kind="object", day=NOW.date(), **facts)) for n in range(100)]  # type: ignore[arg-type]
+    decisions = decide(listed, ledger, {}, now=NOW)
+    assert {one.fate for one in decisions} == {"unchanged"}
+    assert calls_of("replace", lambda: decide(listed, ledger, {}, now=NOW)) == 100
+    assert calls_of("replace", lambda: [one.noted() for one in decisions]) == 0

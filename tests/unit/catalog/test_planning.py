@@ -13,6 +13,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.window import Window
+from tests.counting import calls_of
 
 TODAY = date(2024, 6, 30)
 NOW = datetime(2024, 6, 30, 12, tzinfo=UTC)
@@ -408,3 +409,12 @@ def test_a_source_with_a_failed_pack_closes_no_days() -> None:
     plan = make([source("s"), source("t")], [new("a")])
     assert [one.source for one in plan.closing_without(())] == ["s", "t"]
     assert [one.source for one in plan.closing_without([plan.units[0].unit])] == ["t"]
+
+
+def test_artifacts_without_news_cost_no_reckoning_with_sets_of_days() -> None:
+    decisions = [known(f"{number}.log", PACK) for number in range(100)]
+    made = calls_of("__sub__", lambda: plan_units([source(covered=span(1, 30))], decisions, Ask(NOW)))
+    assert made < 50
+    dropped = [new(f"{number}.log", 2) for number in range(100)]
+    made = calls_of("__or__", lambda: plan_units([source(covered=span(3, 30), dropped=june(1, 2))], dropped, Ask(NOW)))
+    assert made < 50

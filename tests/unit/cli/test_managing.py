@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.window import Window
+from tests.counting import calls_of
 from tests.crash.collector import stage, stage_rejected
 
 CONFIG = """
@@ -220,3 +222,25 @@ def test_rejected_rows_of_several_partitions_are_told_apart(run: Run, home: Path
         "app.prod",
         "old.gone",
     }
+
+
+@pytest.mark.usefixtures("home")
+def test_a_partition_is_shown_without_reading_its_ledger(run: Run) -> None:
+    assert "2024-01-01..2024-01-04" in run("partition", "show", "app.prod").stdout
+    assert calls_of("load_coverage", lambda: run("partition", "show", "app.prod")) == 1
+    assert calls_of("_ledger", lambda: run("partition", "show", "app.prod")) == 0
+
+
+def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) -> None:
+    with Catalog.open(home) as catalog, catalog.writer("app.prod") as writer:
+        transaction = writer.begin(Unit(day=DAYS[0]))
+        files = tuple(stage(transaction.staging, f"p{n}", f"i{n}", DAYS[0], ["x"]) for n in range(104))
+        entry = LedgerEntry("many", "file", Unit(day=DAYS[0]), datetime.now(UTC), committed_ordinals=104)
+        transaction.commit(Staged(files, (StagedArtifact(entry, Accounts(read=104, kept=104)),)))
+    shutil.rmtree(home / "tp_table=app")
+    told = run("doctor")
+    assert len(told.stdout.splitlines()) == 100 + 2
+    assert "… and 8 unlinked; --output json tells all of them" in told.stderr
+    assert len(json.loads(run("doctor", "--output", "json").stdout)) == 108
+    shutil.rmtree(home / ".tailpipe" / "files" / "tp_table=app")
+    assert "app.prod 2024-01-01..2024-01-04 has lost files" in run("doctor", "--repair").stderr

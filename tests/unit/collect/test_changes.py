@@ -10,11 +10,14 @@ import tarfile
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.doctor import examine, repair
 from tailpipe.catalog.plan import Ask
+from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.cli.progress import Display
 from tailpipe.cli.report import print_report
 from tailpipe.collect import events
@@ -415,3 +418,25 @@ def test_a_table_whose_columns_cannot_change_so_does_not_keep_others_from_being_
     app, zoo = world.report().partitions
     assert 'column "message" of table "app" is varchar' in app.error
     assert (zoo.is_done, world.rows(partition="zoo.x")) == (True, ["a"])
+
+
+def test_units_that_are_done_again_look_at_their_own_files_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age in range(1, 9):
+        world.write(f"a/{days_ago(age)}.jsonl", "m")
+        world.write(f"b/{days_ago(age)}.jsonl", "n")
+    world.collect()
+    shutil.rmtree(world.logs / "b")  # what stays of each day is carried over, so each is rewritten
+    asked: list[int] = []
+    whole = Catalog.snapshot
+
+    def snapshot(catalog: Catalog, *names: Any, **more: Any) -> Snapshot:
+        asked.append(len((found := whole(catalog, *names, **more)).files))
+        return found
+
+    monkeypatch.setattr(Catalog, "snapshot", snapshot)
+    again = world.collect(overwrite=True)
+    assert len(again.committed) == 8
+    assert asked
+    assert set(asked) == {1}
+    monkeypatch.undo()
+    assert world.rows() == ["m"] * 8 + ["n"] * 8

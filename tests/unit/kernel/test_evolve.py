@@ -7,6 +7,7 @@ import pytest
 from tailpipe.kernel.evolve import evolve, merged_columns
 from tailpipe.kernel.outputs import COMMON_TYPES
 from tailpipe.model.table import Column
+from tests.counting import calls
 from tests.unit.kernel.support import table
 
 COMMON = {name: kind.stored for name, kind in COMMON_TYPES.items()}
@@ -105,3 +106,10 @@ def test_merged_columns_are_those_of_the_table_and_whatever_else_is_there() -> N
     assert "open" not in merged  # nobody knows its type yet
     assert merged_columns([{"b": "VARCHAR", "tp_id": "VARCHAR"}], made) is not None  # the wider type of the files stays
     assert (merged_columns([{"b": "VARCHAR"}], made) or {})["b"] == "VARCHAR"
+
+
+def test_thousands_of_columns_are_merged_in_one_walk() -> None:
+    small, large = ({f"c{number}": "BIGINT" for number in range(count)} for count in (200, 400))
+    assert len(merged_columns([large, small], None) or ()) == 400
+    once, twice = calls(lambda: merged_columns([small] * 2, None)), calls(lambda: merged_columns([large] * 2, None))
+    assert twice < 2.5 * once

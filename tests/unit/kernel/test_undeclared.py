@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import duckdb
 import pytest
 
 from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Task, Widening
-from tailpipe.kernel.undeclared import widened
+from tailpipe.kernel.undeclared import infer_json, widened
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column
 from tailpipe.plugin.formats import Delimited, Json, Jsonl, Logfmt, Regex
@@ -167,3 +168,27 @@ def test_widening_only_ever_widens() -> None:
             both = widened(one, other)
             assert both == widened(other, one)
             assert widened(both, one) == both
+
+
+class _Noting:
+    """A connection that remembers how long its statements were."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self.lengths: list[int] = []
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        self.lengths.append(len(sql))
+        return self._connection.execute(sql)
+
+
+def test_thousands_of_keys_are_judged_some_at_a_time() -> None:
+    document = json.dumps({f"c{number}": number for number in range(300)})
+    with duckdb.connect() as connection:
+        noting = _Noting(connection)
+        relation = f"SELECT '{document}' AS text"
+        found = infer_json(noting, relation, "text", [f"c{number}" for number in range(300)])  # type: ignore[arg-type]
+    assert found == {f"c{number}": "bigint" for number in range(300)}
+    # DuckDB holds each sum of a statement against all others: one for all would take minutes.
+    assert len(noting.lengths) > 10
+    assert max(noting.lengths) < 100_000

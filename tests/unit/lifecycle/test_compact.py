@@ -17,16 +17,27 @@ from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.plan import Ask
+from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index, compact_files
 from tailpipe.kernel.task import Staging
-from tailpipe.lifecycle.compact import Compacted, Subject, compact, compact_all, preview, subject_of
-from tailpipe.lifecycle.policy import Wanted
+from tailpipe.lifecycle.compact import (
+    BATCH_BYTES,
+    Compacted,
+    Subject,
+    _batches,
+    compact,
+    compact_all,
+    preview,
+    subject_of,
+)
+from tailpipe.lifecycle.policy import Group, Wanted
 from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.staged import StagedFile
 from tailpipe.query.session import Session
+from tests.counting import calls, calls_of
 from tests.unit.collect.support import CONFIG, NOW, LocalEngine, World
 
 TODAY = NOW.date()
@@ -279,3 +290,21 @@ def test_a_failed_job_leaves_everything_as_it_was(world: World) -> None:
         compact_all(catalog, Broken(), [Subject("app.x")], dry_run=False)
     assert (everything(world), files(world)) == before
     assert not list((world.root / "home" / ".tailpipe" / "staging").iterdir())
+
+
+def test_the_columns_of_new_files_are_worked_out_once_for_all_groups(world: World) -> None:
+    for age in range(5, 9):
+        collect_often(world, 2, TODAY - timedelta(days=age))
+    with world.catalog() as catalog:
+        subject = Subject("app.x", world.config.tables["app"])
+        assert preview(catalog, world.engine, subject).groups == 4
+        assert calls_of("merged_columns", lambda: preview(catalog, world.engine, subject)) == 1
+
+
+def test_units_are_put_into_batches_in_one_walk() -> None:
+    file = LiveFile("a", "app.x", "u", None, OLD, 1, BATCH_BYTES // 3, 0, 1, 1)
+    groups = [Group(f"{number:03d}", OLD, (file,)) for number in range(300)]
+    assert [len(batch) for batch in _batches(groups)] == [3] * 100
+    small = [replace(group, files=(file._replace(size=1),)) for group in groups]
+    once, twice = calls(lambda: list(_batches(small[:150]))), calls(lambda: list(_batches(small)))
+    assert twice < 2.5 * once
