@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the session logs; blanks and letters are no trouble."""
+    """Where the session logs; blanks and letters are no trouble, whatever the locale."""
     return tmp_path_factory.mktemp("blanks and ü") / "spark.log"
 
 
@@ -32,6 +32,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     """Spark as `collect` starts it, on two cores; its workers find the classes of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("LC_ALL", "C")
         context = open_context(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
     yield session_of(context)
     stop_context(context)
