@@ -31,11 +31,12 @@ class World:
     def __init__(self, root: Path, cluster: Cluster) -> None:
         self.root = root
         self.cluster = cluster
-        write_logs(root / "logs", days_back(DAYS), rows=800)
+        now = datetime.now(UTC)
+        write_logs(root / "logs", days_back(DAYS, now), rows=800)
         config = read_config(write_config(root / "plain", root / "logs"))
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with Catalog.open(root / "plain" / "data") as catalog:
-            options = Options(Ask(datetime.now(UTC)))
+            options = Options(Ask(now))
             assert collect_in_process(config, chosen, catalog, InProcess(), options, lambda _: None).is_done
         self.rows = {name: rows_of(root / "plain" / "data", name) for name in PARTITIONS}
 
