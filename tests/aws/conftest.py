@@ -23,11 +23,10 @@ from tests.aws.server import owner, s3_server
 _NUMBERS = itertools.count(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep what needs the server in one worker of the run."""
-    for item in items:
-        if "s3_url" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("s3"))
+    if "s3_url" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("s3"))
 
 
 @pytest.fixture(autouse=True)

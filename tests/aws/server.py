@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import sysconfig
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,18 @@ ACCESS_KEY = "AKIAOWNER"
 SECRET_KEY = "the-owner-s-secret-0123456789"
 READER_KEY, READER_SECRET = "AKIALISTS", "may-list-and-nothing-else"
 _PORTS = ("s3", "master", "volume", "filer")
+_PATIENCE = 120.0
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody uses; all are held until the last is found."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+    """Ports that nobody uses, below those that the kernel gives to whoever connects: none is taken meanwhile."""
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.SystemRandom().randrange(20_000, 32_768)
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            ports += [port] if port not in ports else []
+    return ports
 
 
 @contextmanager
@@ -85,7 +89,8 @@ def _identity(name: str, key: str, secret: str, actions: list[str]) -> dict[str,
 
 
 def _await(url: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
         assert process.poll() is None, "the S3 server has ended"
         try:
             with urllib.request.urlopen(url, timeout=2):

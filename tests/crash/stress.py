@@ -3,8 +3,8 @@
 Every row says which day it belongs to, its number in that day, and the version of the day it was
 written with: `2024-01-10 7 v3`. So a reader can tell half a day, two versions of one, and a row twice.
 
-The writer works for some seconds, and longer on a slow machine, until it has done a few rounds; the readers go on
-until it is done.
+The writer works for some seconds, and longer on a slow machine, until it has done a few rounds and each reader has
+asked a few times; the readers go on until it is done.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -39,14 +39,20 @@ ROWS = 12
 LAST = FIRST + timedelta(days=DAYS - 1)
 GRACE = timedelta(seconds=4)
 ROUNDS = 4
+READERS = ("snapshots", "sessions", "hive")
+PATIENCE = 120.0
 
 
-def write(home: Path, seconds: float, least: int = ROUNDS) -> str:
+def write(home: Path, seconds: float, least: int = ROUNDS, readers: Sequence[str] = ()) -> str:
     """Collect days, replace them, compact them, delete one, and clean up, without a pause."""
     rounds = 0
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
     with Catalog.open(home) as catalog:
-        while time.monotonic() < end or rounds < least:
+        while (
+            (passed := time.monotonic() - begun) < seconds
+            or rounds < least
+            or (passed < PATIENCE and not all(_has_asked(home, role).exists() for role in readers))
+        ):
             with catalog.writer(PARTITION) as writer:
                 for number in range(DAYS):
                     _write_day(writer, FIRST + timedelta(days=number), rounds)
@@ -95,6 +101,7 @@ def read_snapshots(home: Path) -> str:
             if paths:
                 _check_whole(_query(paths))
         queries += 1
+        _tell(home, "snapshots", queries)
     return f"{queries} queries"
 
 
@@ -120,6 +127,7 @@ def read_sessions(home: Path) -> str:
                     batches = session.run(sql).batches(5)
                     _check_whole([tuple(text.split(" ")) for batch in batches for text in batch[0].to_pylist()])
                     queries += 1
+                    _tell(home, "sessions", queries)
     return f"{queries} queries, {refreshed} refreshed"
 
 
@@ -136,7 +144,17 @@ def read_hive(home: Path) -> str:
         if twice:
             raise AssertionError(f"twice in the hive: {twice}")
         queries += 1
+        _tell(home, "hive", queries)
     return f"{queries} queries, {failed} asked again"
+
+
+def _tell(home: Path, role: str, queries: int) -> None:
+    if queries == ROUNDS:
+        _has_asked(home, role).touch()
+
+
+def _has_asked(home: Path, role: str) -> Path:
+    return home.with_name(f"{role} has asked")
 
 
 def _is_done(home: Path) -> bool:
@@ -172,9 +190,9 @@ def _check_whole(rows: list[tuple[str, str, str]]) -> None:
 def main() -> None:
     role, home, *seconds = sys.argv[1:]
     if seconds:
-        print(write(Path(home), float(seconds[0])))
+        print(write(Path(home), float(seconds[0]), readers=READERS))
     else:
-        print({"snapshots": read_snapshots, "sessions": read_sessions, "hive": read_hive}[role](Path(home)))
+        print(dict(zip(READERS, (read_snapshots, read_sessions, read_hive), strict=True))[role](Path(home)))
 
 
 if __name__ == "__main__":

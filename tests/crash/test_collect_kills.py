@@ -10,6 +10,7 @@ import os
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ class World:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        write_logs(root / "logs", days_back(DAYS), rows=ROWS)
+        write_logs(root / "logs", days_back(DAYS, datetime.now(UTC)), rows=ROWS)
         calm = self.install("calm")
         run = collect(calm, PARTITION)
         assert run.process.returncode == 0, run.err

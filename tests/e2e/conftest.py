@@ -44,7 +44,7 @@ def run(tmp_path: Path, install: Path) -> Run:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -43,7 +44,10 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.child.close(force=True)
+        if self.child.isalive():  # `close` would wait a tenth of a second for its end, and fail
+            self.child.kill(signal.SIGKILL)
+            self.child.wait()
+        self.child.close()
 
     @property
     def lines(self) -> list[str]:
@@ -68,11 +72,15 @@ class Terminal:
         while self.lines[self._screen.cursor.y] not in ("tailpipe>", "tailpipe (part)>"):
             assert self._read(), "it has ended"
 
-    def wait(self, seconds: float) -> None:
-        """Look on for a while."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self._read()
+    def cancel(self, *texts: str) -> None:
+        """Press Ctrl-C until these are on the screen: what has not begun to run cannot be cancelled yet."""
+        end = time.monotonic() + SECONDS
+        while not self._shows(texts):
+            assert time.monotonic() < end, self._missing(texts)
+            self.type("\x03")
+            pause = time.monotonic() + 0.5
+            while time.monotonic() < pause and not self._shows(texts):
+                assert self._read(), self._missing(texts)
 
     def ended(self) -> int | None:
         """Wait for the end; the exit code."""

@@ -14,16 +14,15 @@ from tailpipe.spark.session import open_context, session_of, stop_context
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep what needs the session in one worker of the run: there is a JVM to each."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the session logs; blanks and letters are no trouble."""
+    """Where the session logs; blanks and letters are no trouble, whatever the locale."""
     return tmp_path_factory.mktemp("blanks and ü") / "spark.log"
 
 
@@ -32,6 +31,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     """Spark as `collect` starts it, on two cores; its workers find the classes of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("LC_ALL", "C")
         context = open_context(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
     yield session_of(context)
     stop_context(context)

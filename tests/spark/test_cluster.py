@@ -31,18 +31,21 @@ class World:
     def __init__(self, root: Path, cluster: Cluster) -> None:
         self.root = root
         self.cluster = cluster
-        write_logs(root / "logs", days_back(DAYS), rows=800)
+        now = datetime.now(UTC)
+        write_logs(root / "logs", days_back(DAYS, now), rows=800)
         config = read_config(write_config(root / "plain", root / "logs"))
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with Catalog.open(root / "plain" / "data") as catalog:
-            options = Options(Ask(datetime.now(UTC)))
+            options = Options(Ask(now))
             assert collect_in_process(config, chosen, catalog, InProcess(), options, lambda _: None).is_done
         self.rows = {name: rows_of(root / "plain" / "data", name) for name in PARTITIONS}
 
-    def install(self, name: str, *, python: str = sys.executable, data: str = "") -> Path:
-        """An install directory whose workspace works on the cluster."""
+    def install(self, name: str, *, python: str = sys.executable, data: str = "", workers: int = 2) -> Path:
+        """An install directory whose workspace works on the cluster, once so many workers are there."""
         conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        conf |= {"spark.pyspark.python": python}
+        conf |= {"spark.pyspark.python": python, "spark.cores.max": str(workers)}
+        conf |= {"spark.scheduler.minRegisteredResourcesRatio": "1.0"}
+        conf |= {"spark.scheduler.maxRegisteredResourcesWaitingTime": "240s"}
         place = f'data_dir = "{data or self.root / name / "shared"}"'
         write_config(self.root / name, self.root / "logs", master=self.cluster.master, conf=conf, workspace=place)
         return self.root / name
@@ -98,7 +101,7 @@ def test_a_host_without_the_package_is_named(world: World, tmp_path: Path) -> No
     python.chmod(0o755)
     worker = world.cluster.add_worker({"BARE_HOST": "1"})
     try:
-        install = world.install("bare", python=str(python))
+        install = world.install("bare", python=str(python), workers=3)
         run = collect(install, "app_log.shop")
         assert run.process.returncode == 1
         text = run.err + run.out

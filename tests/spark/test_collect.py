@@ -28,12 +28,12 @@ from tests.spark.inprocess import InProcess
 from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, write_config, write_logs
 
 DAYS = 4
-NOW = datetime.now(UTC)
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    write_logs(tmp_path / "logs", days_back(DAYS))
+    write_logs(tmp_path / "logs", days_back(DAYS, NOW))
     return read_config(write_config(tmp_path / "install", tmp_path / "logs"))
 
 

@@ -89,13 +89,16 @@ def test_a_task_that_always_fails_is_told_in_one_line(spark: SparkSession) -> No
 
 
 def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSession, marks: Path) -> None:
+    begun = 0.0
+
     def interrupt() -> None:
+        nonlocal begun
         while not any(marks.iterdir()):
             time.sleep(0.05)
+        begun = time.monotonic()
         _thread.interrupt_main()
 
     threading.Thread(target=interrupt, daemon=True).start()
-    begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_job(spark.sparkContext, [str(marks).encode()] * 4, wait)
     assert time.monotonic() - begun < 40

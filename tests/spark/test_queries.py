@@ -6,7 +6,7 @@ import _thread
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -202,10 +202,11 @@ def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
     is_over, was_over = Event(), Event()
 
     def wait() -> None:
+        is_over.wait(0.2)  # by then it is awaited
+        _thread.interrupt_main()
         if not is_over.wait(20):
             was_over.set()
 
-    Timer(0.2, _thread.interrupt_main).start()
     with pytest.raises(KeyboardInterrupt):
         _beside(wait)
     is_over.set()

@@ -23,13 +23,13 @@ from tailpipe.workspace import Workspace
 from tests.spark.inprocess import InProcess
 from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, sorted_rows, write_config, write_logs
 
-NOW = datetime.now(UTC)
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 WINDOW = Window(NOW - timedelta(days=20), NOW)
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    write_logs(tmp_path / "logs", days_back(3))
+    write_logs(tmp_path / "logs", days_back(3, NOW))
     return read_config(write_config(tmp_path / "install", tmp_path / "logs"))
 
 

@@ -79,3 +79,10 @@ def test_nothing_is_left_where_we_were_called(spark: SparkSession) -> None:
     spark.sql("SHOW TABLES").collect()  # makes the directory of Spark's own tables
     assert not Path("spark-warehouse").exists()
     assert Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")).is_dir()
+
+
+def test_there_is_one_session_however_many_workers_run_the_tests(
+    spark: SparkSession, request: pytest.FixtureRequest
+) -> None:
+    is_of_many = hasattr(request.config, "workerinput")
+    assert request.node.nodeid.endswith("@spark") == is_of_many

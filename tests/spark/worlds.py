@@ -83,10 +83,9 @@ partition "access_log" "web" {
 """
 
 
-def days_back(count: int) -> list[date]:
+def days_back(count: int, now: datetime) -> list[date]:
     """Today and the days before it, as a first collection takes them."""
-    today = datetime.now(UTC).date()
-    return [today - timedelta(days=back) for back in range(count)]
+    return [now.date() - timedelta(days=back) for back in range(count)]
 
 
 def write_logs(logs: Path, days: Sequence[date], *, rows: int = 60) -> None:

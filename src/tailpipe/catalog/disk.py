@@ -17,6 +17,7 @@ CANNOT_LINK = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLI
 CANNOT_EXCHANGE = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
 
 _SYNCS_AT_ONCE = 16
+_TRIES = 100
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # sys/stdio.h of macOS
@@ -77,14 +78,21 @@ class Disk:
         """Remove a directory of ours with all that is in it, if it is there.
 
         A task that was given up may still be writing there: what it makes next finds no directory of
-        that name, and what it takes away meanwhile is not missed.
+        that name, what it takes away meanwhile is not missed, and what it was making goes as well.
         """
         aside = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
         with contextlib.suppress(FileNotFoundError):
             path.rename(aside)
+        tries = 0
         while aside.exists():
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 shutil.rmtree(aside)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                tries += 1
+                if error.errno != errno.ENOTEMPTY or tries == _TRIES:
+                    raise
 
     def remove_empty(self, path: Path) -> bool:
         """Remove a directory if nothing is in it, and say whether it was."""

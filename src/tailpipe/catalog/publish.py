@@ -38,6 +38,7 @@ def _write_manifest(store: Store, manifest: Manifest) -> None:
         return
     draft = store.layout.staging / manifest.transaction / "manifest"
     store.disk.make_directory(draft.parent)
+    store.disk.unlink(draft)  # what a killed process has left is protected, and only root could write over it
     manifests.write(manifest, draft)
     store.disk.protect(draft)
     store.disk.sync(draft)

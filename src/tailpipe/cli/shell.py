@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -66,16 +67,19 @@ class Shell:
         tables = render.counted(len(self.session.tables()), "table")
         render.say(f"tailpipe {__version__}, {tables}; a statement ends with ; and .help tells the rest")
         try:
-            while True:
-                try:
-                    text = prompt("tailpipe (part)> " if self.narrowing != Narrowing() else "tailpipe> ")
-                except KeyboardInterrupt:  # what was typed is gone, and that is all
-                    continue
-                self.submit(text)
-        except (EOFError, LeaveShell):
-            pass
+            self.serve(prompt)
         finally:
             self.session.close()
+
+    def serve(self, prompt: Callable[[str], str]) -> None:
+        """Answer what the prompt gives, one input after the other, until the person leaves."""
+        while True:
+            try:
+                self.submit(prompt("tailpipe (part)> " if self.narrowing != Narrowing() else "tailpipe> "))
+            except KeyboardInterrupt:  # at the prompt, or once more while a statement was cancelled: that is all
+                continue
+            except (EOFError, LeaveShell):
+                return
 
     def submit(self, text: str) -> None:
         """Do what one input says; a failure is told, and no more than that."""

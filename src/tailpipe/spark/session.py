@@ -189,6 +189,8 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
         "SPARK_HOME": None,
         "SPARK_REMOTE": None,
     }
+    if env.get("LC_ALL") in ("C", "POSIX"):  # Java could not open a path that is not plain ASCII
+        found["LC_ALL"] = "C.UTF-8"
     if is_local(conf["spark.master"]):
         found |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": None}
     return found

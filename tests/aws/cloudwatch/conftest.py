@@ -16,7 +16,7 @@ import pytest
 
 from tests.unit.collect.support import World
 
-NOW = datetime.now(UTC).replace(microsecond=0)
+NOW = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)  # far from midnight: time passes in tests
 TODAY = NOW.replace(hour=0, minute=0, second=0)
 
 CONFIG = """

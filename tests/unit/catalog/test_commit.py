@@ -359,6 +359,30 @@ def test_a_task_that_does_not_know_yet_that_it_was_given_up_leaves_nothing_behin
         assert writer.recovered == 0
 
 
+def test_a_file_that_was_being_made_when_its_directory_was_taken_away_goes_too(workspace: Workspace) -> None:
+    """A task that has found the directory already makes its file in it, whatever it is called by then."""
+
+    def write(path: Path, directory: int) -> None:
+        while path.exists():
+            pass
+        with contextlib.suppress(FileNotFoundError):
+            for number in range(60):
+                os.close(os.open(f"part-{number}", os.O_CREAT, dir_fd=directory))
+
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        for _ in range(40):
+            transaction = writer.begin(Unit(day=DAY))
+            for number in range(200):  # so that it takes a while to remove them
+                (transaction.staging / f"done-{number}").touch()
+            directory = os.open(transaction.staging, os.O_RDONLY)
+            worker = threading.Thread(target=write, args=[transaction.staging, directory])
+            worker.start()
+            transaction.abort()
+            worker.join()
+            os.close(directory)
+            assert workspace.staging() == []
+
+
 def test_an_interrupt_right_after_the_intent_leaves_nothing_behind(workspace: Workspace) -> None:
     class Interrupted(Disk):
         def make_directory(self, path: Path) -> set[Path]:

@@ -205,3 +205,28 @@ def test_a_read_only_workspace_can_be_read_but_not_written() -> None:
         told = _as_nobody(home, "Catalog.open(home).writer('a.b').__enter__()")
         assert told.startswith("StorageError 1")
         assert "permission" in told or "readonly" in told
+
+
+@contextlib.contextmanager
+def _without_rights() -> Iterator[None]:
+    """Root passes every check of the file system, so that it goes without its rights for a while."""
+    if IS_ROOT:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if IS_ROOT:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize("name", AFTER_COMMIT)
+def test_what_was_left_half_done_is_finished_by_one_who_is_not_root(name: str) -> None:
+    with _shared_place() as place:
+        Workspace(place / "root").collect([("a", DAY, ["1"])])  # imports what is imported late
+        if IS_ROOT:
+            os.chown(place, NOBODY, NOBODY)
+        with _without_rights():
+            workspace = Workspace(place / "ws")
+            assert workspace.collect([("a", DAY, ["1"])], failpoint=f"{name}=eio").problem
+            workspace.collect([("a", DAY, ["2"])], origin="b.log")
+            assert workspace.ids() == workspace.hive_ids() == Counter(["1", "2"])

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from tailpipe.cli.shell import is_whole
+from tailpipe.cli.answer import Shape
+from tailpipe.cli.narrowing import Narrowed
+from tailpipe.cli.shell import Shell, is_whole
 from tailpipe.cli.shell_complete import Vocabulary, suggestions
+from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.shapes import ColumnShape, TableShape
 
 WHO = ColumnShape("who", "STRUCT(…)", (ColumnShape("home", "STRUCT(…)", (ColumnShape("city", "VARCHAR"),)),))
@@ -86,3 +92,23 @@ def test_what_may_follow_is_suggested_the_likeliest_first(text: str, expected: l
 def test_columns_of_the_tables_that_are_named_come_first() -> None:
     text = "SELECT  FROM flow_log"
     assert [one.kind for one in suggestions(text, 7, WORDS)][:2] == ["flow_log: BIGINT", "flow_log: VARCHAR"]
+
+
+class Impatient:
+    """A workspace and its session, for somebody who presses Ctrl-C twice."""
+
+    def session(self, *_: Any, **__: Any) -> Impatient:
+        return self
+
+    def refresh(self) -> bool:
+        raise KeyboardInterrupt
+
+    def interrupt(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_second_control_c_while_the_first_is_heard_does_not_end_the_shell() -> None:
+    shell = Shell(Impatient(), Narrowed(Narrowing(), False), Shape("csv"), None)
+    typed: Iterator[str] = iter(["SELECT 1;", "SELECT 2;", "exit"])
+    shell.serve(lambda _: next(typed))
+    assert list(typed) == []

@@ -129,6 +129,10 @@ _AS_NOBODY = """
 
     os.chdir("/")
     if os.getuid() == 0:
+        try:
+            load(*map(Path, sys.argv[1:]))  # all that is imported late, because nobody may not see where Python lies
+        except ConfigError:
+            pass
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)

@@ -325,7 +325,7 @@ def test_chunks_have_the_size_asked_for() -> None:
     assert sizes == [1000] * (len(TEXT) // 1000) + [len(TEXT) % 1000]
 
 
-@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)])
+@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)], ids=["plain", "gz"])  # a gz tells its time
 @pytest.mark.parametrize("is_pipe", [False, True])
 @pytest.mark.parametrize("start", [0, 1, 4000, len(TEXT)])
 def test_reading_goes_on_at_any_decompressed_byte(data: bytes, is_pipe: bool, start: int) -> None:
