@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from errno import EACCES
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -61,6 +62,10 @@ class Wish:
 
 Statements = Callable[[Wish], Sequence[str]]
 """The SQL that makes the views of a wish, as the catalog is at this moment."""
+
+
+def _raise(error: TailpipeError) -> None:
+    raise error
 
 
 @dataclass(frozen=True)
@@ -115,12 +120,15 @@ class Databases:
                 self.refresh()
 
     def refresh(self) -> None:
-        """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it."""
+        """Write all of them anew. What cannot be written stays as it is: a commit must not fail for it.
+
+        A view whose schema is wrong is left out, because the others would soon name files that are gone.
+        """
         for wish in self._wishes():
             path = self.layout.client_database(wish.name)
             try:
                 if path.exists():
-                    self._write(wish)
+                    self._write(wish, partial(_log.warning, "%s lacks a view: %s", path))
                 else:
                     (self.layout.clients / f"{wish.name}.json").unlink(missing_ok=True)
             except (OSError, TailpipeError) as error:
@@ -133,7 +141,7 @@ class Databases:
             except (OSError, ValueError, KeyError, TypeError) as error:
                 _log.warning("%s cannot be read: %s", path, error)
 
-    def _write(self, wish: Wish) -> Path:
+    def _write(self, wish: Wish, refused: Callable[[TailpipeError], None] = _raise) -> Path:
         from tailpipe.kernel.duck import duckdb, first_line
 
         path = self.layout.client_database(wish.name)
@@ -141,17 +149,20 @@ class Databases:
         try:
             with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
                 for statement in self.statements(wish):
-                    begun = statement
-                    connection.execute(statement)
+                    try:
+                        connection.execute(statement)
+                    except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
+                        refused(_mistake(statement, first_line(error)))
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
-        except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
-            first = first_line(error).partition(": ")[2].rstrip("!")
-            schema, table = _NAMES.findall(begun)[:2]
-            hint = f"mend the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
-            raise TailpipeError(f"the view {schema}.{table} cannot be made: {first}", hint=hint) from error
         except duckdb.Error as error:
             raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
         finally:
             draft.unlink(missing_ok=True)
         return path
+
+
+def _mistake(statement: str, said: str) -> TailpipeError:
+    schema, table = _NAMES.findall(statement)[:2]
+    hint = f"mend the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
+    return TailpipeError(f"the view {schema}.{table} cannot be made: {said.partition(': ')[2].rstrip('!')}", hint=hint)

@@ -72,3 +72,22 @@ def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp
         databases.make()
     assert caught.value.message.startswith('the view "bad"."web_log" cannot be made: Referenced column "nope"')
     assert 'the where of schema "bad"' in caught.value.hint
+
+
+def test_after_a_commit_a_view_that_cannot_be_made_is_missing_and_the_others_are_true(
+    snapshot: Snapshot, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    schemas = [Schema(name="good", where="tp_index <> ''")]
+    (tmp_path / ".tailpipe").mkdir()
+    databases = Databases(
+        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, schemas, tmp_path, now=datetime.now(UTC))
+    )
+    path = databases.make()
+    before = path.stat().st_ino
+    schemas.append(Schema(name="bad", where="nope = 1"))
+    databases.refresh()
+    assert path.stat().st_ino != before
+    assert 'lacks a view: the view "bad"."web_log" cannot be made' in caplog.text
+    with duckdb.connect(str(path), read_only=True) as connection:
+        views = connection.execute("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1")
+        assert views.fetchall() == [("good", "web_log"), ("main", "web_log")]
