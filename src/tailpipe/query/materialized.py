@@ -138,7 +138,7 @@ def _stored(kind: str) -> str:
 def _write(view: View, schema: Schema, place: Path) -> None:
     """Write the rows beside their place, sync them, and give them their name in one step."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = place.with_name(f"{place.name}.{os.getpid()}.writing")
+    beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
     columns = ", ".join(
         f"CAST({quoted(name)} AS {_stored(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
     )
