@@ -130,6 +130,11 @@ def rejected_path(partition: str, unit: str, name: str) -> str:
     return f"{rejected_directory(partition, unit)}/{name}"
 
 
+def below(directory: str) -> tuple[str, str]:
+    """Between which two texts all paths below a stored directory lie: "0" follows "/"."""
+    return f"{directory}/", f"{directory}0"
+
+
 def rejected_directory(partition: str, unit: str | None) -> str:
     """The stored directory of the rejected rows of a unit, or of a whole partition."""
     whole = f"rejected/{partition_segment(partition)}"

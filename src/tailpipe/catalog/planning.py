@@ -47,10 +47,9 @@ def open_days(coverage: Mapping[str, Coverage], partition: Partition | None, now
     """The gaps of all sources of a partition; what the config no longer names, be it a source or all, fills none."""
     if partition is None:
         return NO_DAYS
-    today, oldest, found = now.astimezone(UTC).date(), partition.oldest(now), NO_DAYS
-    for source in partition.sources:
-        found |= gaps(coverage.get(source.name, Coverage()), today, oldest)
-    return found
+    today, oldest = now.astimezone(UTC).date(), partition.oldest(now)
+    known = (coverage.get(source.name, Coverage()) for source in partition.sources)
+    return DaySet.union(gaps(one, today, oldest) for one in known)
 
 
 def listing(sources: Iterable[SourceState], ask: Ask, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.apply import load_coverage
-from tailpipe.catalog.layout import rejected_directory
+from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.store import Store
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -103,7 +103,7 @@ def left_out(store: Store, partition: str) -> DaySet:
             " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
             (partition,),
         ).fetchall()
-    return DaySet(tuple(span for (text,) in rows for span in DaySet.parse(text).spans))
+    return DaySet.union(DaySet.parse(text) for (text,) in rows)
 
 
 def first_date(store: Store, partition: str) -> date | None:
@@ -143,12 +143,10 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
 
 def rejected_files(store: Store, partition: str, unit: str | None = None) -> list[str]:
     """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
-    # "0" follows "/": this is the range of all paths below the directory, found in the primary key.
-    directory = rejected_directory(partition, unit)
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY unit DESC, path",
-            (f"{directory}/", f"{directory}0"),
+            below(rejected_directory(partition, unit)),
         ).fetchall()
     return [path for (path,) in rows]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailpipe.catalog.home import is_begun
-from tailpipe.catalog.layout import Layout, partition_segment
+from tailpipe.catalog.layout import Layout, below, partition_segment
 from tailpipe.catalog.store import Store, open_store
 
 __all__ = ["EPOCH", "ColumnSets", "LiveFile", "Snapshot", "column_sets", "current", "newer", "sequence", "snapshot"]
@@ -150,8 +150,7 @@ def _where(
     if dates is not None:
         return f"{of_partition} AND tp_date BETWEEN ? AND ?", (partition, *(day.isoformat() for day in dates))
     # A partition is one range of the primary key, and reading on in it needs no look-ups.
-    prefix = f"files/{partition_segment(partition)}/"
-    return "path > ? AND path < ?", (prefix, prefix[:-1] + "0")
+    return "path > ? AND path < ?", below(f"files/{partition_segment(partition)}")
 
 
 def _columns(connection: sqlite3.Connection, used: Collection[int]) -> ColumnSets:

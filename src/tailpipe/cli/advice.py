@@ -53,10 +53,8 @@ def misfits(nulls: Mapping[str, int]) -> list[str]:
 
 def _name(field: str) -> str:
     """A field as SQL names it inside a text of the config."""
-    from tailpipe.kernel.engine import connect  # late: it brings DuckDB, and most runs need no advice
+    from tailpipe.kernel.duck import blank, reserved_words  # late: it brings DuckDB, and most runs need no advice
 
-    with connect() as connection:
-        rows = connection.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
-        reserved = {word for (word,) in rows.fetchall()}
-    is_plain = re.fullmatch(r"[A-Za-z_]\w*", field) and field.lower() not in reserved
+    with blank() as connection:
+        is_plain = re.fullmatch(r"[A-Za-z_]\w*", field) and field.lower() not in reserved_words(connection)
     return field if is_plain else f'\\"{field}\\"'

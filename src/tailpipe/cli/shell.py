@@ -152,13 +152,9 @@ class Shell:
 
     def _words(self) -> Vocabulary:
         if self._vocabulary is None:
-            reserved = self.session.run(
-                "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
-            )
             session = self.session
-            names = frozenset(name for (name,) in reserved.rows)
             self._vocabulary = Vocabulary(
-                session.schema, session.tables(), session.functions(), session.keywords(), names
+                session.schema, session.tables(), session.functions(), session.keywords(), session.reserved_words()
             )
         return self._vocabulary
 

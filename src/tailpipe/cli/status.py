@@ -16,7 +16,7 @@ from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
 from tailpipe.cli.options import common, examples, workspace_of
-from tailpipe.model.coverage import NO_DAYS
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.visible import shorten, visible, width
 from tailpipe.workspace import Workspace
 
@@ -70,9 +70,8 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
     for name in sorted({*held, *partitions}):
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
-        covered, missing = NO_DAYS, open_days(one.coverage, partition, now)
-        for coverage in one.coverage.values():
-            covered |= coverage.covered
+        covered = DaySet.union(coverage.covered for coverage in one.coverage.values())
+        missing = open_days(one.coverage, partition, now)
         run, totals = one.last_run, one.totals
         records.append(
             {

@@ -78,8 +78,8 @@ def plan_partition(
 def _lost(state: PartitionState, plan: Plan) -> DaySet:
     """The dates with lost rows that a run which asks for all of them cannot bring back."""
     planned = {one.unit for one in plan.units}
-    left = (dates for unit, dates in state.lost.items() if unit not in planned)
-    return DaySet(tuple(span for dates in left for span in dates.spans)) - dropped_days(state.coverage.values())
+    left = DaySet.union(dates for unit, dates in state.lost.items() if unit not in planned)
+    return left - dropped_days(state.coverage.values())
 
 
 def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str]) -> tuple[LedgerEntry, ...]:

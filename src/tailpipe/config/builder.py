@@ -41,6 +41,11 @@ def build_config(
     return _Builder(registry, around, list(found)).build(texts)
 
 
+def _in_sql(reference: Reference) -> tuple[str, str]:
+    """What SQL makes of the name of a table or schema: it knows no cases."""
+    return reference.kind, reference.labels[0].lower()
+
+
 class _Builder:
     def __init__(self, registry: Registry, around: Surroundings, found: list[Diagnostic]) -> None:
         self.registry = registry
@@ -62,6 +67,7 @@ class _Builder:
         self.single = single
         self.made = made
         self.scope = Scope(around, every, made)
+        self.in_sql: dict[tuple[str, str], Reference] = {}
         self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
         self.decoded: dict[Reference, Any] = {}
         self.decoding: list[Reference] = []
@@ -119,14 +125,11 @@ class _Builder:
             self.decoder.report(text, Problem(message, block.labels[0].span, "give it another name"), note)
             return
         self.scope.blocks[reference] = Located(text, block)
+        self.in_sql.setdefault(_in_sql(reference), reference)
 
     def _twin(self, reference: Reference) -> Reference | None:
         """The block whose name in SQL would be the same: DuckDB does not tell cases apart."""
-        if reference.kind not in ("table", "schema"):
-            return None
-        lower = reference.labels[0].lower()
-        same = (one for one in self.scope.blocks if one.kind == reference.kind and one.labels[0].lower() == lower)
-        return next(same, None)
+        return self.in_sql.get(_in_sql(reference)) if reference.kind in ("table", "schema") else None
 
     def _resolve(self, reference: Reference) -> Any:
         """The decoded block, decoded now if it was not yet."""

@@ -6,7 +6,7 @@ engine does. A question that is answered in a tenth of a second has no time for 
 
 import _duckdb as duckdb
 
-__all__ = ["blank", "duckdb", "first_line"]
+__all__ = ["blank", "duckdb", "first_line", "reserved_words"]
 
 
 def blank() -> duckdb.DuckDBPyConnection:
@@ -19,6 +19,12 @@ def blank() -> duckdb.DuckDBPyConnection:
     )
     connection.execute("SET TimeZone = 'UTC'")
     return connection
+
+
+def reserved_words(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """The words of SQL that name something only in quotes."""
+    rows = connection.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
+    return frozenset(word for (word,) in rows.fetchall())
 
 
 def first_line(error: Exception) -> str:

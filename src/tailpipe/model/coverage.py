@@ -50,6 +50,11 @@ class DaySet:
         """All days from `first` to `last`, both included; none if `last` lies before `first`."""
         return cls(((first, last),))
 
+    @classmethod
+    def union(cls, sets: Iterable[DaySet]) -> DaySet:
+        """The days that are in any of them."""
+        return cls(tuple(span for one in sets for span in one.spans))
+
     @staticmethod
     def parse(text: str) -> DaySet:
         """The set that `str` has written as `text`; so a set can be stored as text."""

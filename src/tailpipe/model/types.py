@@ -11,9 +11,12 @@ from tailpipe.model.nearest import did_you_mean
 __all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type", "stored_type"]
 
 
-def stored_type(told: str) -> str:
-    """The DuckDB type in the parquet files of a column that the catalog notes as `told`."""
-    return "VARCHAR" if told == "JSON" else told
+def stored_type(kind: str, words: str = "INET|INTERVAL|JSON|UUID") -> str:
+    """A DuckDB type as parquet files have it: text for what only DuckDB knows, wherever that stands in the type.
+
+    A field of a struct may have such a word as its name, which stays.
+    """
+    return re.sub(rf'"(?:[^"]|"")*"|\b({words})\b(?=[,)\[]|$)', lambda found: "VARCHAR" if found[1] else found[0], kind)
 
 
 @dataclass(frozen=True)

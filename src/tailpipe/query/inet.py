@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.duck import duckdb
 from tailpipe.kernel.sql import literal, quoted
+from tailpipe.model.types import stored_type
 from tailpipe.query.statements import split_statements
 
 __all__ = ["INET_WORDS", "as_text", "is_address", "load_statement"]
@@ -17,18 +17,16 @@ __all__ = ["INET_WORDS", "as_text", "is_address", "load_statement"]
 INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
 """Loading takes longer than most answers, so it is done for statements with one of these words alone."""
 
-_ADDRESS = re.compile(r'"(?:[^"]|"")*"|\b(INET)\b(?=[,)\[]|$)')
-
 
 def is_address(kind: str) -> bool:
     """Whether a type of DuckDB is that of addresses, or has it inside."""
-    return any(match[1] for match in _ADDRESS.finditer(kind))
+    return stored_type(kind, "INET") != kind
 
 
 def as_text(sql: str, names: Sequence[str], types: Sequence[str]) -> str:
     """The same query with its addresses as text: to all but DuckDB, an address is a struct of numbers."""
     casts = ", ".join(
-        f"CAST(c{x} AS {_ADDRESS.sub(lambda match: 'VARCHAR' if match[1] else match[0], kind)}) AS {quoted(name)}"
+        f"CAST(c{x} AS {stored_type(kind, 'INET')}) AS {quoted(name)}"
         if is_address(kind)
         else f"c{x} AS {quoted(name)}"
         for x, (name, kind) in enumerate(zip(names, types, strict=True))

@@ -24,6 +24,7 @@ from tailpipe.kernel.duck import blank
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
+from tailpipe.model.types import stored_type
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, narrowed, schema_views, table_views
@@ -40,7 +41,6 @@ _OF_THE_MOMENT = re.compile(
     r"\b(now|today|ago|age|localtime\w*|random|uuid\w*|gen_random_uuid|\w*current\w*|transaction_timestamp|pg_\w+)\b",
     re.I,
 )
-_KEPT_AS_TEXT = re.compile(r'"(?:[^"]|"")*"|\b(UUID|INTERVAL|JSON)\b')
 
 
 def from_copies(views: Iterable[View], schemas: Iterable[Schema], *, now: datetime) -> list[View]:
@@ -115,7 +115,7 @@ def _over_copy(view: View, path: str, size: int, window: Narrowing) -> View:
     """The same view over its copy, cut to the window as it is now; the rest of the conditions is in the copy."""
     selected = ", ".join(
         f"{quoted(name)} AS {quoted(name)}"
-        if _stored(kind) == kind
+        if stored_type(kind) == kind
         else f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}"
         for name, kind in view.columns.items()
     )
@@ -130,17 +130,12 @@ def _over_copy(view: View, path: str, size: int, window: Narrowing) -> View:
     )
 
 
-def _stored(kind: str) -> str:
-    """The type in the copy: text for what parquet does not keep exactly."""
-    return _KEPT_AS_TEXT.sub(lambda match: "VARCHAR" if match[1] else match[0], kind)
-
-
 def _write(view: View, schema: Schema, place: Path) -> None:
     """Write the rows beside their place, sync them, and give them their name in one step."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
     columns = ", ".join(
-        f"CAST({quoted(name)} AS {_stored(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
+        f"CAST({quoted(name)} AS {stored_type(kind)}) AS {quoted(name)}" for name, kind in view.columns.items()
     )
     try:
         with blank() as connection:

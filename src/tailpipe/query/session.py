@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import duckdb, reserved_words
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
@@ -165,6 +165,10 @@ class Session:
         """The words of SQL."""
         rows = self._connection.cursor().execute("SELECT keyword_name FROM duckdb_keywords() ORDER BY ALL")
         return tuple(name for (name,) in rows.fetchall())
+
+    def reserved_words(self) -> frozenset[str]:
+        """Those of them that name something only in quotes."""
+        return reserved_words(self._connection.cursor())
 
     def _chosen_schema(self) -> str:
         known = [SCHEMA, *(schema.name for schema in self._schemas)]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FileSet", "table_frame"]
 
-_AS_TEXT = ("JSON", "UUID", "INTERVAL", "INET")
-
 
 @dataclass(frozen=True)
 class FileSet:
@@ -63,7 +61,7 @@ def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, Dat
     from pyspark.sql.pandas.types import from_arrow_type
 
     known = {name.lower() for one in sets for name in one.columns}
-    missing = {name: _stored(shown) for name, shown in columns.items() if name.lower() not in known}
+    missing = {name: stored_type(shown) for name, shown in columns.items() if name.lower() not in known}
     rows = [
         "SELECT " + ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in one.items())
         for one in (*(one.columns for one in sets), missing)
@@ -73,13 +71,6 @@ def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, Dat
         schema = connection.execute(" UNION ALL BY NAME ".join(rows)).to_arrow_table().schema
     found = {field.name.lower(): from_arrow_type(_signed(field.type), prefer_timestamp_ntz=True) for field in schema}
     return {name: found[name.lower()] for name in columns}
-
-
-def _stored(shown: str) -> str:
-    """The type that a file would have for it: text, for what only DuckDB knows."""
-    for word in _AS_TEXT:
-        shown = shown.replace(word, "VARCHAR")
-    return shown
 
 
 def _signed(kind: pa.DataType) -> pa.DataType:

@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailpipe.errors import UsageError
-from tailpipe.model.types import SCALARS, ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
+from tailpipe.model.types import (
+    SCALARS,
+    ColumnType,
+    DecimalType,
+    ListType,
+    ScalarType,
+    StructType,
+    parse_type,
+    stored_type,
+)
 
 NAMES = [
     *("boolean", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"),
@@ -243,3 +252,10 @@ def test_what_duckdb_would_refuse_is_refused_here(database: duckdb.DuckDBPyConne
 def test_the_deepest_type_is_one_that_duckdb_takes(database: duckdb.DuckDBPyConnection) -> None:
     kind = parse_type("int" + "[]" * 32)
     assert arrow_of(database, kind.stored) == kind.arrow
+
+
+def test_what_only_duckdb_knows_is_stored_as_text_and_names_of_fields_stay() -> None:
+    kind = 'STRUCT("JSON" UUID, "a ""INET"", b" INET[], UUID INTEGER, c MAP(INTERVAL, JSON))'
+    stored = 'STRUCT("JSON" VARCHAR, "a ""INET"", b" VARCHAR[], UUID INTEGER, c MAP(VARCHAR, VARCHAR))'
+    assert stored_type(kind) == stored
+    assert stored_type("JSON", "INET") == "JSON"
