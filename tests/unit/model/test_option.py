@@ -266,6 +266,7 @@ def test_a_secret_is_dots_wherever_it_is_shown(caplog: pytest.LogCaptureFixture)
     secret = Secret("hunter2")
     holder = Vault(token=secret)
     logging.getLogger("test").warning("%s %r %s", secret, secret, holder)
+    assert len(caplog.messages) == 1
     shown = [
         repr(secret),
         str(secret),
@@ -279,7 +280,7 @@ def test_a_secret_is_dots_wherever_it_is_shown(caplog: pytest.LogCaptureFixture)
         repr(pickle.loads(pickle.dumps(holder))),
         repr(copy.copy(secret)),
         json.dumps({"k": secret}, default=str),
-        caplog.text,
+        *caplog.messages,
         "".join(traceback.format_exception(ValueError(secret))),
     ]
     for text in shown:
