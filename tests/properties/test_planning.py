@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -14,9 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tailpipe.catalog.identity import Listed, decide, needs
 from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, SourceState, UnitPlan
 from tailpipe.catalog.planning import gaps, listing, plan_units
+from tailpipe.kernel.unpack_streams import Reader
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
-from tailpipe.model.ledger import HEAD_BYTES, LedgerEntry, Unit, fingerprints
+from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 
@@ -108,7 +110,7 @@ class Catalog:
         self.rows.setdefault(identity, {}).update(kept)
         left = DaySet.of(line.day for key, line in new.items() if key not in kept)
         size = len(log.content)
-        prints = fingerprints([log.content], [size, min(size, HEAD_BYTES)])
+        head, fingerprint = printed(size, log.content[:HEAD_BYTES], log.content[-TAIL_BYTES:])
         entry = LedgerEntry(
             decision.origin,
             decision.source,
@@ -122,8 +124,8 @@ class Catalog:
             found.etag,
             committed_bytes=size,
             committed_ordinals=len(log.lines),
-            fingerprint=prints[size],
-            head=prints[min(size, HEAD_BYTES)],
+            fingerprint=fingerprint,
+            head=head,
             left_out=left | (before.left_out if before else NO_DAYS),
         )
         if one.dates is not None:
@@ -165,11 +167,12 @@ class World:
             if log.day is None or log.day in asked[log.source]
         ]
         ledger = tuple(catalog.ledger.values())
-        prints: dict[tuple[str, int], str | None] = {}
+        prints: dict[tuple[str, Span], str | None] = {}
         while requests := needs(listed, ledger, prints):
             for request in requests:
-                found = fingerprints([self.logs[request.uri].content], request.lengths)
-                prints |= {(request.uri, length): print_ for length, print_ in found.items()}
+                content = Reader(io.BytesIO(self.logs[request.uri].content).read, file=request.uri)
+                found = fingerprints(content, request.spans)
+                prints |= {(request.uri, span): print_ for span, print_ in found.items()}
         decisions = decide(listed, ledger, prints, now=ask.now)
         plan = plan_units(sources, decisions, ask, ledger=ledger, lost=catalog.lost)
         self.check(plan, listed, ask)

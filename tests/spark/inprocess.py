@@ -12,17 +12,18 @@ from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.ledger import Span
 from tailpipe.model.staged import StagedFile
 
 
 class InProcess:
     """Does what `SparkEngine` does."""
 
-    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, int], str | None]:
+    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         return {
-            (artifact.uri, length): text
-            for source, artifact, lengths in tasks
-            for length, text in read_prints(source, artifact, lengths).items()
+            (artifact.uri, span): text
+            for source, artifact, spans in tasks
+            for span, text in read_prints(source, artifact, spans).items()
         }
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:

@@ -20,7 +20,7 @@ from tailpipe.spark.session import open_context
 
 home = Path(sys.argv[1])
 (home / "a.log").write_text("hello")
-asked = [(File(name="file", paths=[str(home)]), Artifact(str(home / "a.log"), size=5), (5,))]
+asked = [(File(name="file", paths=[str(home)]), Artifact(str(home / "a.log"), size=5), ((0, 5),))]
 engine = SparkEngine(lambda: open_context(SparkSettings(master="local[1]"), cache=home / "c", log=home / "s.log"))
 first = engine.prints(asked)
 java = engine.context._gateway.proc

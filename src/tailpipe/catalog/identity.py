@@ -15,14 +15,14 @@ from itertools import takewhile
 from typing import Literal
 
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.ledger import LedgerEntry
+from tailpipe.model.ledger import LedgerEntry, Span
 
 __all__ = ["NOBODY", "Decision", "Fate", "Listed", "PrintRequest", "Prints", "decide", "needs"]
 
 Fate = Literal["new", "unchanged", "grown", "replaced", "truncated", "rotated", "asked_again", "repeated"]
 
-Prints = Mapping[tuple[str, int], str | None]
-"""The print of the first bytes of an artifact, by URI and length; None if it has fewer bytes."""
+Prints = Mapping[tuple[str, Span], str | None]
+"""Prints of parts of an artifact's content, by URI and part; None if it ends before."""
 
 NOBODY = ""
 """Stands in an entry for a source that there is no more: any other may go on with its content."""
@@ -44,11 +44,11 @@ class Listed:
 
 @dataclass(frozen=True)
 class PrintRequest:
-    """A wish for the prints of the first decompressed bytes of an artifact, all in one reading."""
+    """A wish for the prints of parts of an artifact's decompressed bytes, all in one reading."""
 
     source: str
     uri: str
-    lengths: tuple[int, ...]
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,11 @@ class _Comparison:
     pairs: list[tuple[Artifact, LedgerEntry]] = field(default_factory=list)
     moved: dict[str, LedgerEntry] = field(default_factory=dict)
     gone: set[tuple[str, int]] = field(default_factory=set)
-    wanted: dict[tuple[str, str], set[int]] = field(default_factory=lambda: defaultdict(set))
+    wanted: dict[tuple[str, str], set[Span]] = field(default_factory=lambda: defaultdict(set))
 
     @property
     def requests(self) -> tuple[PrintRequest, ...]:
-        return tuple(
-            PrintRequest(source, uri, tuple(sorted(lengths))) for (source, uri), lengths in self.wanted.items()
-        )
+        return tuple(PrintRequest(source, uri, tuple(sorted(spans))) for (source, uri), spans in self.wanted.items())
 
 
 def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints: Prints) -> _Comparison:
@@ -154,8 +152,8 @@ def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints:
             strangers.append(one)
         elif _is_untouched(one.artifact, entry):
             result.same[uri] = entry
-        elif length := _unknown(uri, entry, prints):
-            result.wanted[one.source, uri].add(length)
+        elif span := _unknown(uri, entry, prints):
+            result.wanted[one.source, uri].add(span)
             undecided.add(entry.identity)
         elif not _starts_with(uri, entry, prints):
             strangers.append(one)
@@ -179,12 +177,12 @@ class _Loose:
     """Entries whose content is not where it was, to be looked for by their heads."""
 
     def __init__(self, entries: Iterable[LedgerEntry]) -> None:
-        self._by_place: dict[tuple[str, date | None], dict[int, dict[str, list[LedgerEntry]]]] = {}
+        self._by_place: dict[tuple[str, date | None], dict[Span, dict[str, list[LedgerEntry]]]] = {}
         for entry in entries:
             if entry.kind == "file" and entry.committed_ordinals:
-                length, print_ = _probes(entry)[0]
-                lengths = self._by_place.setdefault((entry.source, entry.unit.day), {})
-                lengths.setdefault(length, {}).setdefault(print_, []).append(entry)
+                span, print_ = entry.probes[0]
+                spans = self._by_place.setdefault((entry.source, entry.unit.day), {})
+                spans.setdefault(span, {}).setdefault(print_, []).append(entry)
 
     def look_for(self, one: Listed, prints: Prints, result: _Comparison) -> None:
         """Add to `result` the entries that this artifact may go on with, or the prints that would tell.
@@ -195,11 +193,11 @@ class _Loose:
         uri = one.artifact.uri
         places = [(source, day) for source in (one.source, NOBODY) for day in {one.artifact.day, None}]
         for place in places:
-            for length, heads in self._by_place.get(place, {}).items():
-                if (uri, length) not in prints:
-                    result.wanted[one.source, uri].add(length)
+            for span, heads in self._by_place.get(place, {}).items():
+                if (uri, span) not in prints:
+                    result.wanted[one.source, uri].add(span)
                     continue
-                for entry in heads.get(prints[uri, length] or "", ()):
+                for entry in heads.get(prints[uri, span] or "", ()):
                     if wanted := _unknown(uri, entry, prints):
                         result.wanted[one.source, uri].add(wanted)
                     elif _starts_with(uri, entry, prints):
@@ -293,27 +291,19 @@ def _is_other(artifact: Artifact, entry: LedgerEntry) -> bool:
     return artifact.size == 0 and entry.committed_bytes > 0
 
 
-def _unknown(uri: str, entry: LedgerEntry, prints: Prints) -> int | None:
-    """The length of the next print that would tell whether the artifact begins as the entry does."""
-    for length, print_ in _probes(entry):
-        if (uri, length) not in prints:
-            return length
-        if prints[uri, length] != print_:
+def _unknown(uri: str, entry: LedgerEntry, prints: Prints) -> Span | None:
+    """What the next print is over that would tell whether the artifact begins as the entry does."""
+    for span, print_ in entry.probes:
+        if (uri, span) not in prints:
+            return span
+        if prints[uri, span] != print_:
             return None
     return None
 
 
 def _starts_with(uri: str, entry: LedgerEntry, prints: Prints) -> bool:
     # An entry without a print equals nothing, least of all a content that is too short to have one.
-    return all(print_ and prints.get((uri, length)) == print_ for length, print_ in _probes(entry))
-
-
-def _probes(entry: LedgerEntry) -> list[tuple[int, str]]:
-    """The prints to compare, the cheapest first; nothing is longer than the content that was committed."""
-    if not entry.committed_bytes:
-        return []
-    whole = (entry.committed_bytes, entry.fingerprint or "")
-    return [(entry.head_length, entry.head), whole] if entry.head else [whole]
+    return all(print_ and prints.get((uri, span)) == print_ for span, print_ in entry.probes)
 
 
 def _is_same_object(found: Artifact, entry: LedgerEntry) -> bool:

@@ -10,20 +10,21 @@ from tailpipe.kernel.carry import Carry
 from tailpipe.kernel.dedupe import Dedupe, Deduped
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import Span
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 
 __all__ = ["Engine", "PrintTask"]
 
-PrintTask = tuple[Source, Artifact, tuple[int, ...]]
-"""Prints of the first bytes that are wanted of an artifact."""
+PrintTask = tuple[Source, Artifact, tuple[Span, ...]]
+"""Prints of parts of its content that are wanted of an artifact."""
 
 
 class Engine(Protocol):
     """Does the work on artifacts, in parallel. Answers come in the order of the tasks."""
 
     def prints(self, tasks: Sequence[PrintTask]) -> Prints:
-        """Prints of contents, by URI and length."""
+        """Prints of contents, by URI and part."""
         ...
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:

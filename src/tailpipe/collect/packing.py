@@ -113,5 +113,5 @@ def _reading(one: PlannedArtifact) -> Reading:
         days=one.dates,
         is_closed=decision.is_closed,
         known_bytes=known.committed_bytes if known else 0,
-        known_print=known.fingerprint if known else None,
+        known_print=known.tail_print if known else None,
     )

@@ -14,7 +14,7 @@ from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days
-from tailpipe.model.ledger import LedgerEntry
+from tailpipe.model.ledger import LedgerEntry, Span
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
@@ -103,9 +103,7 @@ def _prints(
     sources: Mapping[str, Source], listed: list[Listed], ledger: Sequence[LedgerEntry], engine: Engine
 ) -> Prints:
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
-    prints: dict[tuple[str, int], str | None] = {}
+    prints: dict[tuple[str, Span], str | None] = {}
     while requests := needs(listed, ledger, prints):
-        prints |= engine.prints(
-            [(sources[one.source], artifacts[one.source, one.uri], one.lengths) for one in requests]
-        )
+        prints |= engine.prints([(sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests])
     return prints

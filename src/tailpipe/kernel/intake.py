@@ -37,7 +37,7 @@ class Intake:
                     continue
                 try:
                     yield from read(place, self._members(progress, open_))
-                    progress.check_end()
+                    progress.end()
                 except (*GONE, TailpipeError) as problem:
                     uri, is_told = progress.reading.artifact.uri, isinstance(problem, TailpipeError)
                     reason = getattr(problem, "strerror", None) or str(problem)

@@ -57,7 +57,7 @@ class LineFeed:
                 take=progress.take,
             )
             size = start
-            for chunk in member.chunks(start, progress.take):
+            for chunk in member.chunks(start, progress.take, progress.leap(start, member.opening)):
                 size += len(chunk)
                 yield from self._hold(progress, splitter.feed(chunk))
             if not member.is_packed:

@@ -57,6 +57,7 @@ class ParquetFeed:
         with self._task.source.open(progress.reading.artifact) as stream, _seekable(stream) as file:
             while chunk := file.read(self._task.limits.chunk_bytes):
                 progress.take(chunk)
+            progress.end()
             file.seek(0)
             count = 0
             for batch in pq.ParquetFile(file).iter_batches(batch_size=_ROWS, use_threads=False):

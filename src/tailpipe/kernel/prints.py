@@ -5,24 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailpipe.errors import UnpackError
-from tailpipe.kernel.unpack import Unpacking
+from tailpipe.kernel.unpack import Member, Unpacking
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.ledger import fingerprints
+from tailpipe.model.ledger import Span, fingerprints
 from tailpipe.model.source import Source
 
 __all__ = ["read_prints"]
 
 
-def read_prints(source: Source, artifact: Artifact, lengths: Iterable[int]) -> dict[int, str | None]:
-    """The prints of the first decompressed bytes; None for a length that it does not have.
+def read_prints(source: Source, artifact: Artifact, spans: Iterable[Span]) -> dict[Span, str | None]:
+    """The prints of parts of the decompressed bytes; None for a part that it does not have.
 
     An artifact that is gone or damaged has no print: reading it will say so.
     """
-    wanted = tuple(lengths)
+    wanted = tuple(spans)
     try:
         with source.open(artifact) as stream:
-            for member in Unpacking(stream, artifact.uri):
-                return fingerprints(member.chunks(), wanted)
+            return fingerprints(_Joined(Unpacking(stream, artifact.uri)), wanted)
     except (OSError, UnpackError):
-        pass
-    return dict.fromkeys(wanted)
+        return dict.fromkeys(wanted)
+
+
+class _Joined:
+    """The members of an artifact as one content, as they are when it is collected."""
+
+    def __init__(self, members: Iterable[Member]) -> None:
+        self._rest = iter(members)
+        self._member = next(self._rest, None)
+
+    def read(self, size: int, /) -> bytes:
+        while self._member is not None:
+            if data := self._member.read(size):
+                return data
+            self._member = next(self._rest, None)
+        return b""
+
+    def skip(self, size: int, /) -> int:
+        passed = 0
+        while self._member is not None and passed < size:
+            passed += self._member.skip(size - passed)
+            if passed < size:
+                self._member = next(self._rest, None)
+        return passed

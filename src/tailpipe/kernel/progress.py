@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.task import Reading
-from tailpipe.model.ledger import HEAD_BYTES
+from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, printed
 
 __all__ = ["Progress"]
 
@@ -28,22 +27,38 @@ class Progress:
 
     def __post_init__(self) -> None:
         # Only a file can grow or be rotated; the prints of anything else would be looked at by nobody.
-        self._digest = hashlib.blake2b(digest_size=16) if self.reading.artifact.kind == "file" else None
-        self._head: str | None = None
+        self._is_printed = self.reading.artifact.kind == "file"
+        self._head = b""
+        self._tail = b""
+        self._prints: tuple[str, str] | None = None
         self._has_grown = False
+
+    def leap(self, start: int, opening: bytes) -> int:
+        """Count the first of the `start` bytes that were taken before as taken; say how many: no print needs them.
+
+        `opening` is how the content begins.
+        """
+        leapt = max(0, start - TAIL_BYTES)
+        if leapt:
+            self._head = opening[:HEAD_BYTES]
+            self.committed_bytes += leapt
+        return leapt
 
     def take(self, data: bytes | memoryview) -> None:
         """Count bytes as taken, or raise if they are not those with which a known content begins."""
         known = self.reading.known_bytes - self.committed_bytes
         if 0 < known <= len(data):
             self._add(data[:known])
-            if self.reading.known_print not in (None, self.fingerprint):
+            if self.reading.known_print not in (None, self.prints[1]):
                 raise self._other_content()
             data = data[known:]
         self._add(data)
 
-    def check_end(self) -> None:
-        """Raise if a known content has ended before what is known of it."""
+    def end(self) -> None:
+        """All is taken. Raise if a known content has ended before what is known of it."""
+        if self._is_printed:
+            self._prints = printed(self.committed_bytes, self._head, self._tail)
+            self._head = self._tail = b""  # there may be thousands of artifacts in a task
         is_short = self.committed_bytes + self.unread_bytes < self.reading.known_bytes
         if is_short and self.reading.known_print is not None:
             raise self._other_content()
@@ -63,14 +78,10 @@ class Progress:
         return TailpipeError(f'"{uri}" was rotated or rewritten while it was collected: collect it again')
 
     def _add(self, data: bytes | memoryview) -> None:
-        if self._digest is not None:
-            room = HEAD_BYTES - self.committed_bytes
-            if 0 < room <= len(data):
-                self._digest.update(data[:room])
-                self._head = self._digest.hexdigest()
-                self._digest.update(data[room:])
-            else:
-                self._digest.update(data)
+        if self._is_printed:
+            if len(self._head) < HEAD_BYTES:
+                self._head += data[: HEAD_BYTES - len(self._head)]
+            self._tail = bytes(data[-TAIL_BYTES:]) if len(data) >= TAIL_BYTES else (self._tail + data)[-TAIL_BYTES:]
         self.committed_bytes += len(data)
 
     def note(self, what: str, count: int = 1) -> None:
@@ -79,11 +90,8 @@ class Progress:
             self.notes[what] = self.notes.get(what, 0) + count
 
     @property
-    def fingerprint(self) -> str | None:
-        """The print of all that was taken."""
-        return self._digest.hexdigest() if self._digest is not None else None
-
-    @property
-    def head(self) -> str | None:
-        """The print of the first bytes."""
-        return self._head or self.fingerprint
+    def prints(self) -> tuple[str | None, str | None]:
+        """The print of the first bytes that were taken, and that of the last."""
+        if not self._is_printed:
+            return None, None
+        return self._prints or printed(self.committed_bytes, self._head, self._tail)

@@ -175,14 +175,15 @@ class TaskRun:
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
             result = Result(reading, notes=progress.notes, error=progress.error)
             if progress.error is None:
+                head, fingerprint = progress.prints
                 result = replace(
                     result,
                     accounts=tally.accounts,
                     committed_bytes=0 if is_keyed else progress.committed_bytes,
                     committed_ordinals=(reading.since_ordinals if is_keyed else 0) + progress.committed_ordinals,
                     unread_bytes=progress.unread_bytes,
-                    fingerprint=progress.fingerprint,
-                    head=progress.head,
+                    fingerprint=fingerprint,
+                    head=head,
                     left_out=tally.left_out,
                     nulls=tally.nulls,
                 )

@@ -68,19 +68,32 @@ class Member:
         self._chunk_bytes = limits.chunk_bytes
         self._count = count
 
-    def chunks(self, start: int = 0, seen: Callable[[bytes], None] | None = None) -> Iterator[bytes]:
+    def chunks(self, start: int = 0, seen: Callable[[bytes], None] | None = None, unseen: int = 0) -> Iterator[bytes]:
         """The decompressed bytes from `start` on, in chunks of the same size but the last.
 
-        What lies before is read and dropped, or leapt over in a plain file that can seek; `seen` gets
-        it, if someone needs its print, and then it is read in any case.
+        What lies before is dropped; `seen` gets it, but for the first `unseen` bytes.
         """
-        skipped = self._reader.skip(start, seen)
-        self._count(skipped)
+        skipped = self.skip(start if seen is None else unseen)
+        while seen is not None and skipped < start and (data := self.read(min(MEGABYTE, start - skipped))):
+            seen(data)
+            skipped += len(data)
         if skipped < start:
             raise self._reader.fail(f"ends at byte {skipped:,}, before the {start:,} bytes that were taken of it")
         while chunk := self._reader.fill(self._chunk_bytes):
             self._count(len(chunk))
             yield chunk
+
+    def read(self, size: int) -> bytes:
+        """The next decompressed bytes, at most `size`; nothing only at the end."""
+        data = self._reader.read(size)
+        self._count(len(data))
+        return data
+
+    def skip(self, size: int) -> int:
+        """Pass over the next bytes, by a leap in a plain file that can seek, and say how many there were."""
+        skipped = self._reader.skip(size)
+        self._count(skipped)
+        return skipped
 
     def finish(self) -> None:
         """Read what is left, because the checksum at the end speaks for all of it."""

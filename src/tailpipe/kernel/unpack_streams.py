@@ -107,10 +107,10 @@ class Reader:
         self._held = data + self._held
         self.offset -= len(data)
 
-    def skip(self, size: int | None = None, seen: Callable[[bytes], None] | None = None) -> int:
-        """Pass over `size` bytes or all that is left, and say how many there were; `seen` gets them."""
+    def skip(self, size: int | None = None) -> int:
+        """Pass over `size` bytes or all that is left, and say how many there were."""
         start = self.offset
-        if size is not None and seen is None and self._leap is not None:
+        if size is not None and self._leap is not None:
             held = min(size, len(self._held))
             self._held = self._held[held:]
             self.offset += held + (self._leap(size - held) if size > held else 0)
@@ -119,8 +119,6 @@ class Reader:
             data = self.read(MEGABYTE if size is None else min(MEGABYTE, size - self.offset + start))
             if not data:
                 break
-            if seen is not None:
-                seen(data)
         return self.offset - start
 
     def label(self, name: str) -> str:
@@ -287,13 +285,8 @@ class _Streams:
         """Zeros after the last stream are padding; other bytes are left out with a note, or refused."""
         source, codec, start = self._source, self._codec, self._source.offset
         is_padding = True
-
-        def look(data: bytes) -> None:
-            nonlocal is_padding
+        while is_tail and (data := source.read(MEGABYTE)):
             is_padding = is_padding and not data.strip(b"\0")
-
-        if is_tail:
-            source.skip(seen=look)
         if is_tail and is_padding:
             return
         if not is_tail or not codec.may_trail:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 
-__all__ = ["HEAD_BYTES", "LedgerEntry", "Unit", "fingerprints"]
+__all__ = ["HEAD_BYTES", "TAIL_BYTES", "Content", "LedgerEntry", "Span", "Unit", "fingerprints", "printed"]
 
 HEAD_BYTES = 1024
 """How many decompressed bytes, at most, the `head` of a ledger entry is taken over."""
+
+TAIL_BYTES = 64 * 1024
+"""How many of the last committed bytes the `fingerprint` of a ledger entry is taken over."""
+
+Span = tuple[int, int]
+"""Decompressed bytes of a content: from the first number on, up to the second."""
+
+_PIECE = 1024 * 1024
+_TAIL = "tail:"
 
 
 @dataclass(frozen=True)
@@ -51,9 +61,9 @@ class LedgerEntry:
     entry was committed under that name. So no two entries of a partition have the same `uri`, and whoever
     commits an entry clears its `uri` from all others.
 
-    Prints are over decompressed bytes: `fingerprint` over the `committed_bytes`, `head` over the first
-    of them, at most HEAD_BYTES. `unread_bytes` were there after them but ended no line. `as_of` is the
-    `now` of the run that took it.
+    Prints are over decompressed bytes: `fingerprint` over the last of the `committed_bytes` (see `printed`),
+    `head` over the first of them (see `_head_length`). `unread_bytes` were there after them but ended no
+    line. `as_of` is the `now` of the run that took it.
     """
 
     origin: str
@@ -82,28 +92,88 @@ class LedgerEntry:
         return self.origin, self.generation
 
     @property
-    def head_length(self) -> int:
-        """How many bytes `head` is taken over."""
-        return min(self.committed_bytes, HEAD_BYTES)
+    def probes(self) -> list[tuple[Span, str]]:
+        """By what its content is known again: prints and what they are over, the cheapest to read first.
+
+        Entries of earlier versions have a `fingerprint` over all committed bytes, and of a content that is
+        shorter than HEAD_BYTES a `head` that is the same.
+        """
+        size = self.committed_bytes
+        if not size:
+            return []
+        text = self.fingerprint or ""
+        start = max(0, size - TAIL_BYTES) if text.startswith(_TAIL) else 0
+        whole = ((start, size), text.removeprefix(_TAIL))
+        if not self.head or self.head == text:
+            return [whole]
+        return [((0, _head_length(size)), self.head), whole]
+
+    @property
+    def tail_print(self) -> str | None:
+        """The fingerprint as `printed` gives it; None if it is one of earlier versions."""
+        is_over_all = self.committed_bytes > TAIL_BYTES and not (self.fingerprint or "").startswith(_TAIL)
+        return None if is_over_all else self.fingerprint
 
 
-def fingerprints(chunks: Iterable[bytes], lengths: Iterable[int]) -> dict[int, str | None]:
-    """The prints of the first bytes of a content, in one pass, for each of the lengths asked for.
+class Content(Protocol):
+    """Decompressed bytes that are read once and in order."""
 
-    `chunks` are the decompressed bytes in order; no more of them are taken than the longest print
-    needs. A content that is shorter than a length has no print of it: None.
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; nothing only at the end."""
+        ...
+
+    def skip(self, size: int, /) -> int:
+        """Pass over `size` bytes, and say how many there were."""
+        ...
+
+
+def _head_length(size: int) -> int:
+    """Over how many bytes the head of a content of that size is taken: a power of two, so there are few of them."""
+    return min(HEAD_BYTES, 1 << size.bit_length() - 1) if size else 0
+
+
+def printed(size: int, head: bytes, tail: bytes) -> tuple[str, str]:
+    """The head and the fingerprint of a content of `size` bytes.
+
+    It begins with `head` and ends with `tail`: HEAD_BYTES and TAIL_BYTES, or all that it has.
     """
-    found: dict[int, str | None] = dict.fromkeys(lengths)
-    digest, seen = hashlib.blake2b(digest_size=16), 0
-    supply = filter(None, chunks)
-    rest = b""
-    for length in sorted(found):
-        while seen < length:
-            rest = rest or next(supply, b"")
-            if not rest:
+    return _print(head[: _head_length(size)]), f"{_TAIL if size > len(tail) else ''}{_print(tail)}"
+
+
+def fingerprints(content: Content, spans: Iterable[Span]) -> dict[Span, str | None]:
+    """The prints of parts of a content, in one pass; what no part covers is passed over.
+
+    A content that ends before a part does has no print of it: None.
+    """
+    found: dict[Span, str | None] = dict.fromkeys(spans)
+    ends: dict[int, list[int]] = defaultdict(list)
+    for start, end in found:
+        ends[end].append(start)
+    last = dict(sorted(found))
+    begun: dict[int, hashlib.blake2b] = {}
+    place, held = 0, memoryview(b"")
+    for edge in sorted({*ends, *last}):
+        while place < edge:
+            if begun:
+                wanted = max(last[start] for start in begun) - place
+                held = held or memoryview(content.read(min(_PIECE, wanted)))
+                part, held = held[: edge - place], held[edge - place :]
+                for digest in begun.values():
+                    digest.update(part)
+                passed = len(part)
+            else:
+                passed = content.skip(edge - place)
+            if not passed:
                 return found
-            part, rest = rest[: length - seen], rest[length - seen :]
-            digest.update(part)
-            seen += len(part)
-        found[length] = digest.hexdigest()
+            place += passed
+        if edge in last:
+            begun[edge] = hashlib.blake2b(digest_size=16)
+        for start in ends[edge]:
+            found[start, edge] = begun[start].hexdigest()
+            if last[start] == edge:
+                del begun[start]
     return found
+
+
+def _print(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

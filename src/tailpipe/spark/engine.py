@@ -16,6 +16,7 @@ from tailpipe.errors import SparkError
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
+from tailpipe.model.ledger import Span
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
@@ -100,10 +101,10 @@ def _misplaced(column: str, kind: str, payload: bytes, _: Attempt) -> bytes:
 def _print(sources: Sequence[Source], payload: bytes, _: Attempt) -> bytes:
     from tailpipe.kernel.prints import read_prints
 
-    found: dict[tuple[str, int], str | None] = {}
-    for number, artifact, lengths in pickle.loads(payload):  # noqa: S301
-        prints = read_prints(sources[number], artifact, lengths)
-        found.update({(artifact.uri, length): text for length, text in prints.items()})
+    found: dict[tuple[str, Span], str | None] = {}
+    for number, artifact, spans in pickle.loads(payload):  # noqa: S301
+        prints = read_prints(sources[number], artifact, spans)
+        found.update({(artifact.uri, span): text for span, text in prints.items()})
     return pickle.dumps(found)
 
 
@@ -151,17 +152,17 @@ class SparkEngine:
         """Spark's SQL and DataFrames, for what others do with them."""
         return session_of(self.context)
 
-    def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[int, ...]]]) -> dict[tuple[str, int], str | None]:
-        """Prints of contents, by URI and length."""
+    def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[Span, ...]]]) -> dict[tuple[str, Span], str | None]:
+        """Prints of contents, by URI and part."""
         sources: list[Source] = []
         rows = []
-        for source, artifact, lengths in tasks:
+        for source, artifact, spans in tasks:
             if source not in sources:
                 sources.append(source)
-            rows.append((sources.index(source), artifact, lengths))
+            rows.append((sources.index(source), artifact, spans))
         self._protect(sources)
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
-        found: dict[tuple[str, int], str | None] = {}
+        found: dict[tuple[str, Span], str | None] = {}
         for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], partial(_print, sources)):
             found.update(answer)
         return found

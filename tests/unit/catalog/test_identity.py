@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,8 +14,9 @@ from typing import Literal
 import pytest
 
 from tailpipe.catalog.identity import Decision, Listed, PrintRequest, decide, needs
+from tailpipe.kernel.unpack_streams import Reader
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.ledger import HEAD_BYTES, LedgerEntry, Unit, fingerprints
+from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
 from tests.counting import calls_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "artifact-identity.md"
@@ -52,7 +55,8 @@ class Found:
 def remember(
     artifact: Artifact, content: bytes, committed: int, identity: tuple[str, int], *, source: str = "s"
 ) -> LedgerEntry:
-    prints = fingerprints([content], [committed, min(committed, HEAD_BYTES)])
+    taken = content[:committed]
+    head, fingerprint = printed(committed, taken[:HEAD_BYTES], taken[-TAIL_BYTES:]) if taken else (None, None)
     return LedgerEntry(
         origin=identity[0],
         generation=identity[1],
@@ -65,24 +69,28 @@ def remember(
         modified=artifact.modified,
         etag=artifact.etag,
         committed_bytes=committed,
-        committed_ordinals=content[:committed].count(b"\n"),
+        committed_ordinals=taken.count(b"\n"),
         unread_bytes=len(content) - committed,
-        fingerprint=prints[committed] if committed else None,
-        head=prints[min(committed, HEAD_BYTES)] if committed else None,
+        fingerprint=fingerprint,
+        head=head,
     )
+
+
+def reader(content: bytes) -> Reader:
+    return Reader(io.BytesIO(content).read, file="x")
 
 
 def settle(
     listed: list[Listed], ledger: list[LedgerEntry], contents: dict[str, bytes], *, now: datetime = NOW
 ) -> tuple[tuple[Decision, ...], list[PrintRequest]]:
     """Answer all requests from `contents`, then decide."""
-    prints: dict[tuple[str, int], str | None] = {}
+    prints: dict[tuple[str, Span], str | None] = {}
     asked: list[PrintRequest] = []
     for _ in range(4):
         for request in needs(listed, ledger, prints):
             asked.append(request)
-            found = fingerprints([contents[request.uri]], request.lengths)
-            prints |= {(request.uri, length): print_ for length, print_ in found.items()}
+            found = fingerprints(reader(contents[request.uri]), request.spans)
+            prints |= {(request.uri, span): print_ for span, print_ in found.items()}
     return decide(listed, ledger, prints, now=now), asked
 
 
@@ -140,8 +148,8 @@ def test_a_long_print_is_asked_for_only_where_the_head_agrees() -> None:
     later = HOUR + timedelta(minutes=1)
     listed = [Listed("s", Artifact("a.log", 9000, later)), Listed("s", Artifact("a.log.1", 9000, later))]
     decisions, asked = settle(listed, ledger, {"a.log": other, "a.log.1": old})
-    assert [request.lengths for request in asked if request.uri == "a.log"] == [(HEAD_BYTES,)]
-    assert [request.lengths for request in asked if request.uri == "a.log.1"] == [(HEAD_BYTES,), (9000,)]
+    assert [request.spans for request in asked if request.uri == "a.log"] == [((0, HEAD_BYTES),)]
+    assert [request.spans for request in asked if request.uri == "a.log.1"] == [((0, HEAD_BYTES),), ((0, 9000),)]
     assert [decision.fate for decision in decisions] == ["new", "rotated"]
 
 
@@ -254,12 +262,69 @@ def test_deciding_without_the_wanted_prints_is_refused() -> None:
         decide([Listed("s", Artifact("a", 4, NOW))], ledger, {}, now=NOW)
 
 
-def test_prints_of_several_lengths_are_taken_in_one_pass() -> None:
-    chunks = iter([b"ab", b"", b"cd", b"ef"])
-    found = fingerprints(chunks, [3, 1, 0])
-    assert found == {length: fingerprints([b"abcdef"], [length])[length] for length in (0, 1, 3)}
-    assert list(chunks) == [b"ef"]
-    assert fingerprints([b"abc"], [3, 4])[4] is None
+def test_prints_of_several_parts_are_taken_in_one_pass_which_leaps_over_the_rest() -> None:
+    data = bytes(range(256)) * 40
+    spans = [(0, 0), (0, 1), (0, 7), (3, 9), (5, 9), (100, 100), (9000, 9001), (9000, 10240), (3, 10240)]
+    read: list[int] = []
+
+    def pull(size: int) -> bytes:
+        part = stream.read(min(size, 1000))
+        read.append(len(part))
+        return part
+
+    stream = io.BytesIO(data)
+    assert fingerprints(Reader(pull, file="x"), spans) == {
+        (start, end): hashlib.blake2b(data[start:end], digest_size=16).hexdigest() for start, end in spans
+    }
+    stream, read = io.BytesIO(data), []
+    leaping = Reader(pull, file="x", leap=lambda size: stream.seek(size, io.SEEK_CUR) - stream.tell() + size)
+    assert None not in fingerprints(leaping, [(0, 8), (10000, 10240)]).values()
+    assert read == [8, 240]
+
+
+def test_a_content_that_ends_before_a_part_does_has_no_print_of_it() -> None:
+    found = fingerprints(reader(b"abc"), [(0, 2), (0, 4), (1, 3), (2, 4), (9, 12)])
+    assert [span for span, print_ in found.items() if print_ is None] == [(0, 4), (2, 4), (9, 12)]
+
+
+def test_a_long_content_is_known_by_its_beginning_its_end_and_its_size() -> None:
+    old = b"".join(b"line %07d\n" % number for number in range(10_000))
+    later = HOUR + timedelta(minutes=1)
+    ledger = [remember(Artifact("a.log", len(old), HOUR), old, len(old), ("a.log", 0))]
+    more = old + b"more\n"
+    decisions, asked = settle([Listed("s", Artifact("a.log", len(more), later))], ledger, {"a.log": more})
+    assert [request.spans for request in asked] == [((0, HEAD_BYTES),), ((len(old) - TAIL_BYTES, len(old)),)]
+    assert (decisions[0].fate, decisions[0].start_byte) == ("grown", len(old))
+    for place in (0, 500, len(old) - TAIL_BYTES, len(old) - 1):
+        other = more[:place] + b"#" + more[place + 1 :]
+        decisions, _ = settle([Listed("s", Artifact("a.log", len(more), later))], ledger, {"a.log": other})
+        assert decisions[0].fate == "truncated"
+
+
+def test_there_are_few_lengths_of_heads_however_long_the_contents_are() -> None:
+    ledger = [
+        remember(
+            Artifact(f"old{size}", size, HOUR), bytes([65 + size % 26]) * (size - 1) + b"\n", size, (f"old{size}", 0)
+        )
+        for size in range(1, 3000)
+    ]
+    listed = [Listed("s", Artifact("new", 5000, HOUR))]
+    (request,) = needs(listed, ledger, {})
+    assert len(request.spans) <= HEAD_BYTES.bit_length()
+
+
+@pytest.mark.parametrize("size", [1, 20, 1000, 1024, 1500, 100_000])
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_an_entry_of_an_earlier_version_is_known_by_all_its_bytes(size: int, is_changed: bool) -> None:
+    content = b"0123456789" * 10_000
+    over_all = hashlib.blake2b(content[:size], digest_size=16).hexdigest()
+    over_head = hashlib.blake2b(content[: min(size, HEAD_BYTES)], digest_size=16).hexdigest()
+    known = remember(Artifact("a", size, HOUR), content[:size], size, ("a", 0))
+    ledger = [replace(known, fingerprint=over_all, head=over_head)]
+    now = content[: size // 2] + b"#" + content[size // 2 + 1 :] if is_changed else content
+    decisions, _ = settle([Listed("s", Artifact("a", len(now) + 1, NOW))], ledger, {"a": now + b"x"})
+    assert decisions[0].fate == ("truncated" if is_changed else "grown")
+    assert (ledger[0].tail_print is None) == (size > TAIL_BYTES)
 
 
 def test_an_artifact_that_is_as_it_was_costs_one_copy() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import pickle
 import tempfile
@@ -16,15 +17,17 @@ import pytest
 
 from tailpipe.catalog.verify import problems
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import read_rows, run_task
 from tailpipe.kernel.task import Limits, Reading, Staging
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY
-from tailpipe.model.ledger import HEAD_BYTES, Unit, fingerprints
+from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, Unit, printed
 from tailpipe.model.staged import Staged
 from tailpipe.model.table import Column
 from tailpipe.plugin.formats import Delimited, Grok, Jsonl, Regex, Syslog
-from tests.unit.kernel.support import Run, run, task
+from tests.unit.kernel.packed import tar, zipped
+from tests.unit.kernel.support import CONTENT, INGESTED, Memory, Run, run, task
 
 N = [Column("n", "integer")]
 SMALL = Limits(chunk_bytes=1000, batch_bytes=3000, flush_bytes=9000)
@@ -111,10 +114,57 @@ def test_a_grown_file_is_read_from_where_it_ended_and_counts_on(cut: int, pack: 
     assert [row["n"] for row in first.rows + second.rows] == list(range(80))
     assert [row["tp_id"] for row in first.rows + second.rows] == [row["tp_id"] for row in run(content, N).rows]
     for result in (before, after):
-        wanted = [min(HEAD_BYTES, result.committed_bytes), result.committed_bytes]
-        prints = fingerprints([content], wanted)
-        assert (result.head, result.fingerprint) == (prints[wanted[0]], prints[wanted[1]])
+        taken = content[: result.committed_bytes]
+        assert (result.head, result.fingerprint) == printed(len(taken), taken[:HEAD_BYTES], taken[-TAIL_BYTES:])
     assert (after.committed_bytes, after.committed_ordinals, after.unread_bytes) == (len(content), 80, 0)
+
+
+@pytest.mark.parametrize("count", [2_000, 2_800, 30_000])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_of_what_was_taken_before_no_more_is_read_than_its_print_is_over(
+    count: int, pack: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = lines(0, count) + lines(count, count + 3)
+    (before,) = run(lines(0, count), N).outcome.results
+    read: list[int] = []
+
+    class Counted(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            data = super().read(size)
+            read.append(len(data))
+            return data
+
+    then = replace_reading(
+        task(pack(content), N),
+        since_bytes=before.committed_bytes,
+        since_ordinals=before.committed_ordinals,
+        known_bytes=before.committed_bytes,
+        known_print=before.fingerprint,
+    )
+    monkeypatch.setattr(Memory, "open", lambda self, artifact: Counted(CONTENT[artifact.uri]))
+    second = Run(then)
+    total = sum(read)
+    (after,) = second.outcome.results
+    assert second.column("n") == [count, count + 1, count + 2]
+    (whole,) = run(content, N).outcome.results
+    assert (after.head, after.fingerprint, after.committed_bytes) == (whole.head, whole.fingerprint, len(content))
+    if pack is bytes:
+        opening = 64 * 1024
+        assert total <= 2 * (opening + TAIL_BYTES + len(lines(count, count + 3)))  # it is run twice
+    other = replace_reading(then, known_print=f"{before.fingerprint}0")
+    assert "was rotated or rewritten" in str(Run(other).outcome.results[0].error)
+    shorter = replace_reading(task(pack(lines(0, count - 1)), N), **facts_of(then))
+    assert "before the" in str(Run(shorter).outcome.results[0].error)
+
+
+@pytest.mark.parametrize("pack", [zipped, tar, lambda members: gzip.compress(tar(members))])
+def test_the_prints_of_an_archive_are_over_all_its_members(pack: Any) -> None:
+    made = task(pack({"a": lines(0, 30), "b": lines(30, 3_000), "c": b"", "d": lines(3_000, 3_001)}), N)
+    (result,) = Run(made).outcome.results
+    entry = result.staged("s", Unit(pack="p"), INGESTED, EVERY_DAY).entry
+    assert entry.committed_bytes == len(lines(0, 3_001))
+    artifact = made.readings[0].artifact
+    assert read_prints(made.source, artifact, [span for span, _ in entry.probes]) == dict(entry.probes)
 
 
 def test_a_last_line_without_its_end_counts_once_the_file_is_closed() -> None:
@@ -228,6 +278,11 @@ def test_syslog_through_a_task() -> None:
     of = replace(of, columns=[Column("tp_timestamp", source=fields["tp_timestamp"]), Column("message", "varchar")])
     done = run(line, of=of, format=Syslog())
     assert done.accounts == (1, 1, 0, 0, 0), done.rejected
+
+
+def facts_of(made: Any) -> dict[str, Any]:
+    names = ("since_bytes", "since_ordinals", "known_bytes", "known_print")
+    return {name: getattr(made.readings[0], name) for name in names}
 
 
 def replace_reading(made: Any, **facts: Any) -> Any:
