@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import tarfile
 import tempfile
 from datetime import date, timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tailpipe.model.ledger import TAIL_BYTES
 from tests.unit.collect.support import NOW, World
 
 DAYS = [NOW.date() - timedelta(days=count) for count in range(4)]
@@ -31,13 +34,13 @@ class Collecting(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.directory.cleanup()
 
-    def fresh(self, count: int) -> list[str]:
+    def fresh(self, count: int, padding: int = 0) -> list[str]:
         self.lines += count
-        return [f"line {number}" for number in range(self.lines - count, self.lines)]
+        return [f"line {number} {'.' * padding}" for number in range(self.lines - count, self.lines)]
 
-    @rule(day=st.sampled_from(DAYS), count=st.integers(1, 3))
-    def append(self, day: date, count: int) -> None:
-        lines = self.fresh(count)
+    @rule(day=st.sampled_from(DAYS), count=st.integers(1, 3), padding=st.sampled_from([0, TAIL_BYTES // 2]))
+    def append(self, day: date, count: int, padding: int) -> None:
+        lines = self.fresh(count, padding)
         path = self.world.write(f"{day}.jsonl", *lines, mode="a")
         self.there.setdefault(path, []).extend(lines)
 
@@ -47,6 +50,26 @@ class Collecting(RuleBasedStateMachine):
         lines = self.fresh(count)
         path = self.world.write(f"{day}-late{self.rotated}.jsonl", *lines)
         self.there[path] = lines
+
+    @rule(day=st.sampled_from(DAYS), counts=st.lists(st.integers(0, 3), min_size=2, max_size=3))
+    def add_archive(self, day: date, counts: list[int]) -> None:
+        self.rotated += 1
+        path = self.world.logs / f"{day}-{self.rotated}.tar"
+        self.there[path] = []
+        with tarfile.open(path, "w") as archive:
+            for number, count in enumerate(counts):
+                lines = self.fresh(count)
+                member = self.world.write(f"{day}-member.jsonl", *lines)
+                archive.add(member, f"{number}.jsonl")
+                member.unlink()
+                self.there[path] += lines
+
+    @precondition(lambda self: self.there)
+    @rule(data=st.data())
+    def touch(self, data: st.DataObject) -> None:
+        path = data.draw(st.sampled_from(sorted(self.there)))
+        now = path.stat().st_mtime
+        os.utime(path, (now + 10, now + 10))
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), packed=st.booleans())
@@ -75,7 +98,7 @@ class Collecting(RuleBasedStateMachine):
     @rule(data=st.data())
     def truncate_after_collecting(self, data: st.DataObject) -> None:
         path = data.draw(st.sampled_from(sorted(self.there)))
-        if path.suffix == ".gz":
+        if path.suffix == ".gz" or ".tar" in path.suffixes:
             return
         self.collect()
         lines = self.fresh(1)
@@ -104,5 +127,5 @@ class Collecting(RuleBasedStateMachine):
 
 TestCollecting = Collecting.TestCase
 TestCollecting.settings = settings(
-    max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -104,6 +105,39 @@ def test_a_log_that_is_rotated_between_listing_and_reading_gives_each_row_once(w
     assert failed.reasons[0].endswith("was rotated or rewritten while it was collected: collect it again")
     assert world.collect().is_done
     assert world.rows() == ["a", "b", "c", "x" * 20, "y", "z"]
+    assert not world.has_twins()
+
+
+@pytest.mark.parametrize("name", ["{}.tar", "{}.tar.gz"])
+def test_an_archive_that_is_touched_and_renamed_gives_its_rows_once(world: World, name: str) -> None:
+    path = world.logs / name.format(TODAY)
+    with tarfile.open(path, "w:gz" if name.endswith("gz") else "w") as archive:
+        for message in "abc":
+            archive.add(world.write(f"{TODAY}.jsonl", message), f"{message}.jsonl")
+    (world.logs / f"{TODAY}.jsonl").unlink()
+    world.collect()
+    os.utime(path, (NOW.timestamp() - 5, NOW.timestamp() - 5))
+    assert world.collect().is_done
+    path.rename(path.with_name(f"{TODAY}-moved{path.name[10:]}"))
+    assert world.collect().is_done
+    assert world.rows() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_long_log_that_grows_and_is_rotated_gives_each_row_once(world: World, packed: bool) -> None:
+    log = world.write(f"{TODAY}.jsonl", *(f"{number:05} {'.' * 1000}" for number in range(200)))
+    world.collect()
+    for number in range(200, 203):
+        world.write(log.name, f"{number:05}", mode="a")
+        assert world.collect().is_done
+    world.write(log.name, "00203", mode="a")
+    moved = log.rename(log.with_name(f"{log.name}.1"))
+    if packed:
+        log.with_name(f"{log.name}.1.gz").write_bytes(gzip.compress(moved.read_bytes()))
+        moved.unlink()
+    world.write(log.name, "00204")
+    assert world.collect().is_done
+    assert [row[:5] for row in world.rows()] == [f"{number:05}" for number in range(205)]
     assert not world.has_twins()
 
 
