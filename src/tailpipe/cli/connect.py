@@ -48,6 +48,7 @@ def command(
     opens it sees whole days, and the newest ones.
     """
     from tailpipe.catalog.snapshot import current
+    from tailpipe.kernel.inet import wants_inet
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
 
@@ -57,6 +58,9 @@ def command(
     narrowing.check(current(workspace.data.prepare()).files, workspace.config.partitions)  # as a query does
     warn_of_schemas(workspace)
     if form == "sql":
-        render.data(";\n".join([*workspace.client_statements(wish), ""]).rstrip("\n"))
+        statements = workspace.client_statements(wish)
+        if wants_inet(schema.where for schema in workspace.config.schemas.values()):
+            statements = ["INSTALL inet", "LOAD inet", *statements]
+        render.data(";\n".join([*statements, ""]).rstrip("\n"))
     else:
         render.data(str(workspace.connect(wish)))

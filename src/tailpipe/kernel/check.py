@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.engine import connect, expression_types
+from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import Expression, read_expression
 from tailpipe.kernel.sql import quoted, text_type
@@ -44,6 +45,7 @@ def check_table(table: Table) -> tuple[SqlProblem, ...]:
         problems: list[SqlProblem] = []
         for output in output_columns(table, {}):
             if output.transform is not None:
+                load_for(connection, [output.transform])
                 problems += _transform_problems(connection, table, output.name, output.transform)
     return tuple(problems)
 
@@ -72,6 +74,7 @@ def check_condition(
 ) -> tuple[SqlProblem, ...]:
     """What is wrong with a condition on rows of these columns; unless they are all, a name may be of another."""
     with connect() as connection:
+        load_for(connection, [sql])
         return tuple(_condition_problems(connection, address, sql, columns, is_closed))
 
 

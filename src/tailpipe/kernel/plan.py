@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.casts import Clock, is_whole, kind_of
-from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.engine import Engine, expression_types
 from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
+from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
@@ -116,9 +117,18 @@ class Plan:
         for number in {n for _, n, _ in engine.misfits("true")} & is_open if is_open else ():
             output = self.shape.outputs[number]
             name = output.name if self.task.table.column(output.name) else output.source or output.name
-            kind = self.infer(engine.connection, parsed, output.source) if output.source else None
-            found[name] = widened(output.kind.name, kind or "varchar") or "varchar"
+            if output.source:
+                kind = self.infer(engine.connection, parsed, output.source)
+            else:
+                kind = kind_of(self.given(engine.connection, parsed)[number]).name
+            wider = widened(output.kind.name, kind or "varchar") or "varchar"
+            if output.source or wider != output.kind.name:  # else it cannot be computed of some rows, in any type
+                found[name] = wider
         return found
+
+    def given(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> list[str]:
+        """The types that the outputs have before they are cast; the tables of the batch must be there."""
+        return expression_types(connection, self.shape.probe(self.shape.base(parsed, self.references)))
 
     def new_fields(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> dict[str, str]:
         """Fields that the table wants and the task's types do not know, and their types, if they have values."""
@@ -161,9 +171,10 @@ class Plan:
 
 
 def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
-    """Plan a task; the connection only reads expressions."""
+    """Plan a task; the connection reads expressions, and learns what they need."""
     task = replace(task, format=task.format.read_as())
     outputs = output_columns(task.table, task.types)
+    load_for(connection, [task.filter, *(output.transform for output in outputs)])
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
     artifacts: dict[str, Sequence[str | None]] = {
         PREFIX: [reading.row_prefix(task.partition) for reading in task.readings]

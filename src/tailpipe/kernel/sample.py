@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tailpipe.kernel.casts import kind_of
-from tailpipe.kernel.engine import Engine, connect, expression_types
+from tailpipe.kernel.engine import Engine, connect
 from tailpipe.kernel.feed import Batch
 from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.task import Reading, Task
@@ -47,8 +47,7 @@ def _types(task: Task) -> dict[str, str]:
             return {}
         with engine.tables(batch.parsed):
             found = plan.new_fields(connection, batch.parsed)
-            base = plan.shape.base(batch.parsed, plan.references)
-            given = expression_types(connection, plan.shape.probe(base))
+            given = plan.given(connection, batch.parsed)
             for number, output in enumerate(plan.shape.outputs):
                 if not output.is_open:
                     continue

@@ -143,12 +143,15 @@ class Databases:
 
     def _write(self, wish: Wish, refused: Callable[[TailpipeError], None] = _raise) -> Path:
         from tailpipe.kernel.duck import duckdb, first_line
+        from tailpipe.kernel.inet import load_for
 
         path = self.layout.client_database(wish.name)
         draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"
         try:
             with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
-                for statement in self.statements(wish):
+                statements = list(self.statements(wish))
+                load_for(connection, statements)
+                for statement in statements:
                     try:
                         connection.execute(statement)
                     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:

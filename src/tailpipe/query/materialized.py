@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.kernel.duck import blank
+from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -140,6 +141,7 @@ def _write(view: View, schema: Schema, place: Path) -> None:
     try:
         with blank() as connection:
             refuse_broken(connection, schema)
+            load_for(connection, [schema.where])
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
             connection.execute(view.sql)
             connection.execute(

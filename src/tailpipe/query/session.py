@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.duck import duckdb, reserved_words
+from tailpipe.kernel.inet import INET_WORDS, load_statement, wants_inet
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
@@ -211,7 +212,7 @@ class Session:
             run("SET TimeZone = 'UTC'")
             run(f"SET temp_directory = {literal(self._spill)}")
             if self._has_inet:
-                run(inet.load_statement())
+                run(load_statement())
             for name in dict.fromkeys((SCHEMA, *(schema.name for schema in self._schemas))):
                 run(f"CREATE SCHEMA {quoted(name)}")
             run(f"SET search_path = {literal(self.schema)}")
@@ -234,9 +235,9 @@ class Session:
     def _make_views(self, sql: str) -> None:
         """Make the views that the statement names, over the files that it needs."""
         said = words(sql)
-        if not self._has_inet and said & inet.INET_WORDS:
-            self._load_inet()
         schemas = said | {self.schema.lower()}
+        if not self._has_inet and (said & INET_WORDS or self._ask_for_inet(schemas)):
+            self._load_inet()
         tables = [name for name, lower in self._names.items() if lower in said]
         _refuse_twins(tables)
         named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
@@ -280,15 +281,19 @@ class Session:
         if not many:
             return {}
         if self._pruner is None:
-            self._pruner = prune.Pruner(inet.load_statement() if self._has_inet else "")
+            self._pruner = prune.Pruner(load_statement() if self._has_inet else "")
         needed = self._pruner.files(sql, views, self.schema)
         return {view.address: needed[view.address] for view in many if view.address in needed}
+
+    def _ask_for_inet(self, names: Container[str]) -> bool:
+        """Whether the `where` of one of these schemas wants the extension."""
+        return wants_inet(schema.where for schema in self._schemas if schema.name.lower() in names)
 
     def _load_inet(self) -> None:
         """Begin anew with the extension: once the door is closed, none can be loaded. Nothing but views is lost."""
         self._has_inet = True
         if self._is_unsafe:
-            self._connection.execute(inet.load_statement())
+            self._connection.execute(load_statement())
             return
         self._disconnect()
         self._connection = self._connect()

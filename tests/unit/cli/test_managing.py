@@ -188,6 +188,16 @@ def test_a_choice_that_cannot_be_meant_is_refused_everywhere(run: Run, home: Pat
     assert not list(home.glob("*.duckdb"))
 
 
+def test_a_script_for_clients_begins_with_the_extension_that_a_schema_wants(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    assert "INSTALL" not in run("connect", "--format", "sql").stdout
+    (tmp_path / "config" / "inside.tpc").write_text(
+        """schema "inside" {\n  where = "tp_source_ip::inet <<= '10.0.0.0/8'"\n}\n"""
+    )
+    assert run("connect", "--format", "sql").stdout.startswith("INSTALL inet;\nLOAD inet;\nCREATE SCHEMA")
+
+
 def test_what_connect_writes_is_for_its_owner_alone(run: Run, tmp_path: Path) -> None:
     path = Path(run("connect").stdout.strip())
     assert [one.stat().st_mode & 0o077 for one in (path, path.parent / ".tailpipe", path.parent)] == [0, 0, 0]

@@ -24,6 +24,7 @@ def check(sql: str | None = None, *, tp_index: str | None = None, of: Table | No
         "STATUS = 200 and \"path\" like '%x'",
         "tp_source_ip is not null or tp_date > date '2024-01-01'",
         "list_contains(tags, 'a') -- a comment",
+        "tp_source_ip::inet <<= '10.0.0.0/8'",
         "len(list_filter(tags, lambda t: t <> path)) > 0",
         "regexp_matches(path, '^/a') and status in (1, 2) and path not in ('x')",
         "CASE WHEN status > 1 THEN true ELSE path IS NULL END",

@@ -252,6 +252,16 @@ def test_a_filter_keeps_what_is_true_and_counts_the_rest() -> None:
     assert done.accounts == (3, 1, 2, 0, 0)
 
 
+def test_filters_and_transforms_may_compare_addresses() -> None:
+    done = run(
+        lines({"ip": "10.1.2.3"}, {"ip": "192.168.0.1"}, {"ip": "nowhere"}),
+        [Column("ip", "inet"), Column("network", "varchar", transform="network(ip::inet)::VARCHAR")],
+        filter="ip IS NULL OR ip::INET <<= '10.0.0.0/8'",
+    )
+    assert done.column("network") == ["10.1.2.3", None]
+    assert done.accounts == (3, 2, 1, 0, 0)
+
+
 def test_a_filter_that_fails_on_a_row_rejects_it() -> None:
     done = run(lines({"x": "1"}, {"x": "one"}), [Column("x", "varchar")], filter="x::INTEGER = 1")
     assert done.accounts == (2, 1, 0, 1, 0)

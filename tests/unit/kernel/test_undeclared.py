@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import duckdb
@@ -141,6 +142,18 @@ def test_a_column_without_a_type_gets_it_from_the_sample() -> None:
     done, types = settled(made)
     assert types == {"a": "bigint", "b": "varchar", "c": "bigint"}
     assert (done.rows[0]["a"], done.rows[0]["b"], done.rows[0]["c"]) == (1, "word", 4)
+
+
+@pytest.mark.parametrize(
+    ("transform", "kind", "value"),
+    [("x::DATE", "date", date(2024, 1, 31)), ("split_part(x, '-', 1)::INTEGER::VARCHAR", "varchar", "2024")],
+)
+def test_a_transform_that_fails_on_some_rows_has_no_other_type_for_it(transform: str, kind: str, value: Any) -> None:
+    made = task(lines({"x": "2024-01-31"}, {"x": "never"}, {}), of=table(Column("c", transform=transform)))
+    done, types = settled(made)
+    assert types == {"c": kind}
+    assert [row["c"] for row in done.rows] == [value, None, None]
+    assert done.outcome.results[0].nulls == {"c": 1}
 
 
 def test_documents_are_sampled_too() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tailpipe.catalog.layout import Layout, data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
 from tailpipe.query.client_views import statements_of
 from tailpipe.query.databases import Databases, Wish
@@ -61,6 +62,19 @@ def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, show
             connection.execute(statement)
         rows = connection.execute("SELECT tp_index FROM web_log ORDER BY 1").fetchall()
     assert [index for (index,) in rows] == shown
+
+
+def test_a_view_that_compares_addresses_is_made_without_a_download(snapshot: Snapshot, tmp_path: Path) -> None:
+    schema = Schema(name="inside", where="'10.0.0.1'::inet <<= '10.0.0.0/8'")
+    databases = Databases(
+        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, [schema], tmp_path, now=datetime.now(UTC))
+    )
+    (tmp_path / ".tailpipe").mkdir()
+    with duckdb.connect(str(databases.make()), read_only=True) as connection:
+        connection.execute(load_statement())
+        (inside,) = connection.execute("SELECT count(*) FROM inside.web_log").fetchone() or ()
+        (all_,) = connection.execute("SELECT count(*) FROM web_log").fetchone() or ()
+    assert inside == all_ > 0
 
 
 def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp_path: Path) -> None:

@@ -127,3 +127,9 @@ def test_a_killed_copy_leaves_nothing_that_is_read(files: Files) -> None:
     (copy,) = copies(files)
     copy.rename(copy.with_name(f"{copy.name}.1.writing"))
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD) == [(2,)]
+
+
+def test_a_copy_is_made_of_a_schema_that_compares_addresses(files: Files) -> None:
+    schema = Schema(name="inside", where="level <> 'debug' AND '10.0.0.1'::inet <<= '10.0.0.0/8'", materialized=True)
+    assert keep(files, schema) == 1
+    assert ask(files, "SELECT count(*) FROM inside.app_log", schema) == [(2,)]

@@ -14,9 +14,9 @@ import pytest
 
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.errors import QueryError, TailpipeError, UsageError
+from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
-from tailpipe.query.inet import load_statement
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape
@@ -181,6 +181,17 @@ def test_addresses_are_compared_by_the_packaged_extension(session: Session, sql:
         session.run("FROM read_text('/etc/hostname')")  # it is locked again
 
 
+@pytest.mark.parametrize("is_chosen", [False, True])
+def test_the_where_of_a_schema_may_compare_addresses(files: Files, is_chosen: bool) -> None:
+    inside = Schema(name="inside", where="n < 10 AND tp_source_ip::inet <<= '10.0.0.0/8'")
+    outside = Schema(name="outside", where="NOT tp_source_ip::inet <<= '10.0.0.0/8'")
+    narrowing = Narrowing(schema="inside") if is_chosen else Narrowing()
+    with Session(files.snapshot(), {}, schemas=[inside, outside], narrowing=narrowing) as session:
+        name = "app_log" if is_chosen else "inside.app_log"
+        assert list(session.run(f"SELECT count(*) FROM {name}").rows) == [(10,)]
+        assert list(session.run("SELECT count(*) FROM outside.app_log").rows) == [(0,)]
+
+
 def test_of_two_tables_that_differ_by_case_none_is_shown_for_the_other(files: Files) -> None:
     files.add(f"SELECT 1 AS a, {TIME}", partition="App_Log.x")
     with Session(files.snapshot(), {"app_log": TABLE, "web_log": Table(name="web_log")}) as session:
@@ -201,7 +212,7 @@ def test_addresses_in_an_answer_are_text(session: Session) -> None:
 
 
 def test_without_the_extension_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailpipe.query.inet.find_spec", lambda _: None)
+    monkeypatch.setattr("tailpipe.kernel.inet.find_spec", lambda _: None)
     with pytest.raises(TailpipeError) as caught:
         load_statement()
     assert "pip install duckdb-extension-inet==" in caught.value.hint
