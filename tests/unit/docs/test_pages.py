@@ -45,6 +45,18 @@ def test_every_link_leads_somewhere(page: str) -> None:
             assert anchor in {slug(title) for _, title, _, _ in titles}, target
 
 
+def test_every_page_is_found_from_the_index() -> None:
+    index = ROOT / "docs/README.md"
+    lists = [index, ROOT / "docs/tables/README.md", ROOT / "docs/adr/README.md"]
+    found = {
+        (page.parent / target.partition("#")[0]).resolve()
+        for page in lists
+        for target in _LINK.findall(page.read_text())
+    }
+    found |= {path / "README.md" for path in found if path.is_dir()}
+    assert {ROOT / page for page in PAGES if page.startswith("docs/")} - found == {index}
+
+
 def test_no_file_names_the_host_of_a_registry_or_a_path_of_one_machine() -> None:
     found = []
     for path in repository_files():
