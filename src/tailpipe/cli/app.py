@@ -33,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "config": "Check and show the config.",
     "connect": "Let DuckDB and other clients read the tables.",
     "connection": "List and show connections.",
-    "doctor": "Check that the data is as the catalog says, and repair it.",
+    "doctor": "Compare the files on disk with the catalog, and repair.",
     "expire": "Drop the days that are older than their partition's retention.",
     "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",

@@ -61,10 +61,10 @@ class CollectCommand(click.Command):
 @click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
 @click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
 @click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
-@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, not their day.")
 @click.option("--compact/--no-compact", default=True, help="Whether to put small files together afterwards.")
-@click.option("--progress/--no-progress", default=True, help="Whether to show how it goes on.")
+@click.option("--progress/--no-progress", default=True, help="Whether to show progress.")
 @click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the report is printed.")
 @common
 @click.pass_context
@@ -72,7 +72,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     """Collect the partitions that the SELECTORs name; all of them without one.
 
     A SELECTOR is a table, a table and a partition, or a pattern: app_log, app_log.local, 'aws_*', '*.prod'.
-    Behind a single partition, the name of one of its sources collects that source alone.
+    The name of a source after a single partition collects that source alone.
 
     The first time, the last 30 days are collected, from today back; later what is new since then, what is
     late, and what is missing. Each day is there whole, or not at all, and can be queried at once.

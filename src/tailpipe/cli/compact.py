@@ -34,9 +34,9 @@ COLUMNS = {
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
 @click.option("--reindex", is_flag=True, help="Divide the files by the partition's present tp_index.")
-@click.option("--from", "start", metavar="TIME", help="Only files of this day on.")
+@click.option("--from", "start", metavar="TIME", help="Only files from this day on.")
 @click.option("--to", "end", metavar="TIME", help="Only files up to this day; a bare date includes that day.")
-@click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @output
 @common
 @click.pass_context
@@ -49,10 +49,10 @@ def command(
     dry_run: bool,
     output: str,
 ) -> None:
-    """Put the small files of the partitions that the SELECTORs name together; of all of them without one.
+    """Put small files together, in the partitions that the SELECTORs name, or in all of them.
 
-    The files of a day become one, or several of about 200 MB, sorted by time. Nothing else changes: rows and
-    their ids, coverage and accounts stay, and queries go on meanwhile. What is right already is left alone.
+    The files of a day become one, or several of about 200 MB, sorted by time. Nothing else changes: rows keep their
+    ids, and queries continue meanwhile. What is right already is left alone.
     """
     from tailpipe.cli.progress import Display
 

@@ -26,9 +26,10 @@ def command() -> None:
 @common
 @click.pass_context
 def check(context: click.Context, sql: bool) -> None:
-    """Read all .tpc files and tell every problem in them, or what is there.
+    """Check all .tpc files, and print every problem.
 
-    Exits with 2 if there is a problem; a warning is none. Nothing is collected or changed.
+    Without a problem, it prints what was found. Exits with 2 if there is a problem; a warning is none. Nothing is
+    collected or changed.
     """
     from tailpipe.config.suspicions import broken_layouts, odd_layouts
 
@@ -73,7 +74,10 @@ def check(context: click.Context, sql: bool) -> None:
 )
 @click.pass_context
 def show(context: click.Context, output: str) -> None:
-    """Print the config as it was understood: references resolved, expressions evaluated, secrets masked."""
+    """Print the config as it was understood.
+
+    References are resolved, expressions evaluated, and secrets masked.
+    """
     import json
 
     from tailpipe.config.encoder import config_data, config_text

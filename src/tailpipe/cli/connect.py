@@ -21,7 +21,9 @@ __all__ = ["command"]
         "tailpipe connect --format sql > views.sql",
     ),
 )
-@click.option("--live", is_flag=True, help="Views by glob over the hive: they see what is there when they are asked.")
+@click.option(
+    "--live", is_flag=True, help="Views by glob over the hive: they see what is there at the time of the query."
+)
 @click.option(
     "--format",
     "form",

@@ -29,15 +29,15 @@ COLUMNS = {"trouble": "trouble", "message": "what was found"}
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --checksums", "tailpipe doctor --repair"))
 @click.option("--checksums", is_flag=True, help="Read every byte again and compare it with its checksum.")
-@click.option("--repair", "mode", flag_value="repair", help="Link, sweep, and mark lost days to be collected again.")
+@click.option("--repair", "mode", flag_value="repair", help="Restore links, remove leftovers, mark lost days.")
 @click.option(
-    "--rebuild", "mode", flag_value="rebuild", help="Write a lost or damaged catalog anew from its manifests."
+    "--rebuild", "mode", flag_value="rebuild", help="Write a lost or damaged catalog again from its manifests."
 )
 @output
 @common
 @click.pass_context
 def command(context: click.Context, checksums: bool, mode: str | None, output: str) -> None:
-    """Hold the files on disk against the catalog, and tell every difference.
+    """Compare the files on disk with the catalog, and print every difference.
 
     Exits with 1 if something needs repair. Without --repair or --rebuild nothing is changed, and a file
     that is not tailpipe's own is never removed.
@@ -53,7 +53,7 @@ def command(context: click.Context, checksums: bool, mode: str | None, output: s
         shown = findings[:_MOST] if output == "pretty" else findings
         render.records([asdict(finding) for finding in shown], output, COLUMNS)
         if len(findings) > len(shown):
-            render.say(f"… and {_troubles(findings[_MOST:])}; --output json tells all of them")
+            render.say(f"… and {_troubles(findings[_MOST:])}; --output json has all of them")
     if commands:
         render.say("repair with: " + " or ".join(commands))
         context.exit(EXIT_FAILED)

@@ -29,7 +29,7 @@ def _names(workspace: Workspace) -> list[str]:
 
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
-@click.option("--dry-run", is_flag=True, help="Tell what has expired, and drop nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what has expired, and drop nothing.")
 @output
 @common
 @click.pass_context

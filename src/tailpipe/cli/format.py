@@ -57,9 +57,10 @@ def _names(workspace: Workspace) -> list[str]:
 @common
 @click.pass_context
 def test(context: click.Context, name: str, file: Path, limit: int, output: str) -> None:
-    """Show what a FORMAT makes of a FILE: its first rows, and the lines that do not fit, with place and reason.
+    """Show what a FORMAT makes of a FILE.
 
-    Types are those that the values show. Nothing is collected or written.
+    It prints the first rows, and the lines that do not fit, with place and reason. Types are those that the values
+    show. Nothing is collected or written.
     """
     workspace = workspace_of(context)
     format_ = with_built_ins(workspace, lambda asked: asked.format(name.removeprefix("format.")))

@@ -62,7 +62,11 @@ def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
         ),
         click.option(
-            "--index", "indexes", metavar="VALUE", multiple=True, help="Only these indexes; wildcards, and several."
+            "--index",
+            "indexes",
+            metavar="VALUE",
+            multiple=True,
+            help="Only these values of tp_index; wildcards, and several.",
         ),
     )
     for flag in reversed(flags):

@@ -66,11 +66,11 @@ command.help = "List, show and delete partitions."
 @common
 @click.pass_context
 def delete(context: click.Context, selector: str, start: str | None, end: str | None, force: bool) -> None:
-    """Delete what was collected into the partitions that the SELECTOR means.
+    """Delete collected days of partitions.
 
-    Whole days are deleted, by the date of the rows: those that lie wholly between --from and --to. They
-    do not come back by a plain collect, only by one that asks for them with --from. A partition that is
-    no longer in the config can be deleted too.
+    Whole days are deleted, by the date of the rows: those that lie wholly between --from and --to, in the partitions
+    that the SELECTOR names. A plain collect does not bring them back; one with --from does. A partition that is no
+    longer in the config can be deleted too.
     """
     workspace = workspace_of(context)
     days = whole_days(start, end, now=datetime.now(UTC))

@@ -48,9 +48,10 @@ command.help = "List, show, install and remove plugins."
 @click.argument("wanted", metavar="NAME_OR_PATH")
 @click.option("--editable", "-e", is_flag=True, help="Use a directory as it is, so that changes count at once.")
 def install(wanted: str, editable: bool) -> None:
-    """Install a plugin with pip into the environment that tailpipe runs in.
+    """Install a plugin with pip.
 
-    A bare NAME means the package tailpipe-plugin-NAME; a path or any requirement of pip works too.
+    It goes into the environment that tailpipe runs in. A bare NAME means the package tailpipe-plugin-NAME; a path
+    or any requirement of pip works too.
     """
     if editable and not Path(wanted).is_dir():
         raise UsageError(f'there is no directory "{wanted}" to install from', hint="leave --editable out")

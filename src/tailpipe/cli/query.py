@@ -56,9 +56,9 @@ class _Query(click.Command):
     help="How the answer is written: pretty, the default, or what the name of --to-file ends in.",
 )
 @click.option("--header/--no-header", default=True, help="Whether the names of the columns come first.")
-@click.option("--separator", metavar="TEXT", help=r"What stands between values in csv and plain; \t is a tab.")
-@click.option("--null", metavar="TEXT", help="What stands for a missing value in csv and text.")
-@click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="How many rows of each answer at most.")
+@click.option("--separator", metavar="TEXT", help=r"What separates values in csv and plain; \t is a tab.")
+@click.option("--null", metavar="TEXT", help="What is shown for a missing value in csv and text.")
+@click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="At most so many rows of each answer.")
 @click.option("--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write into this file.")
 @click.option(
     "--engine",
@@ -67,7 +67,7 @@ class _Query(click.Command):
     show_default=True,
     help="What runs the statements; Spark is for tables that have outgrown one machine.",
 )
-@click.option("--timing/--no-timing", default=None, help="Whether to tell how long it took.")
+@click.option("--timing/--no-timing", default=None, help="Whether to show how long it took.")
 @narrowing
 @common
 @click.pass_context

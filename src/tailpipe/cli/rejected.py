@@ -32,10 +32,11 @@ def command() -> None:
 @common
 @click.pass_context
 def show(context: click.Context, selectors: tuple[str, ...], limit: int, output: str) -> None:
-    """Show the rejected rows of all or of the selected partitions: file, line, reason and text, newest day first.
+    """Show rejected rows: file, line, reason and text.
 
-    A row is rejected if it does not fit the format, has no time, or lacks a required column. It counts in
-    the report of a collection, and does not keep the other rows of its file from being collected.
+    Those of the newest day come first; without a SELECTOR, those of all partitions are shown. A row is rejected if
+    it does not fit the format, has no time, or lacks a required column. It counts in the report of a collection, and
+    does not keep the other rows of its file from being collected.
     """
     from tailpipe.query.rejected import RejectedRow, rejected_rows
 

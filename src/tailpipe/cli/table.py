@@ -55,9 +55,9 @@ def _format(workspace: Workspace, name: str | None) -> Format | None:
 @common
 @click.pass_context
 def test(context: click.Context, name: str, file: Path, format_name: str | None, limit: int, output: str) -> None:
-    """Show what a TABLE makes of a FILE: its first rows, and rows that are rejected, with place and reason.
+    """Show what a TABLE makes of a FILE.
 
-    Nothing is collected or written.
+    It prints the first rows, and rows that are rejected, with place and reason. Nothing is collected or written.
     """
     workspace = workspace_of(context)
     table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))

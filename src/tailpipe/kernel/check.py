@@ -123,7 +123,7 @@ def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iter
     if name.lower() not in (column.lower() for column in columns) and not may_come:
         yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
     elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
-        hint = "name columns that tell an event, such as its own id"
+        hint = "name columns that identify an event, such as its own id"
         yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
 
 

@@ -63,7 +63,7 @@ class Partition(Declared):
     filter: str | None = option("DuckDB SQL condition; only rows that meet it are kept.", default=None)
     tp_index: str | None = option("Column by whose value the files are divided.", default=None)
     dedupe_key: Sequence[str] = option(
-        "Columns that tell an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
+        "Columns that identify an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
     )
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
     retention: Retention | None = nested(

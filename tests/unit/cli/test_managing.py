@@ -250,7 +250,7 @@ def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) ->
     shutil.rmtree(home / "tp_table=app")
     told = run("doctor")
     assert len(told.stdout.splitlines()) == 100 + 2
-    assert "… and 8 unlinked; --output json tells all of them" in told.stderr
+    assert "… and 8 unlinked; --output json has all of them" in told.stderr
     assert len(json.loads(run("doctor", "--output", "json").stdout)) == 108
     shutil.rmtree(home / ".tailpipe" / "files" / "tp_table=app")
     assert "app.prod 2024-01-01..2024-01-04 has lost files" in run("doctor", "--repair").stderr

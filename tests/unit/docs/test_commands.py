@@ -59,6 +59,11 @@ def test_every_choice_of_a_flag_is_described() -> None:
                 assert not missing, f"{missing} of {parameter.opts[0]} of {path} are not in cli.md"
 
 
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path.count(" ") == 2])
+def test_what_a_command_does_is_said_whole_in_the_list_of_its_group(path: str) -> None:
+    assert not COMMANDS[path].get_short_help_str(limit=68).endswith("..."), path
+
+
 def test_no_flag_is_described_that_is_not_there() -> None:
     parameters = [parameter for command in COMMANDS.values() for parameter in command.params]
     there = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
