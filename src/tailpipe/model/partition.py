@@ -98,5 +98,5 @@ class Schema(Declared):
     )
     where: str | None = option("DuckDB SQL condition on the rows.", default=None)
     materialized: bool = option(
-        "Whether a copy of the rows is kept, and made anew after each collect that touched it.", default=False
+        "Whether a copy of the rows is kept, and made again after each collection that touched it.", default=False
     )

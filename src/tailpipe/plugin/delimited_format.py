@@ -29,7 +29,7 @@ class Delimited(Format):
 
     type = "delimited"
     delimiter: str = option(
-        "What stands between values: any text, `\\t` for a tab, or `\\s+` for any run of blanks.",
+        "What separates values: any text, `\\t` for a tab, or `\\s+` for any run of blanks.",
         default=",",
         check=check_text,
     )

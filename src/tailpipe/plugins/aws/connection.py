@@ -46,7 +46,7 @@ class Aws(Connection):
         default=None,
         check=_check_endpoint,
     )
-    s3_force_path_style: bool = option("Whether the bucket's name stands in the path, not the host.", default=False)
+    s3_force_path_style: bool = option("Whether the bucket's name is in the path, not in the host.", default=False)
     max_retries: int = option("How often a request is tried again.", default=9, check=_check_retries)
 
     def __post_init__(self) -> None:

@@ -49,7 +49,7 @@ class S3Bucket(Source):
 
     type = "aws_s3_bucket"
     bucket: str | None = option("Name of the bucket.", default=None, check=_check_bucket)
-    prefix: str = option("Folder of the bucket below which the logs lie.", default="")
+    prefix: str = option("Folder of the bucket that holds the logs.", default="")
     paths: Sequence[str] | None = option(
         "Instead of a bucket: folders, objects or globs, such as `s3://logs/AWSLogs/*/CloudTrail/*`.",
         default=None,
