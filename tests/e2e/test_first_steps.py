@@ -129,7 +129,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     (logs / "a.jsonl").write_text('{"at": "2024-01-31T10:00:00Z"}\n')
     config = TABLE.replace("/tmp", str(logs))
     write_config(config)
-    told = "app.prod: none of its rows fits, 1 row was rejected; when the config is mended, run: "
+    told = "app.prod: none of its rows fits, 1 row was rejected; when the config is fixed, run: "
     first = run("collect", "--from", "2024-01-01", "--no-progress")
     assert told + "tailpipe collect app.prod --overwrite --from 2024-01-01\n" in first.err
     write_config(config.replace('"time"', '"at"'))

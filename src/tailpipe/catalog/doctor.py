@@ -203,7 +203,7 @@ def _transactions(store: Store, partition: str, with_checksums: bool) -> Iterato
             message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
             yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
         elif not path.exists() or (with_checksums and not _is_readable(path)):
-            message = f"{path} is missing or damaged: this transaction could not be told again"
+            message = f"{path} is missing or damaged: a rebuild would not know this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit, repair="")
 
 

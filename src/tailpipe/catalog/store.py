@@ -19,7 +19,7 @@ from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 
 __all__ = ["Store", "open_store", "storage_errors", "utc_now"]
 
-REBUILD = "write it anew from the manifests: tailpipe doctor --rebuild"
+REBUILD = "write it again from the manifests: tailpipe doctor --rebuild"
 BUSY_SECONDS = 60.0
 
 

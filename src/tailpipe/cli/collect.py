@@ -137,7 +137,7 @@ def _say_again(workspace: Workspace, empty: list[str], start: str | None) -> Non
             rejected = held[name].rejected_rows
             told = render.counted(rejected, "row") + (" was" if rejected == 1 else " were")
             again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
-            render.say(f"{name}: none of its rows fits, {told} rejected; when the config is mended, run: {again}")
+            render.say(f"{name}: none of its rows fits, {told} rejected; when the config is fixed, run: {again}")
 
 
 def _show_example(workspace: Workspace) -> None:

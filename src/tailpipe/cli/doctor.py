@@ -63,7 +63,7 @@ def command(context: click.Context, checksums: bool, mode: str | None, output: s
 def _rebuild(workspace: Workspace) -> None:
     rebuilt = workspace.rebuild()
     render.say(
-        f"the catalog was told again from {rebuilt.transactions:,} manifests:"
+        f"the catalog was rebuilt from {rebuilt.transactions:,} manifests:"
         f" {rebuilt.files:,} files with {rebuilt.rows:,} rows"
     )
     if rebuilt.set_aside:

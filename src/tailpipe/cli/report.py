@@ -101,7 +101,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     for failed in summary.failed:
         lines += [f"  {failed.unit} was rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
-        lines.append("  what was committed stays; collect again when it is mended, or with --skip-bad-artifacts")
+        lines.append("  what was committed stays; collect again when it is fixed, or with --skip-bad-artifacts")
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]

@@ -215,7 +215,7 @@ def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]
     columns = merged_columns(list(snapshot.columns.values()), subject.table) or {}
     kinds = {name.lower(): kind for name, kind in columns.items()}
     if subject.index.column.lower() not in kinds:
-        hint = did_you_mean(subject.index.column, columns, "mend tp_index of the partition")
+        hint = did_you_mean(subject.index.column, columns, "correct tp_index of the partition")
         raise UsageError(f'no file of {subject.partition} has a column "{subject.index.column}"', hint=hint)
     kind = kinds[subject.index.column.lower()]
     found = engine.misplaced(list(_carried(snapshot, files)), subject.index.column, kind)

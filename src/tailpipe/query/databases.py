@@ -167,5 +167,5 @@ class Databases:
 
 def _mistake(statement: str, said: str) -> TailpipeError:
     schema, table = _NAMES.findall(statement)[:2]
-    hint = f"mend the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
+    hint = f"correct the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
     return TailpipeError(f"the view {schema}.{table} cannot be made: {said.partition(': ')[2].rstrip('!')}", hint=hint)

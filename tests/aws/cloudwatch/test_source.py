@@ -152,7 +152,7 @@ def test_a_group_that_is_not_there_is_named(group: Group) -> None:
     summary = group.collect()
     assert summary.error == (
         f'there is no log group "{group.name}" in region eu-central-1'
-        ' (mend "log_group_name" or "region" of source "aws_cloudwatch_log_group")'
+        ' (correct "log_group_name" or "region" of source "aws_cloudwatch_log_group")'
     )
 
 

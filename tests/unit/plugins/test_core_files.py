@@ -283,10 +283,10 @@ def test_a_missing_path_is_an_error_that_names_the_path_and_the_source(tree: Pat
     with pytest.raises(UsageError) as refused:
         listed(tree, "a.log", "nope.log")
     assert refused.value.message == f'there is no "{tree / "nope.log"}"'
-    assert refused.value.hint == 'mend "paths" of source "file"'
+    assert refused.value.hint == 'correct "paths" of source "file"'
     with pytest.raises(UsageError) as refused:
         list(File(name="app", paths=[str(tree / "nope")]).artifacts(WINDOW))
-    assert refused.value.hint == 'mend "paths" of source "app"'
+    assert refused.value.hint == 'correct "paths" of source "app"'
 
 
 def test_a_glob_below_a_missing_directory_is_an_error_and_one_without_a_match_is_none(tree: Path) -> None:

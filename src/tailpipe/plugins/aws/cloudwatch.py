@@ -136,7 +136,7 @@ class CloudWatchLogGroup(Source):
         region = self.region or self.connection.client("logs", self.region).meta.region_name
         return UsageError(
             f'there is no log group "{self.log_group_name}" in region {region}',
-            hint=f'mend "log_group_name" or "region" of source "{self.name or self.type}"',
+            hint=f'correct "log_group_name" or "region" of source "{self.name or self.type}"',
         )
 
 

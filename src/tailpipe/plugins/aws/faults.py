@@ -109,7 +109,7 @@ def _words(error: Exception, connection: Aws) -> tuple[str, str]:
     if is_busy(error) and code not in _UNREACHED:
         return f"the service is too busy ({code})", "run it again later: what was collected stays"
     if code == "NoSuchBucket":
-        return "there is no such bucket", 'mend "bucket", or endpoint_url of the connection'
+        return "there is no such bucket", 'correct "bucket", or endpoint_url of the connection'
     if code in _UNREACHED:
         where = connection.endpoint_url or "AWS"
         return f"{where} does not answer", "check the network, the region and endpoint_url of the connection"
@@ -126,7 +126,7 @@ def _login(connection: Aws) -> str:
 
 def _keys(connection: Aws) -> str:
     if connection.access_key is not None:
-        return f"mend access_key and secret_key of {connection.address}"
+        return f"correct access_key and secret_key of {connection.address}"
     return _login(connection)
 
 

@@ -80,24 +80,24 @@ class File(Source):
 
     def _files(self, path: str) -> tuple[str, Iterator[_Found]]:
         """The directory that a layout begins at, and the files below the path."""
-        mend = f'mend "paths" of source "{self.name or self.type}"'
+        correct = f'correct "paths" of source "{self.name or self.type}"'
         if os.path.lexists(path):  # also a name with * or [ in it
             if os.path.islink(path) and not self.follow_symlinks:  # noqa: PTH114
                 raise UsageError(
                     f'"{path}" is a symbolic link', hint="name what it points to, or set follow_symlinks = true"
                 )
             if not os.path.isfile(path) and not os.path.isdir(path):  # noqa: PTH112, PTH113
-                raise UsageError(f'"{path}" is neither a file nor a directory', hint=mend)
+                raise UsageError(f'"{path}" is neither a file nor a directory', hint=correct)
             return (path if os.path.isdir(path) else os.path.dirname(path) or "."), self._below(path)  # noqa: PTH112, PTH120
         if has_magic(path):
             parts = Path(path).parts
             fixed = list(takewhile(lambda part: not has_magic(part), parts))
             base = os.path.join(*fixed) if fixed else "."  # noqa: PTH118
             if not os.path.isdir(base):  # noqa: PTH112
-                raise UsageError(f'there is no directory "{base}"', hint=mend)
+                raise UsageError(f'there is no directory "{base}"', hint=correct)
             matches = sorted(set(self._matches(base, parts[len(fixed) :])))
             return base, (found for match in matches for found in self._below(match))
-        raise UsageError(f'there is no "{path}"', hint=mend)
+        raise UsageError(f'there is no "{path}"', hint=correct)
 
     def _below(self, path: str) -> Iterator[_Found]:
         if not os.path.isdir(path):  # noqa: PTH112

@@ -23,7 +23,7 @@ class CostAndUsageFocus(Table):
         Column("billing_period_end", "timestamp", "When the billing period ends, in UTC."),
         Column("billing_period_start", "timestamp", "When the billing period begins, in UTC."),
         Column("charge_category", "varchar", "`Usage`, `Purchase`, `Tax`, `Credit` or `Adjustment`."),
-        Column("charge_class", "varchar", "`Correction` if it mends an earlier invoice."),
+        Column("charge_class", "varchar", "`Correction` if it corrects an earlier invoice."),
         Column("charge_description", "varchar", "The charge in words."),
         Column("charge_frequency", "varchar", "`One-Time`, `Recurring` or `Usage-Based`."),
         Column("charge_period_end", "timestamp", "End of the charge's time, in UTC; itself no longer part of it."),
