@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
-from tailpipe.kernel.references import Expression, read_expression
+from tailpipe.kernel.references import Expression, read_expression, weakness
 from tailpipe.kernel.sql import quoted, text_type
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Partition
@@ -147,6 +147,8 @@ def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | Non
         written = re.match(r"\w*", sql[word.position or 0 :])
         length = max(1, len(written[0])) if written and word.position is not None else 1
         return SqlProblem(address, f"{what} has no meaning in one row", "", word.position, length)
+    for word in expression.weak_arrows:
+        return SqlProblem(address, *weakness(word), word.position, len(word.name))
     return None
 
 

@@ -12,9 +12,16 @@ from tailpipe.kernel.sql import literal
 if TYPE_CHECKING:
     from tailpipe.kernel.duck import duckdb
 
-__all__ = ["Expression", "Word", "read_expression", "references"]
+__all__ = ["Expression", "Word", "read_expression", "references", "weak_arrow", "weakness"]
 
 _BEFORE = "SELECT ("
+_ARROWS = ("->", "->>")
+_CLAIMS = frozenset({"CONJUNCTION", "COMPARISON", "BETWEEN"})
+_CLAIMING = frozenset(
+    {"OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "COMPARE_IN", "COMPARE_NOT_IN"}
+    | {"~~", "!~~", "~~*", "!~~*", "~~~", "^@", "regexp_full_match"}
+)
+"""What gives true or false, by the names of DuckDB's tree."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Expression:
     functions: tuple[Word, ...] = ()
     subqueries: tuple[Word, ...] = ()
     windows: tuple[Word, ...] = ()
+    weak_arrows: tuple[Word, ...] = ()
     error: str = ""
     error_position: int | None = None
 
@@ -64,7 +72,50 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
     for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
         found[kind].append(Word(name, _place(text, location)))
     columns, functions, subqueries, windows = (tuple(words) for words in found.values())
-    return Expression(columns, functions, subqueries, windows)
+    arrows = (Word(name, _place(text, location)) for name, location in _weak_arrows(tree))
+    return Expression(columns, functions, subqueries, windows, tuple(arrows))
+
+
+def weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> Word | None:
+    """The first arrow of JSON in a statement that is asked of true or false.
+
+    For DuckDB an arrow binds weaker than AND and comparisons: `a = 1 AND b ->> 'c' = 'd'` asks all that stands
+    before it for `c`, and gets null, so that rows are silently left out, or are there too many.
+    """
+    if "->" not in sql:
+        return None
+    ((told,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
+    for name, location in _weak_arrows(json.loads(told)):
+        return Word(name, len(sql.encode()[:location].decode("utf-8", "ignore")))
+    return None
+
+
+def weakness(arrow: Word) -> tuple[str, str]:
+    """What is wrong with such an arrow, and what to do about it."""
+    hint = f"put brackets around it and what it belongs to, such as (column {arrow.name} 'key')"
+    return f'"{arrow.name}" binds weaker than AND and comparisons, so that it is asked of true or false here', hint
+
+
+def _weak_arrows(node: Any, *, is_argument: bool = False) -> Iterator[tuple[str, int]]:
+    """The arrows before which, or for `->` behind which, something true or false stands, and where they are."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _weak_arrows(item, is_argument=is_argument)
+        return
+    if not isinstance(node, dict):
+        return
+    kind, name = node.get("class"), node.get("function_name")
+    is_function = kind == "FUNCTION" and not node.get("is_operator")
+    if (kind == "LAMBDA" and (_is_claim(node["lhs"]) or (not is_argument and _is_claim(node["expr"])))) or (
+        kind == "FUNCTION" and name in _ARROWS and _is_claim(node["children"][0])
+    ):
+        yield name or "->", node["query_location"]
+    for key, value in node.items():
+        yield from _weak_arrows(value, is_argument=is_function and key == "children")
+
+
+def _is_claim(node: dict[str, Any]) -> bool:
+    return node["class"] in _CLAIMS or node["type"] in _CLAIMING or node.get("function_name") in _CLAIMING
 
 
 def _is_alone(node: dict[str, Any]) -> bool:

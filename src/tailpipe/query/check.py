@@ -39,7 +39,7 @@ def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagn
 
 def refuse_broken(connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     """Raise if the condition of a schema is not one condition on one row, and could so leave its view."""
-    from tailpipe.kernel.references import read_expression
+    from tailpipe.kernel.references import read_expression, weakness
 
     if schema.where is None:
         return
@@ -49,6 +49,8 @@ def refuse_broken(connection: duckdb.DuckDBPyConnection, schema: Schema) -> None
         what = "a subquery has no meaning in one row"
     elif refused := [word.name for word in expression.functions if is_refused(word.name)]:
         what = f'the function "{refused[0]}" may do more than read'
+    elif expression.weak_arrows:
+        what, _ = weakness(expression.weak_arrows[0])
     if what:
         hint = "see where with: tailpipe config check --sql"
         raise UsageError(f'the where of schema "{schema.name}" cannot be used: {what}', hint=hint)

@@ -23,7 +23,7 @@ from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.materialized import COPIES, from_copies
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.statements import is_refused, readable, words
+from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Session:
         try:
             extract = self._connection.extract_statements
             statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
+            refuse_weak_arrow(self._connection, sql)
             self._make_views(sql)
             for statement in statements:
                 self._connection.execute(statement)

@@ -6,10 +6,20 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tailpipe.errors import UsageError
+from tailpipe.errors import Place, QueryError, UsageError
 from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.references import weak_arrow, weakness
 
-__all__ = ["called", "explained", "find_statements", "is_refused", "readable", "split_statements", "words"]
+__all__ = [
+    "called",
+    "explained",
+    "find_statements",
+    "is_refused",
+    "readable",
+    "refuse_weak_arrow",
+    "split_statements",
+    "words",
+]
 
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
@@ -120,6 +130,18 @@ def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Sta
     elif last.type != duckdb.StatementType.SELECT:
         raise _not_reading(last.type.name.replace("_", " "))
     return list(statements)
+
+
+def refuse_weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Raise if an arrow of JSON takes more than was meant: its answer would be wrong, and nobody would see it."""
+    asked = explained(sql)
+    if (arrow := weak_arrow(connection, asked)) is None:
+        return
+    message, hint = weakness(arrow)
+    position = (arrow.position or 0) + len(sql) - len(asked)
+    before, line = sql[:position].count("\n"), sql.rfind("\n", 0, position) + 1
+    place = Place("statement", before + 1, position - line + 1, len(arrow.name), sql.split("\n")[before])
+    raise QueryError(message, hint=hint, place=place)
 
 
 def _not_reading(what: str) -> UsageError:

@@ -13,7 +13,7 @@ from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.session import Session
 
-APP = Table(name="app_log", columns=[Column("level", "varchar")])
+APP = Table(name="app_log", columns=[Column("level", "varchar"), Column("body", "json")])
 WEB = Table(name="web_log", columns=[Column("path", "varchar")])
 
 
@@ -109,6 +109,44 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
 def test_it_is_told_in_plain_words(session: Session, sql: str, message: str, hint: str) -> None:
     told = failure(session, sql)
     assert (told.message, told.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rest"),
+    [
+        ("SELECT 1 FROM app_log WHERE level = 'a' AND body ->> 'k' = 'v'", "->> 'k' = 'v'"),
+        ("SELECT 1 FROM app_log WHERE level = body->>'k'", "->>'k'"),
+        ("SELECT 1 FROM app_log WHERE body->>'a' = 'b' OR body->>'k' IS NULL", "->>'k' IS NULL"),
+        ("SELECT 1 FROM app_log WHERE NOT body->>'k' = 'v'", "->>'k' = 'v'"),
+        ("SELECT 1 FROM app_log WHERE level LIKE body->>'k'", "->>'k'"),
+        ("SELECT 1 FROM app_log WHERE level IN ('a') AND body->'j'->>'k' = 'v'", "->'j'->>'k' = 'v'"),
+        ("SELECT 1 FROM app_log WHERE body->'k' IS NOT NULL", "->'k' IS NOT NULL"),
+        ("SELECT count(*) FILTER (WHERE level = 'é' AND body->>'k' = 'v') FROM app_log", "->>'k' = 'v') FROM app_log"),
+        ("EXPLAIN SELECT 1 FROM app_log WHERE level = 'a'\nAND body->>'k' = 'v'", "->>'k' = 'v'"),
+        ("DESCRIBE SELECT 1 FROM app_log a JOIN app_log b ON a.level = b.body->>'k'", "->>'k'"),
+    ],
+)
+def test_an_arrow_that_takes_more_than_was_meant_is_refused(session: Session, sql: str, rest: str) -> None:
+    told = failure(session, sql)
+    assert "binds weaker than AND and comparisons" in told.message
+    assert told.hint.startswith("put brackets around it")
+    assert told.place is not None
+    assert told.place.text[told.place.column - 1 :] == rest
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 FROM app_log WHERE level = 'a' AND (body ->> 'k') = 'v'",
+        "SELECT 1 FROM app_log WHERE body ->> 'k' = 'v' AND level = 'a'",
+        "SELECT 1 FROM app_log WHERE body ->> 'k' IS NULL",
+        "SELECT 1 FROM app_log WHERE body['k'] ->> 'l' LIKE 'v%'",
+        "SELECT list_filter([1, 2], x -> x > 1 AND x < 3), list_transform(['a'], x -> x IS NULL)",
+        "SELECT '->>' WHERE 1 = 1 AND 'a ->> b' <> ''",
+    ],
+)
+def test_other_arrows_and_lambdas_are_left_alone(session: Session, sql: str) -> None:
+    session.run(sql)
 
 
 @pytest.mark.parametrize(("sql", "word"), [("SELECT 1\0; SELECT 2", "NUL"), ("SELECT '\udcff'", "not UTF-8")])
