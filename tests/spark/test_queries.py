@@ -101,6 +101,9 @@ STATEMENTS = [
     "SELECT regexp_matches(text, 'W1', 'i') AS a, regexp_replace(text, '[w3]', '_', 'g') AS b FROM app_log"
     " ORDER BY tp_timestamp LIMIT 9",
     r"SELECT 'a%' LIKE 'a\%' AS a, 'a\b' LIKE 'a\%' AS b, 'a%' LIKE 'a!%' ESCAPE '!' AS c",
+    """SELECT body->>'x-id' AS a, body->>'p.q' AS b, body->>'$."p.q"' AS c, body->'l'->0->>'m' AS d,"""
+    """ (body->'l')->>0 AS e, body->'s'->>0 AS f, body->>0 AS g"""
+    """ FROM (SELECT '{"x-id":"a","p.q":"b","p":{"q":"no"},"l":[{"m":1}],"s":"[7]"}' AS body)""",
     "WITH Few AS (SELECT n FROM app_log WHERE n < 3) SELECT count(*) FROM few",
     "SELECT tailpipe.app_log.n FROM tailpipe.app_log WHERE tp_timestamp < now() ORDER BY 1 LIMIT 1",
 ]
@@ -136,6 +139,11 @@ def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: st
     ("sql", "message"),
     [
         ("SELECT nope FROM app_log", "nope"),
+        ("SELECT body->>'$.b[-1]' FROM app_log", "this path of JSON may give another answer"),
+        ("SELECT body->>'/b/c' FROM app_log", "this path of JSON may give another answer"),
+        ("SELECT body->>'$..c' FROM app_log", "this path of JSON may give another answer"),
+        ("SELECT body->>text FROM app_log", "this path of JSON may give another answer"),
+        ("SELECT n FROM app_log WHERE flag AND body->>'a' = '1'", "binds weaker"),
         ("SELECT * FROM elsewhere", "elsewhere"),
         ("SELECT * FROM read_csv('/etc/passwd')", "a query reads what was collected"),
         ("SELECT reflect('java.lang.System', 'getenv')", "reflect"),

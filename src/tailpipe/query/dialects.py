@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
+from tailpipe.query.json_paths import spark_path
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
@@ -88,8 +89,17 @@ def _check(node: Expr, kinds: _Kinds) -> None:
             raise refused("regexp_replace of the first match, or with parts of it")
     elif isinstance(node, exp.IntDiv) and (kinds.are_broken(node.this) or kinds.are_broken(node.expression)):
         raise refused("// of numbers that are not whole")
-    elif isinstance(node, exp.JSONExtract) and not isinstance(node.parent, exp.JSONExtract | exp.JSONExtractScalar):
+    elif isinstance(node, exp.JSONExtract) and not isinstance(_around(node), exp.JSONExtract | exp.JSONExtractScalar):
         raise refused("-> as a value", "use ->>, which gives text")
+
+
+def _around(node: Expr) -> Expr | None:
+    """What a node stands in, without brackets."""
+    from sqlglot import exp
+
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    return node.parent
 
 
 def _has_plain_codes(form: Expr) -> bool:
@@ -110,6 +120,8 @@ def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
         inner.replace(exp.cast(inner.copy(), "DOUBLE"))
     elif isinstance(node, exp.Cast):
         return _cast(node, kinds)
+    elif isinstance(node, exp.JSONExtract | exp.JSONExtractScalar):
+        _join_path(node)
     elif isinstance(node, exp.Bracket):  # with brackets, Spark fails where there is no such element
         place = node.expressions[0]
         if len(node.expressions) != 1 or isinstance(place, exp.Slice):
@@ -149,6 +161,24 @@ def _cast(node: Expr, kinds: _Kinds) -> Expr:
     elif is_floating and node.args["to"].is_type(*exp.DataType.TEXT_TYPES):
         raise refused("a number such as 1e+20 as text")
     return node
+
+
+def _join_path(node: Expr) -> None:
+    """Spell a path for Spark. Arrows that follow each other become one path: in two steps, Spark would also look into
+    a text that happens to be JSON."""
+    from sqlglot import exp
+
+    written = node.expression
+    path = None
+    if isinstance(written, exp.Literal):
+        path = spark_path(written.name) if written.is_string else f"$[{written.name}]"
+    if path is None:
+        raise refused("this path of JSON", "write it as keys and numbers, such as '$.items[0].id'")
+    inner = node.this.unnest()
+    if isinstance(inner, exp.JSONExtract):
+        path = f"{inner.expression.name}{path[1:]}"
+        node.set("this", inner.this)
+    node.set("expression", exp.Literal.string(path))
 
 
 def _without_escape(node: Expr) -> Expr:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
 from tailpipe.query.dialects import reconcile, refused
 
 if TYPE_CHECKING:
+    from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.expressions import Expr
 
 __all__ = ["Translated", "refuse_other", "spark_name", "to_spark", "to_spark_condition"]
@@ -98,13 +100,25 @@ def _parsed(sql: str) -> Expr:
     try:
         if any(token.token_type.name == "TILDE" for token in sqlglot.tokenize(sql, read="duckdb")):
             raise refused("~", "write regexp_matches")
-        parsed = sqlglot.parse_one(sql, read="duckdb")
+        parsed = sqlglot.parse_one(sql, read=_dialect())
     except SqlglotError as error:
         raise _untranslatable(error) from error
     for call in parsed.find_all(exp.Anonymous):
         if call.name.lower() in _REACHES_OUT:
             raise UsageError(f"{call.name} is not allowed in a query")
     return parsed
+
+
+@cache
+def _dialect() -> type[DuckDB]:
+    """DuckDB's SQL with its paths of JSON as they are written: the translator would take a key apart at its dots."""
+    from sqlglot.dialects.duckdb import DuckDB
+
+    class AsWritten(DuckDB):
+        def to_json_path(self, path: Expr | None) -> Expr | None:
+            return path
+
+    return AsWritten
 
 
 def _untranslatable(error: Exception) -> UsageError:
