@@ -15,7 +15,7 @@ from typing import get_args
 
 from tailpipe.catalog.identity import NOBODY, Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan, kind_of
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Covered
@@ -90,6 +90,7 @@ def plan_units(
     scopes = {source.name: _scope(source, ask) for source in sources}
     asked = {name: days & scopes[name].wanted for name, days in listing(sources, ask, lost).items()}
     groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost))
+    groups = {unit: [_cut(one, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()}
     builder = _Builder(sources, ask, asked, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, ask))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
@@ -191,6 +192,15 @@ def _sort_out(
         if (entry := decision.noted()) is not None:
             noted.append(entry)
     return groups | _packs(unpacked), skipped, noted
+
+
+def _cut(one: PlannedArtifact, lost: DaySet, scopes: Mapping[str, _Scope]) -> PlannedArtifact:
+    """An artifact of a Day that is done again for some of its lost dates, without those that nobody asks for: they
+    would be there in part, because other Days have rows of them too."""
+    unasked = lost - scopes[one.decision.source].dates
+    if one.cause != "lost dates" or one.dates is not None or not unasked:
+        return one
+    return replace(one, dates=EVERY_DAY - unasked)
 
 
 def _unit(decision: Decision) -> Unit | None:

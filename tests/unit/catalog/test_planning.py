@@ -175,7 +175,7 @@ def test_days_that_were_dropped_come_back_when_a_window_asks_for_them() -> None:
     ask = Ask(NOW, window(5, 5))
     plan = make(state, [known("a", 5)], ask=ask, lost={Unit(day=date(2024, 6, 5)): june(4, 5)})
     (unit,) = plan.units
-    assert (unit.kind, unit.reason, unit.restores) == ("replace", "lost dates", june(4, 5))
+    assert (unit.kind, unit.reason, unit.restores) == ("replace", "lost dates", june(5))
     assert (unit.artifacts[0].start_byte, unit.artifacts[0].is_anew) == (0, True)
     assert plan.asks == {"s": june(5)}
 
@@ -196,7 +196,8 @@ def test_a_day_beside_the_window_that_lost_a_date_of_it_is_replaced_whole() -> N
 def test_a_dropped_day_beside_the_window_stays_dropped_though_its_unit_is_replaced() -> None:
     lost = {Unit(day=date(2024, 6, 6)): june(5, 6)}
     plan = make(source(dropped=june(5, 6)), [known("a", 6)], ask=Ask(NOW, window(5, 5)), lost=lost)
-    assert [(unit.reason, unit.covers) for unit in plan.units] == [("lost dates", ())]
+    assert [(unit.reason, unit.covers, unit.restores) for unit in plan.units] == [("lost dates", (), june(5))]
+    assert [one.dates for one in plan.units[0].artifacts] == [EVERY_DAY - june(6)]
     assert [one.days for one in plan.closing] == [june(5)]
     assert plan.asks == {"s": june(5)}
 

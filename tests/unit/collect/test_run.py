@@ -234,6 +234,24 @@ def test_deleted_days_stay_away_until_they_are_asked_for(world: World) -> None:
     assert world.rows() == ["m1", "m2"]
 
 
+def test_a_deleted_day_that_is_asked_for_brings_no_part_of_its_neighbour(world: World) -> None:
+    for count in (1, 2, 3):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count}")
+        world.write(f"{days_ago(count)}.jsonl", f"late{count}", day=days_ago(count + 1), mode="a")
+    world.collect()
+    with world.catalog() as catalog:
+        catalog.delete("app.x", DaySet.of([days_ago(2), days_ago(3)]))
+    assert world.rows() == ["late3", "m1"]
+    asked = str(days_ago(3))
+    summary = world.collect(asked, asked)
+    assert sum(one.accounts.out_of_window for one in summary.committed) == 1
+    assert world.rows() == ["late2", "late3", "m1", "m3"]
+    assert world.collect().committed == ()
+    world.collect(str(days_ago(2)), str(days_ago(2)))
+    assert world.rows() == ["late1", "late2", "late3", "m1", "m2", "m3"]
+    assert not world.has_twins()
+
+
 def test_files_without_a_date_are_packed_and_cut_to_the_window(tmp_path: Path) -> None:
     world = World(tmp_path, text="\n".join(line for line in CONFIG.splitlines() if "file_layout" not in line))
     for number in range(5):
