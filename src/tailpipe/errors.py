@@ -83,7 +83,10 @@ class Diagnostic:
 
 
 class TailpipeError(Exception):
-    """A failure that was expected; `hint` is the next step for the user."""
+    """A failure that was expected; `hint` is the next step for the user.
+
+    Hints and places are notes too, so that a notebook shows them below the message.
+    """
 
     exit_code = EXIT_FAILED
 
@@ -91,6 +94,8 @@ class TailpipeError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"  = {hint}")
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with the message alone and fail on keyword-only facts.
@@ -113,6 +118,8 @@ class ConfigError(UsageError):
         count = len(diagnostics)
         super().__init__(f"{count} problem{'s' if count != 1 else ''} in the config")
         self.diagnostics = diagnostics
+        for one in diagnostics:
+            self.add_note(f"  {one.place}: {one.message}" + (f" ({one.hint})" if one.hint else ""))
 
 
 class PluginError(TailpipeError):
@@ -133,6 +140,8 @@ class QueryError(TailpipeError):
     def __init__(self, message: str, *, hint: str = "", place: Place | None = None) -> None:
         super().__init__(message, hint=hint)
         self.place = place
+        if place is not None:
+            self.add_note(f"  --> {place}: {place.text[place.column - 1 :]}")
 
 
 class WorkspaceError(TailpipeError):

@@ -17,6 +17,7 @@ from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
+from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
 from tailpipe.model.selector import select
@@ -137,7 +138,7 @@ class Workspace:
 
         ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
         with self._working(emit) as (catalog, engine):
-            chosen = self._chosen(partitions)
+            chosen = self._chosen(partitions, source)
             options = Options(ask, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
             emit(Started("", "tidying up"))
@@ -162,7 +163,7 @@ class Workspace:
 
         ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
         with self._working() as (catalog, engine):
-            return preview(self._chosen(partitions), catalog, engine, Options(ask, source=source))
+            return preview(self._chosen(partitions, source), catalog, engine, Options(ask, source=source))
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -348,7 +349,12 @@ class Workspace:
         spark, cache = self.settings.workspace.spark, self.environment.install_dir / "cache"
         return SparkEngine.of(spark, self.data.prepare(), cache, lambda: emit(Started("", "starting Spark")))
 
-    def _chosen(self, partitions: str | Iterable[str]) -> list[tuple[Partition, Table]]:
+    def _chosen(self, partitions: str | Iterable[str], source: str | None = None) -> list[tuple[Partition, Table]]:
+        """The partitions that selectors mean, with their tables; each must have the source, if one is named."""
         selectors = [partitions] if isinstance(partitions, str) else partitions
-        chosen = (self.config.partitions[name] for name in select(selectors, list(self.config.partitions)))
+        chosen = [self.config.partitions[name] for name in select(selectors, list(self.config.partitions))]
+        for partition in chosen if source is not None else ():
+            if source not in (known := [one.name for one in partition.sources]):
+                hint = f"{partition.address} has: {', '.join(known)}"
+                raise UsageError(f"source not found: {source}", hint=hint)
         return [(partition, self.known_tables[partition.table]) for partition in chosen]

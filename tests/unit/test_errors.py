@@ -6,6 +6,7 @@ import ast
 import inspect
 import pickle
 import re
+import traceback
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,16 @@ def test_a_config_error_counts_its_problems() -> None:
     assert str(ConfigError((DIAGNOSTIC,))) == "1 problem in the config"
     assert str(ConfigError((DIAGNOSTIC, DIAGNOSTIC))) == "2 problems in the config"
     assert str(ConfigError(())) == "0 problems in the config"
+
+
+def test_a_traceback_shows_hints_and_places_below_the_message() -> None:
+    shown = traceback.format_exception_only(TailpipeError("it failed", hint="try again"))
+    assert shown == ["tailpipe.errors.TailpipeError: it failed\n", "  = try again\n"]
+    shown = traceback.format_exception_only(pickle.loads(pickle.dumps(ConfigError((DIAGNOSTIC,)))))
+    assert shown[1:] == ['  aws.tpc:12:5: unknown argument "buckett" (did you mean "bucket"?)\n']
+    place = Place("statement", 1, 8, 4, "SELECT levl FROM app_log")
+    shown = traceback.format_exception_only(QueryError("no such column", hint='did you mean "level"?', place=place))
+    assert shown[1:] == ['  = did you mean "level"?\n', "  --> statement:1:8: levl FROM app_log\n"]
 
 
 def test_a_place_is_shown_as_file_line_and_column_or_as_a_file_alone() -> None:

@@ -63,6 +63,16 @@ def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
     assert opened(tmp_path).compact(["app.x"])[0].files == 0
 
 
+def test_a_source_that_a_partition_does_not_have_is_no_empty_collection(tmp_path: Path) -> None:
+    write(tmp_path, "a")
+    with pytest.raises(UsageError, match="source not found: nope") as caught:
+        opened(tmp_path).collect("app.x", source="nope")
+    assert caught.value.hint == "app.x has: file"
+    with pytest.raises(UsageError, match="source not found: nope"):
+        opened(tmp_path).preview(["app.x"], source="nope")
+    assert opened(tmp_path).collect("app.x", source="file").partitions[0].accounts.kept == 1
+
+
 def test_a_new_index_is_checked_before_it_is_applied(tmp_path: Path) -> None:
     write(tmp_path, "a")
     opened(tmp_path).collect(["app.x"])
