@@ -28,6 +28,7 @@ _AT_ONCE = 1000
 _ROW_GROUP = 122_880
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINY", "USMALL", "UINT", "UBIG", "UHUGE")
 _NUMBERS = (*_WHOLE, "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
+_TIMES = ("DATE", "TIME")
 _PLAN = ("explain_key", "explain_value")
 """What EXPLAIN gives: a drawing of several lines."""
 
@@ -129,13 +130,16 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
     found = list(islice(cells_of(answer, null, has_quotes=True), most if most == shape.limit else most + 1))
     shown = found[:most]
     names = [visible(name) for name in answer.columns]
-    numbers = {x for x, kind in enumerate(answer.types) if kind.startswith(_NUMBERS) and not kind.endswith("]")}
+    single = {x: kind for x, kind in enumerate(answer.types) if not kind.endswith("]")}
+    numbers = {x for x, kind in single.items() if kind.startswith(_NUMBERS)}
+    times = {x for x, kind in single.items() if kind.startswith(_TIMES)}
     dim = {(y, x) for y, row in enumerate(shown) for x in row.nulls} if shape.has_colour else set()
     laid = grid(
         names,
         [row.texts for row in shown],
         room=shape.room,
         numbers=numbers,
+        whole=numbers | times,
         dim=dim,
         has_header=shape.has_header,
     )

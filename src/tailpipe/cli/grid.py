@@ -32,6 +32,7 @@ def grid(
     *,
     room: int | None = None,
     numbers: Container[int] = (),
+    whole: Container[int] = (),
     ends: Container[int] = (),
     dim: Container[tuple[int, int]] = (),
     has_header: bool = True,
@@ -40,12 +41,14 @@ def grid(
     """Lay out cells that are safe to show.
 
     `room` is the width of a line, None if there is no end to it. `numbers` are the columns whose values
-    end below each other, `ends` those that are cut in front, as paths are, `dim` the cells (line, column) that
-    a terminal shows darker. What has no room is cut, or goes on in the next line if it `is_wrapped`.
+    end below each other, `whole` those whose values say nothing when they are cut, such as times, `ends` those that
+    are cut in front, as paths are, `dim` the cells (line, column) that a terminal shows darker. What has no room is
+    cut, or goes on in the next line if it `is_wrapped`.
     """
     rows = [headings, *cells] if has_header or not cells else cells
     natural = [max(width(row[x]) for row in rows) for x in range(len(headings))]
-    widths = natural if room is None else _fit(natural, room)
+    needed = [max((width(row[x]) for row in cells), default=0) if x in whole else 0 for x in range(len(headings))]
+    widths = natural if room is None else _fit(natural, needed, room)
     is_cut = len(widths) < len(natural)
     lines = []
     if has_header:
@@ -63,12 +66,13 @@ def grid(
     return Grid(lines, len(widths))
 
 
-def _fit(natural: Sequence[int], room: int) -> list[int]:
+def _fit(natural: Sequence[int], needed: Sequence[int], room: int) -> list[int]:
     """The widths of the columns that have room, the first ones before the others.
 
-    The widest are cut first, all to the same width; only when each is down to the narrowest do columns go.
+    The widest are cut first, all to the same width, but none below what is `needed` of it; only when each is down to
+    the narrowest do columns go.
     """
-    least = [min(size, _NARROWEST) for size in natural]
+    least = [max(min(size, _NARROWEST), need) for size, need in zip(natural, needed, strict=True)]
     count = len(natural)
     if _total(least) > room:
         while count > 1 and _total(least[:count]) + _GAP + 1 > room:  # and the mark of those that are left out
@@ -76,13 +80,18 @@ def _fit(natural: Sequence[int], room: int) -> list[int]:
     if count < len(natural):
         room -= _GAP + 1
     kept, low, high = natural[:count], 1, max(natural, default=1)
+    floor = needed[:count] if _total(least[:count]) <= room else [0] * count
+
+    def cut(most: int) -> list[int]:
+        return [max(min(size, most), need) for size, need in zip(kept, floor, strict=True)]
+
     while low < high:  # the greatest width for all that still fits
         middle = (low + high + 1) // 2
-        if _total([min(size, middle) for size in kept]) <= room:
+        if _total(cut(middle)) <= room:
             low = middle
         else:
             high = middle - 1
-    return [min(size, low) for size in kept]
+    return cut(low)
 
 
 def _wrapped(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_time, misfits
 from tailpipe.collect import events
-from tailpipe.collect.packing import estimated_bytes
+from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.partition import Partition
@@ -197,7 +197,7 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
                 "kind": unit.kind,
                 "reason": unit.reason,
                 "artifacts": len(unit.artifacts),
-                "bytes": sum(estimated_bytes(one) for one in unit.artifacts),
+                "bytes": sum(fetched_bytes(one) for one in unit.artifacts),
             }
             for unit in planned.plan.units
         ],

@@ -12,7 +12,7 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["Recipe", "batches", "estimated_bytes", "tasks_of"]
+__all__ = ["Recipe", "batches", "estimated_bytes", "fetched_bytes", "tasks_of"]
 
 TASK_BYTES = 160 * 1024 * 1024
 """About how many raw bytes a task reads."""
@@ -34,13 +34,19 @@ class Recipe:
     limits: Limits
 
 
+def fetched_bytes(one: PlannedArtifact) -> int:
+    """How many bytes a source will give of an artifact, packed as they are."""
+    size = one.decision.artifact.size or 0
+    return size if _is_compressed(one) else max(0, size - one.start_byte)
+
+
 def estimated_bytes(one: PlannedArtifact) -> int:
-    """About how many bytes will be read of an artifact."""
-    artifact = one.decision.artifact
-    size = artifact.size or 0
-    if artifact.uri.lower().endswith(_COMPRESSED):
-        return size * _RATIO
-    return max(0, size - one.start_byte)
+    """About how many bytes that is when it is unpacked."""
+    return fetched_bytes(one) * (_RATIO if _is_compressed(one) else 1)
+
+
+def _is_compressed(one: PlannedArtifact) -> bool:
+    return one.decision.artifact.uri.lower().endswith(_COMPRESSED)
 
 
 def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> list[Task]:

@@ -14,7 +14,7 @@ from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
-from tailpipe.collect.packing import Recipe, batches, estimated_bytes, tasks_of
+from tailpipe.collect.packing import Recipe, batches, estimated_bytes, fetched_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
@@ -97,13 +97,13 @@ class PartitionRun:
             writer.check_space()
             planned = self._planned(writer)
             plan = planned.plan
-            size = sum(estimated_bytes(one) for unit in plan.units for one in unit.artifacts)
-            count = sum(len(unit.artifacts) for unit in plan.units)
-            self.emit(events.Planned(self.address, len(plan.units), count, size))
+            artifacts = [one for unit in plan.units for one in unit.artifacts]
+            fetched = sum(map(fetched_bytes, artifacts))
+            self.emit(events.Planned(self.address, len(plan.units), len(artifacts), fetched))
             if plan.is_empty:
                 writer.note_run(self._window(), "done", self.options.command)
             else:
-                self._warn_of_space(size)
+                self._warn_of_space(sum(map(estimated_bytes, artifacts)))
                 self._carry_out(writer, plan)
             writer.clean()
         return self._summary(planned)

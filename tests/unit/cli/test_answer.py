@@ -68,6 +68,16 @@ def test_the_widest_cells_are_cut_first() -> None:
     assert text.splitlines()[2] == f"short  {'y' * 30}…  {'z' * 20}"
 
 
+def test_times_and_numbers_are_never_cut_where_text_can_be() -> None:
+    sql = (
+        "SELECT TIMESTAMP '2024-01-31 10:00:00' AS at, repeat('y', 99) AS b, 12345678901234 AS n, repeat('z', 99) AS c"
+    )
+    lines = written(f"{sql} FROM range(2)", room=64).decode().splitlines()
+    assert lines[2] == f"2024-01-31 10:00:00  {'y' * 11}…  12345678901234  {'z' * 11}…"
+    narrow = written(f"{sql} FROM range(2)", room=18).decode().splitlines()
+    assert narrow[2] == "2024-01-31 10:…"
+
+
 def test_one_row_that_does_not_fit_is_shown_from_top_to_bottom() -> None:
     columns = ", ".join(f"{n} AS a_long_name_{n}" for n in range(10))
     assert written(f"SELECT {columns}", room=60).decode().splitlines()[1] == "a_long_name_1 = 1"

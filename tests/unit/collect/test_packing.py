@@ -10,7 +10,7 @@ import pytest
 
 from tailpipe.catalog.identity import Decision
 from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
-from tailpipe.collect.packing import TASK_BYTES, Recipe, tasks_of
+from tailpipe.collect.packing import TASK_BYTES, Recipe, estimated_bytes, fetched_bytes, tasks_of
 from tailpipe.kernel.task import Limits
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import Unit
@@ -41,6 +41,14 @@ def test_small_artifacts_of_a_unit_are_one_task(tmp_path: Path) -> None:
     assert planned(world, [300] * 10_000, ".gz") == [10_000]
     assert sum(planned(world, [TASK_BYTES // 10] * 20)) == 20
     assert len(planned(world, [TASK_BYTES // 10] * 20)) == 2
+
+
+def test_what_is_told_is_what_a_source_gives_and_not_what_it_becomes() -> None:
+    def one(name: str, start: int = 0) -> PlannedArtifact:
+        return PlannedArtifact(Decision("file", Artifact(name, size=100), "new", name), "new", start)
+
+    assert [fetched_bytes(each) for each in (one("a.gz"), one("a.log"), one("a.log", 40))] == [100, 100, 60]
+    assert [estimated_bytes(each) for each in (one("a.gz"), one("a.log"), one("a.log", 40))] == [800, 100, 60]
 
 
 @pytest.mark.slow
