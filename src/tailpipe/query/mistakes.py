@@ -23,6 +23,7 @@ _ALIAS = re.compile(r'Referenced table "([^"]+)" not found')
 _KEY = re.compile(r'Could not find key "([^"]+)" in struct')
 _TYPES = re.compile(r"(?:argument types|function call) ['\"](.+?)['\"]\.")
 _FUNCTION = re.compile(r"Function with name (\S+) does not exist")
+_OF_ADDRESSES = re.compile(r'Function with name "?(\S+?)"? is not in the catalog, but it exists in the inet extension')
 _FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
 _OTHER = re.compile(r'Did you mean "([^"]+)"')
 _NEAR = re.compile(r'at or near "(.*?)"?$', re.MULTILINE)
@@ -33,6 +34,7 @@ _HINTS = {
     "unterminated": "the brackets or quotes may not be closed",
     "prepared statement parameters": "write the values themselves",
     "Arrow type VARIANT": "cast it to VARCHAR",
+    "to inet: Expected an IP address": "TRY_CAST(x AS INET) gives null for what is no address",
     "structs and NULL, not JSON": "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
 }
 """What to do about other mistakes, by words of DuckDB's."""
@@ -71,6 +73,9 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     if match := _KEY.search(text):
         hint = did_you_mean(match[1], _candidates(text), "DESCRIBE shows the fields of a struct")
         return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
+    if match := _OF_ADDRESSES.search(text):
+        hint = "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET"
+        return QueryError(f'"{match[1]}" is for addresses, and text is none', hint=hint, place=_place(text, sql))
     if match := _FUNCTION.search(text):
         if match[1].startswith("`"):
             return QueryError('a name is quoted with ", not with `', place=_place(text, sql))

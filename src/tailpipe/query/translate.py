@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
 from tailpipe.query.dialects import reconcile, refused
+from tailpipe.query.statements import words
 
 if TYPE_CHECKING:
     from sqlglot.dialects.duckdb import DuckDB
@@ -102,7 +103,7 @@ def _parsed(sql: str) -> Expr:
             raise refused("~", "write regexp_matches")
         parsed = sqlglot.parse_one(sql, read=_dialect())
     except SqlglotError as error:
-        raise _untranslatable(error) from error
+        raise (refused("inet") if "inet" in words(sql) else _untranslatable(error)) from error
     for call in parsed.find_all(exp.Anonymous):
         if call.name.lower() in _REACHES_OUT:
             raise UsageError(f"{call.name} is not allowed in a query")

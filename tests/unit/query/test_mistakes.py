@@ -100,6 +100,16 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
         ),
         (
+            "SELECT level <<= '10.0.0.0/8' FROM app_log",
+            '"<<=" is for addresses, and text is none',
+            "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET",
+        ),
+        (
+            "SELECT 'AWS Internal'::INET",
+            'failed to convert string "AWS Internal" to inet: Expected an IP address',
+            "TRY_CAST(x AS INET) gives null for what is no address",
+        ),
+        (
             "SELECT $1",
             "values were not provided for the following prepared statement parameters: 1",
             "write the values themselves",
