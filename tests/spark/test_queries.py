@@ -104,6 +104,11 @@ STATEMENTS = [
     """SELECT body->>'x-id' AS a, body->>'p.q' AS b, body->>'$."p.q"' AS c, body->'l'->0->>'m' AS d,"""
     """ (body->'l')->>0 AS e, body->'s'->>0 AS f, body->>0 AS g"""
     """ FROM (SELECT '{"x-id":"a","p.q":"b","p":{"q":"no"},"l":[{"m":1}],"s":"[7]"}' AS body)""",
+    "SELECT max(tp_timestamp) - TIMESTAMP '2024-01-29' AS a, TIMESTAMP '2024-01-29 11:00' - min(tp_timestamp) AS b,"
+    " min(tp_timestamp) - max(tp_timestamp) AS c, NULL::TIMESTAMP - max(tp_timestamp) AS d FROM app_log",
+    "SELECT TRY_CAST(t AS INT) AS a, TRY_CAST(t AS BIGINT) AS b, TRY_CAST(big AS INT) AS c FROM app_log,"
+    " (VALUES ('12.7'), ('-2.5'), ('1e3'), ('x'), ('9e9'), (' 7 '), (NULL)) v(t) WHERE n = 1 ORDER BY t",
+    "SELECT TRY_CAST(body->>'f' AS INT) AS a, TRY_CAST(body->>'g' AS INT) AS b FROM (SELECT '{\"f\":1000.0}' AS body)",
     "WITH Few AS (SELECT n FROM app_log WHERE n < 3) SELECT count(*) FROM few",
     "SELECT tailpipe.app_log.n FROM tailpipe.app_log WHERE tp_timestamp < now() ORDER BY 1 LIMIT 1",
 ]

@@ -158,6 +158,10 @@ def _cast(node: Expr, kinds: _Kinds) -> Expr:
     if node.args["to"].this.name in _WHOLE and kinds.are_broken(node.this):
         rounded = _call("rint", node.this) if is_floating else exp.Round(this=node.this.copy())
         node.set("this", rounded)
+    elif isinstance(node, exp.TryCast) and node.args["to"].this.name in _WHOLE and kinds.may_be_text(node.this):
+        number = node.copy()
+        number.set("to", exp.DataType.build("DECIMAL(38, 18)"))
+        node.set("this", exp.Round(this=number))  # of 12.7 and 1e3, Spark would give null
     elif is_floating and node.args["to"].is_type(*exp.DataType.TEXT_TYPES):
         raise refused("a number such as 1e+20 as text")
     return node
@@ -228,6 +232,16 @@ class _Kinds:
         if isinstance(node, exp.JSONExtractScalar | exp.Count | exp.Length | exp.Extract | exp.Predicate):
             return False
         return any(self.are_broken(child, kinds) for child in node.iter_expressions())
+
+    def may_be_text(self, node: Expr) -> bool:
+        """Whether the values are not known to be something else."""
+        from sqlglot import exp
+
+        if isinstance(node, exp.Paren):
+            return self.may_be_text(node.this)
+        if isinstance(node, exp.Column) and node.name.lower() not in self._aliases:
+            return self._types.get(node.name.lower(), "VARCHAR").startswith("VARCHAR")
+        return not isinstance(node, exp.Literal) or node.is_string
 
     def is_zoned(self, node: Expr) -> bool:
         """Whether a time has a zone."""

@@ -149,7 +149,7 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -
     connection = blank()
     connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
     items = (
-        f"CAST({quoted(str(place))} AS {kind}) AS {quoted(name)}"
+        f"CAST({_whole_days(quoted(str(place)), table.schema.field(place))} AS {kind}) AS {quoted(name)}"
         for place, (name, kind) in enumerate(zip(columns, types, strict=True))
     )
     try:
@@ -157,6 +157,14 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -
     except duckdb.Error as error:
         raise _refused(error) from error
     return Answer(columns, types, connection, _refused)
+
+
+def _whole_days(column: str, field: pa.Field) -> str:
+    """A span of time as DuckDB gives it for two times: Spark's has hours in place of days."""
+    if not str(field.type).startswith("duration"):
+        return column
+    days = f"trunc(epoch_us({column}) / 86400000000.0)::BIGINT"
+    return f"to_days({days}::INTEGER) + to_microseconds(epoch_us({column}) - {days} * 86400000000)"
 
 
 def _refused(error: Exception) -> TailpipeError:
