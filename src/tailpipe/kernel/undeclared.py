@@ -68,9 +68,16 @@ def infer_json(
 
 
 def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> list[str]:
-    """The keys of JSON objects, in the order of their names."""
-    lists = f"SELECT DISTINCT TRY(json_keys({text})) AS keys FROM ({relation})"
-    rows = connection.execute(f"SELECT DISTINCT unnest(keys) FROM ({lists}) ORDER BY 1").fetchall()
+    """The keys of JSON objects, in the order of their names.
+
+    Of keys that differ in case alone the one that most objects have comes first: it gets the name, and a stray
+    `Level` must not take it from the `level` of all others.
+    """
+    lists = f"SELECT TRY(json_keys({text})) AS keys FROM ({relation})"
+    keys = f"SELECT unnest(keys) AS key, objects FROM (SELECT keys, count(*) AS objects FROM ({lists}) GROUP BY keys)"
+    counted = f"SELECT key, sum(objects) AS objects FROM ({keys}) GROUP BY key"
+    order = "min(key) OVER (PARTITION BY lower(key)), objects DESC, key"
+    rows = connection.execute(f"SELECT key FROM ({counted}) ORDER BY {order}").fetchall()
     return [name for (name,) in rows if name is not None]
 
 

@@ -136,6 +136,16 @@ def test_fields_that_differ_in_case_alone_or_have_names_of_ours() -> None:
     assert done.outcome.widenings == ()
 
 
+def test_of_fields_that_differ_in_case_alone_the_one_that_most_records_have_gets_the_name() -> None:
+    made = task(
+        lines({"level": "INFO", "Level": "x", "a": 1}, {"level": "WARN"}, {"level": "ERROR", "Zone": 1}), of=ALL
+    )
+    done, types = settled(made)
+    assert types == {"level": "varchar", "Level_2": "varchar", "Zone": "bigint", "a": "bigint", "time": "varchar"}
+    assert list(types) == ["level", "Level_2", "Zone", "a", "time"]
+    assert (done.column("level"), done.column("Level_2")) == (["INFO", "WARN", "ERROR"], ["x", None, None])
+
+
 def test_a_column_without_a_type_gets_it_from_the_sample() -> None:
     columns = [Column("a"), Column("b", source="x"), Column("c", transform="length(x)")]
     made = task(lines({"a": 1, "x": "word"}), of=table(*columns))
