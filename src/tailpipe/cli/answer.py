@@ -136,7 +136,7 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
     dim = {(y, x) for y, row in enumerate(shown) for x in row.nulls} if shape.has_colour else set()
     laid = grid(
         names,
-        [row.texts for row in shown],
+        [row.flat() for row in shown],
         room=shape.room,
         numbers=numbers,
         whole=numbers | times,
@@ -163,7 +163,7 @@ def _text(answer: Answered, shape: Shape, write: Write) -> Written:
     separator = "\t" if shape.separator is None else shape.separator
     if shape.has_header:
         write(plain_line(names, separator).encode())
-    return Written(_written(cells, lambda row, _: plain_line(row.texts, separator), write))
+    return Written(_written(cells, lambda row, _: plain_line(row.flat(), separator), write))
 
 
 def _written(rows: Iterator[Row], draw: Callable[[Row, int], str], write: Write) -> int:

@@ -1,4 +1,4 @@
-"""Values as text for people: one line each, and nothing in it can steer a terminal."""
+"""Values as text for people: nothing in it can steer a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.cli.answer_exact import Exact
-from tailpipe.model.visible import visible, width
+from tailpipe.model.visible import visible, visible_lines, width
 
 if TYPE_CHECKING:
     from tailpipe.cli.answer import Answered
@@ -26,10 +26,14 @@ _INEXACT = re.compile(r"INTERVAL|FLOAT|ZONE|_NS|UNION|VARIANT")
 
 @dataclass(frozen=True)
 class Cells:
-    """A row to be shown: its texts, and which of them stand for null."""
+    """A row to be shown: its texts with the lines that they have, and which of them stand for null."""
 
     texts: list[str]
     nulls: tuple[int, ...]
+
+    def flat(self) -> list[str]:
+        """The texts in one line each."""
+        return [visible(text) for text in self.texts]
 
 
 def cells_of(answer: Answered, null: str, *, has_quotes: bool) -> Iterator[Cells]:
@@ -52,7 +56,7 @@ def _exact_cells(answer: Answered, null: str, has_quotes: bool) -> Iterator[Cell
 def _cells(row: Sequence[Any], null: str, has_quotes: bool) -> Cells:
     texts = []
     for value in row:
-        text = null if value is None else visible(_text(value))
+        text = null if value is None else visible_lines(_text(value))
         if has_quotes and value is not None and text.upper() == null.upper():
             text = f'"{text}"'
         texts.append(text)
@@ -65,9 +69,10 @@ def plain_line(texts: Iterable[str], separator: str) -> str:
 
 
 def line_block(names: Sequence[str], cells: Cells) -> str:
-    """A row of the output `line`: one column in each line."""
+    """A row of the output `line`: each column begins a line, and goes on below its beginning if it has several."""
     longest = max(map(width, names), default=0)
-    pairs = zip(names, cells.texts, strict=True)
+    below = "\n" + " " * (longest + 3)
+    pairs = [(name, text.replace("\n", below)) for name, text in zip(names, cells.texts, strict=True)]
     return "".join(f"{name}{' ' * (longest - width(name))} = {text}".rstrip() + "\n" for name, text in pairs)
 
 

@@ -10,6 +10,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ import click
 from tailpipe.cli.grid import grid
 from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
-from tailpipe.model.visible import shorten, visible
+from tailpipe.model.visible import shorten, visible, visible_lines
 
 __all__ = [
     "OUTPUTS",
@@ -159,7 +160,8 @@ def records(
     elif rows:
         fields = list(rows[0])
         cells = [[_cell(row.get(field)) for field in fields] for row in rows]
-        data("\n".join(grid(fields, cells, room=_room()).lines))
+        times = {x for x, field in enumerate(fields) if isinstance(rows[0].get(field), date)}
+        data("\n".join(grid(fields, cells, room=_room(), whole=times).lines))
     else:
         say("nothing there")
 
@@ -264,7 +266,10 @@ def _cell(value: Any) -> str:
 
 def _lines(row: Record) -> str:
     longest = max((len(key) for key in row), default=0)
-    return "".join(f"{key:<{longest}} = {_cell(value)}".rstrip() + "\n" for key, value in row.items())
+    below = "\n" + " " * (longest + 3)
+    told = {key: visible_lines(value) if isinstance(value, str) else _cell(value) for key, value in row.items()}
+    pairs = [(key, text.replace("\n", below)) for key, text in told.items()]
+    return "".join(f"{key:<{longest}} = {text}".rstrip() + "\n" for key, text in pairs)
 
 
 def _csv(rows: Sequence[Record], fields: list[str]) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["shorten", "visible", "width"]
+__all__ = ["shorten", "visible", "visible_lines", "width"]
+
+_SHORT = {"\t": " ", "\n": "\\n", "\r": "\\r"}
 
 
 def visible(text: str) -> str:
     """The text with control, bidirectional and other invisible characters made visible; a tab is a blank."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else _code(ord(c)) for c in text)
+    return "".join(c if c.isprintable() else _SHORT.get(c) or _code(ord(c)) for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """The same, line by line: those inside of the text are kept, what ends the last one is made visible too."""
+    if text.isprintable():
+        return text
+    inside = text.rstrip("\n")
+    return "\n".join(map(visible, inside.split("\n"))) + visible(text[len(inside) :])
 
 
 def width(text: str) -> int:

@@ -49,8 +49,19 @@ def test_a_null_is_darker_on_a_terminal() -> None:
 def test_what_could_steer_a_terminal_is_shown_escaped(output: str) -> None:
     text = written(HOSTILE, output).decode()
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
-    assert "\\u001b]0;x\\u0007\\u000ab\\u202e" in text
+    end = "\n             " if output == "line" else "\\n"
+    assert f"\\u001b]0;x\\u0007{end}b\\u202e" in text
     assert "a\\u001b[2J" in text
+
+
+def test_a_text_of_several_lines_goes_on_below_its_beginning() -> None:
+    trace = (
+        "SELECT 7 AS id, 'it broke' || chr(10) || chr(9) || 'at Shop.pay' || chr(10) AS message, repeat('x', 60) AS c"
+    )
+    shown = f"id      = 7\nmessage = it broke\n           at Shop.pay\\n\nc       = {'x' * 60}\n"
+    assert written(trace, "line").decode() == shown
+    assert written(trace.replace("7 AS", "repeat('y', 60) AS"), room=20).decode() == shown.replace("7", "y" * 60)
+    assert written(trace, "plain").decode().splitlines()[1].startswith("7\tit broke\\n at Shop.pay\\n\t")
 
 
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.model.visible import shorten, visible, width
+from tailpipe.model.visible import shorten, visible, visible_lines, width
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from tailpipe.model.visible import shorten, visible, width
         ("", ""),
         ("plain text, ünïcode, 日本語, 🦀", "plain text, ünïcode, 日本語, 🦀"),
         ("a\tb", "a b"),
-        ("a\nb\r", "a\\u000ab\\u000d"),
+        ("a\nb\r\n", "a\\nb\\r\\n"),
         ("\x1b[31mred\x1b[0m", "\\u001b[31mred\\u001b[0m"),
         ("\x00\x07\x7f", "\\u0000\\u0007\\u007f"),
         ("\x9b31m", "\\u009b31m"),
@@ -32,6 +32,11 @@ from tailpipe.model.visible import shorten, visible, width
 )
 def test_what_steers_a_terminal_is_shown_as_its_code(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_lines_inside_of_a_text_are_kept_and_the_end_of_the_last_one_is_shown() -> None:
+    assert visible_lines("it broke\n\tat Shop.pay\x1b\n\nnext\n\n") == "it broke\n at Shop.pay\\u001b\n\nnext\\n\\n"
+    assert visible_lines("plain") == "plain"
 
 
 @given(st.text(st.characters()))
