@@ -87,6 +87,7 @@ def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
         (("SELECT 1", "--engine", "park"), 2, '--engine takes duckdb or spark, not "park", did you mean "spark"?'),
         (("-- only a comment",), 2, "there is no statement to run"),
         (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
+        (("SELECT 1", "--to-file", "a.csv.gz"), 2, '".gz" at the end of "a.csv.gz" says nothing'),
         (("DROP VIEW app_log",), 2, "a query only reads"),
     ],
 )

@@ -12,7 +12,7 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import common, completes, examples, workspace_of
-from tailpipe.errors import UsageError
+from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import parse_moment
 from tailpipe.workspace import Workspace
@@ -88,7 +88,9 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     if not force:
         if not sys.stdin.isatty():
             raise UsageError("nothing was deleted, because there is nobody to ask", hint="add --force if you mean it")
-        click.confirm("Delete them?", abort=True, err=True)
+        if not click.confirm("Delete them?", err=True):
+            render.say("nothing was deleted")
+            context.exit(EXIT_FAILED)
     for one in doomed:
         workspace.delete(one.partition, days)
         render.say(f"deleted {render.counted(one.rows, 'row')} of {one.partition}")

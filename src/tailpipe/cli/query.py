@@ -23,6 +23,8 @@ from tailpipe.errors import EXIT_DONE, EXIT_FAILED, TailpipeError, UsageError
 __all__ = ["command"]
 
 _SUFFIXES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "arrow"}
+_FOR_TEXT = ("", ".txt", ".text", ".log", ".out", ".md")
+"""Endings of names that leave it open what is in the file."""
 _TAKES = {
     "--separator": ("csv", "plain"),
     "--null": ("pretty", "plain", "line", "csv"),
@@ -125,8 +127,7 @@ def _shape(
     path: Path | None, output: str | None, header: bool, separator: str | None, null: str | None, limit: int | None
 ) -> Shape:
     """How answers are written, by the flags; those that mean nothing for the output are refused."""
-    by_name = "pretty" if path is None else _SUFFIXES.get(path.suffix.lower(), "pretty")
-    chosen = by_name if output is None else "pretty" if output == "table" else output
+    chosen = _by_name(path) if output is None else "pretty" if output == "table" else output
     given = {"--separator": separator is not None, "--null": null is not None, "--no-header": not header}
     for flag, outputs in _TAKES.items():
         if given[flag] and chosen not in outputs:
@@ -135,6 +136,16 @@ def _shape(
     if chosen == "csv":
         _check_csv(between, null)
     return Shape(chosen, header, between, null, limit, *(screen() if path is None else (None, False)))
+
+
+def _by_name(path: Path | None) -> str:
+    """The output that the name of a file asks for; one that promises something else, as `a.csv.gz` does, is refused."""
+    suffix = "" if path is None else path.suffix.lower()
+    if suffix not in _SUFFIXES and suffix not in _FOR_TEXT:
+        known = ", ".join(_SUFFIXES)
+        hint = f"name it {known} or .txt, or say what you mean with --output"
+        raise UsageError(f'"{suffix}" at the end of "{path}" says nothing about how to write the answer', hint=hint)
+    return _SUFFIXES.get(suffix, "pretty")
 
 
 def _check_csv(separator: str | None, null: str | None) -> None:

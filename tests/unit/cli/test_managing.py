@@ -42,8 +42,9 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def call(*arguments: str) -> Result:
-        return CliRunner().invoke(app, arguments, env={"TAILPIPE_INSTALL_DIR": str(tmp_path), "HOME": str(tmp_path)})
+    def call(*arguments: str, typed: str | None = None) -> Result:
+        env = {"TAILPIPE_INSTALL_DIR": str(tmp_path), "HOME": str(tmp_path)}
+        return CliRunner().invoke(app, arguments, env=env, input=typed)
 
     return call
 
@@ -119,6 +120,15 @@ def test_status_has_something_to_say_when_there_is_nothing(run: Run, tmp_path: P
     assert "no partition yet" in run("status").stdout
     write(tmp_path)
     assert re.search(r"app\.prod +never", run("status").stdout)
+
+
+def test_deleting_asks_first_and_takes_no_for_an_answer(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    done = run("partition", "delete", "old.gone", typed="n\n")
+    assert (done.exit_code, live(home)) == (1, 5)
+    assert done.stderr.splitlines()[-1] == "nothing was deleted"
+    assert run("partition", "delete", "old.gone", typed="y\n").exit_code == 0
+    assert live(home) == 4
 
 
 def test_status_forgets_a_partition_that_holds_nothing_and_is_out_of_the_config(run: Run, home: Path) -> None:
