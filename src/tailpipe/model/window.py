@@ -16,6 +16,7 @@ LOOKBACK = 30 * DAY
 """How far back is looked where nobody says from when."""
 
 _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
+_NEARLY = re.compile(r"([Tt]-|-)?(\d{1,6})([YymMWwdDhH])")
 _SPAN = re.compile(r"(\d{1,6})([YmWd])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
 _FORMS = "use a date (2024-01-31), a time (2024-01-31T10:00:00Z), 1/31/2024, or back from now: T-7d, T-9H (Y m W d H M)"
@@ -94,7 +95,7 @@ def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
         if not 1 < moment.year < 9999:  # leaves room to widen and to look back
             raise ValueError("at the edge of the calendar")
     except (ValueError, OverflowError):
-        raise UsageError(f'"{text}" is not a time', hint=_FORMS) from None
+        raise UsageError(f'"{text}" is not a time', hint=_meant(text.strip()) or _FORMS) from None
     return moment + DAY if is_end and is_bare_date else moment
 
 
@@ -111,6 +112,15 @@ def day_before(text: str, *, now: datetime) -> date:
         hint = "write a number and a letter: 400d, 12W, 6m or 2Y (days, weeks, months, years)"
         raise UsageError(f'"{text}" is not a span of days', hint=hint) from None
     return moment.date()
+
+
+def _meant(text: str) -> str:
+    """What was most likely meant by a span that lacks its `T-`, or has a small letter for a capital one."""
+    match = _NEARLY.fullmatch(text)
+    if match is None or (match[1] != "T-" and match[3] in "mM"):  # months or minutes, who knows
+        return ""
+    meant = f"T-{match[2]}" + {"h": "H", "D": "d", "w": "W", "y": "Y"}.get(match[3], match[3])
+    return f'did you mean "{meant}"?' if meant != text else ""
 
 
 def _read(text: str, now: datetime) -> tuple[datetime, bool]:

@@ -11,13 +11,13 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from errno import EACCES
+from errno import EACCES, ENOSPC
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from tailpipe.catalog.layout import Layout
-from tailpipe.errors import TailpipeError, WorkspaceError
+from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
 
 __all__ = ["Databases", "Wish"]
 
@@ -159,9 +159,14 @@ class Databases:
             draft.chmod(0o600)
             os.replace(draft, path)  # noqa: PTH105 - the exchange is the point
         except duckdb.Error as error:
+            if os.strerror(ENOSPC) in str(error):
+                home = str(self.layout.home)
+                hint = "free some space, then run it again"
+                raise StorageError(f"no space left for a database in {home}", path=home, hint=hint) from error
             raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
         finally:
             draft.unlink(missing_ok=True)
+            draft.with_name(f"{draft.name}.wal").unlink(missing_ok=True)
         return path
 
 

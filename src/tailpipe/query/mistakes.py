@@ -29,6 +29,7 @@ _OTHER = re.compile(r'Did you mean "([^"]+)"')
 _NEAR = re.compile(r'at or near "(.*?)"?$', re.MULTILINE)
 _DOTTED = re.compile(r'[\w."]+')
 _CANDIDATES = re.compile(r"Candidate (?:bindings|tables|Entries): (.+)")
+_CAST = re.compile(r"to (\S+) when casting from source column (\S+)")
 _HINTS = {
     "end of input": "the brackets or quotes may not be closed",
     "unterminated": "the brackets or quotes may not be closed",
@@ -86,6 +87,9 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     if match := _TYPES.search(text):
         hint = "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL"
         return QueryError(f"there is no function for {match[1]}", hint=hint, place=_place(text, sql))
+    if match := _CAST.search(text):
+        hint = f"try_cast({match[2]} AS {match[1]}) is null where a value does not fit"
+        return QueryError(_first(text), hint=hint, place=_place(text, sql))
     hint = next((hint for words, hint in _HINTS.items() if words in text), "")
     return QueryError(_first(text), hint=hint, place=_place(text, sql))
 

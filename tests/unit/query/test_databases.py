@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.layout import Layout
+from tailpipe.errors import StorageError
+from tailpipe.kernel.duck import duckdb
 from tailpipe.query.databases import Databases, Wish
 
 
@@ -35,6 +37,20 @@ def _made(tmp_path: Path, slow: Slow) -> Databases:
     databases.make()
     slow.written = 0
     return databases
+
+
+def test_a_full_disk_is_told_as_such_and_nothing_is_left(tmp_path: Path) -> None:
+    slow = Slow(0.0)
+    databases = _made(tmp_path, slow)
+
+    def full(_: Wish) -> Sequence[str]:
+        (draft,) = (path for path in databases.layout.clients.iterdir() if path.suffix == ".duckdb")
+        draft.with_name(f"{draft.name}.wal").write_bytes(b"half")
+        raise duckdb.TransactionException(f'Failed to commit: Could not write file "{draft}": No space left on device')
+
+    with pytest.raises(StorageError, match=f"no space left for a database in {tmp_path}"):
+        Databases(databases.layout, full).make()
+    assert [path.suffix for path in databases.layout.clients.iterdir()] == [".json"]
 
 
 def test_a_slow_database_follows_now_and_then_and_always_in_the_end(tmp_path: Path) -> None:

@@ -110,6 +110,11 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "TRY_CAST(x AS INET) gives null for what is no address",
         ),
         (
+            "SELECT avg(x::DOUBLE) FROM (SELECT unnest(['1', 'n/a']) AS x)",
+            "could not convert string 'n/a' to DOUBLE when casting from source column x",
+            "try_cast(x AS DOUBLE) is null where a value does not fit",
+        ),
+        (
             "SELECT $1",
             "values were not provided for the following prepared statement parameters: 1",
             "write the values themselves",
