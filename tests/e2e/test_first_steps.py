@@ -138,6 +138,21 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     assert (again.out, again.err) == ("app.prod: 1 row, 1 artifact, 1 pack of undated files\n", "")
 
 
+def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_again(
+    run: Run, write_config: Write, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.jsonl").write_text('{"time": "2024-01-31T10:00:00Z", "level": "ERROR"}\n')
+    config = TABLE.replace("/tmp", str(logs)).replace('"prod" {', '"prod" {\n  filter = "level = ERROR"\n ')
+    write_config(config)
+    again = "tailpipe collect app.prod --overwrite --from 2024-01-01"
+    told = f"app.prod: its filter keeps none of 1 row; if that is a mistake, fix it and run: {again}\n"
+    assert told in run("collect", "--from", "2024-01-01", "--no-progress").err
+    write_config(config.replace("= ERROR", "= 'ERROR'"))
+    assert run(*again.split()[1:], "--no-progress").out == "app.prod: 1 row, 1 artifact, 1 pack of undated files\n"
+
+
 def _laid_out(layout: str, more: str = "") -> str:
     return TABLE.replace('["/tmp"]', f'["/tmp"]\n    file_layout = "{layout}"\n    {more}\n')
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, log_from, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tailpipe.collect.events import Summary
 
 __all__ = ["command"]
 
@@ -104,7 +108,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     finally:
         display.close()
     print_report(report, flags["output"], workspace.left_out)
-    _say_again(workspace, [one.partition for one in report.partitions if not one.accounts.kept], flags["start"])
+    _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
     if not report.is_done:
         context.exit(EXIT_FAILED)
 
@@ -129,15 +133,20 @@ def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags:
     print_preview(previews, flags["output"])
 
 
-def _say_again(workspace: Workspace, empty: list[str], start: str | None) -> None:
-    """How to have rows read again that were all rejected: they are done, and a plain collect leaves them alone."""
+def _say_again(workspace: Workspace, empty: Sequence[Summary], start: str | None) -> None:
+    """How to have rows read again that were all rejected or filtered: a plain collect leaves them."""
     held = workspace.held() if empty else {}
-    for name in empty:
-        if name in held and held[name].rejected_rows and not held[name].rows:
-            rejected = held[name].rejected_rows
-            told = render.counted(rejected, "row") + (" was" if rejected == 1 else " were")
-            again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
+    for one in empty:
+        name, here = one.partition, held.get(one.partition)
+        if here is not None and here.rows:
+            continue
+        again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
+        if here is not None and here.rejected_rows:
+            told = render.counted(here.rejected_rows, "row") + (" was" if here.rejected_rows == 1 else " were")
             render.say(f"{name}: none of its rows fits, {told} rejected; when the config is fixed, run: {again}")
+        elif one.accounts.filtered:
+            told = render.counted(one.accounts.filtered, "row")
+            render.say(f"{name}: its filter keeps none of {told}; if that is a mistake, fix it and run: {again}")
 
 
 def _show_example(workspace: Workspace) -> None:
