@@ -64,14 +64,14 @@ class Display:
         if planned is None:
             return
         seconds = max(0.001, time.monotonic() - self._begun)
-        rate = f"{self._rows / seconds:,.0f} rows/s, " if self._units > 1 else ""
-        # The first unit also waited for Spark to start: it tells nothing of the others.
-        left = seconds / self._units * (planned.units - self._units) if self._units > 1 else None
-        text = (
-            f"{planned.partition}: {self._units} of {planned.units} days, {self._rows:,} rows, "
-            f"{self._rejected:,} rejected, {rate}{self._tasks}"
-        )
-        self._live(text + (f", {left:.0f} s left" if left is not None else ""))
+        # What matters most stands first, because a narrow terminal cuts the rest.
+        parts = [f"{self._units} of {planned.units} days"]
+        if self._units > 1:  # the first unit also waited for Spark to start: it tells nothing of the others
+            parts.append(f"{seconds / self._units * (planned.units - self._units):.0f} s left")
+        parts.append(render.counted(self._rows, "row"))
+        parts += [f"{self._rejected:,} rejected"] if self._rejected else []
+        parts += [f"{self._rows / seconds:,.0f} rows/s"] if self._units > 1 else []
+        self._live(f"{planned.partition}: {', '.join([*parts, self._tasks])}")
 
     def _live(self, text: str) -> None:
         import shutil

@@ -10,7 +10,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import click
@@ -257,6 +257,8 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, datetime) and value.tzinfo is not None:  # all that people see is UTC
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_cell(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -33,6 +34,12 @@ def test_what_is_shown_fits_the_terminal_also_where_it_is_indented(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     assert " ".join(" ".join(lines).split()).count("behind it if there was one.") == 2
+
+
+def test_a_time_is_shown_to_the_second_in_utc(capsys: pytest.CaptureFixture[str]) -> None:
+    at = datetime(2024, 1, 31, 10, 0, 0, 123456, timezone(timedelta(hours=2)))
+    render.records([{"table": "trail", "from": at}], "pretty", {"table": "table", "from": "from"})
+    assert capsys.readouterr().out.splitlines()[2] == "trail  2024-01-31 08:00:00"
 
 
 def test_a_path_is_cut_in_front_because_its_end_tells_more() -> None:
