@@ -239,6 +239,16 @@ def test_a_transform_that_fails_is_null_and_counted_and_one_that_gives_null_is_n
     assert done.outcome.results[0].nulls == {"n": 1}
 
 
+def test_a_zone_that_nobody_knows_costs_only_its_own_row() -> None:
+    layout = "'%Y-%m-%d %H:%M %Z'"
+    times = [{"t": f"2024-01-31 10:00 {zone}"} for zone in ("CET", "CEST", "UTC")]
+    done = run(lines(*times, {}), [Column("at", "timestamp", transform=f"strptime(t, {layout})")])
+    assert done.column("at") == [datetime(2024, 1, 31, 9), None, datetime(2024, 1, 31, 10), None]
+    assert done.outcome.results[0].nulls == {"at": 1}
+    rejected = run(lines(*times, {}), [Column("tp_timestamp", transform=f"STRPTIME(t, [{layout}, '%Y'])")])
+    assert rejected.accounts == (4, 2, 0, 2, 0)
+
+
 def test_a_required_column_without_a_value_rejects_the_row() -> None:
     done = run(lines({"x": 1}, {}, {"x": "bad"}), [Column("x", "integer", required=True)])
     assert done.accounts == (3, 1, 0, 2, 0)
