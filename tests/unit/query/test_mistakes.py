@@ -115,6 +115,11 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "try_cast(x AS DOUBLE) is null where a value does not fit",
         ),
         (
+            """SELECT 1 FROM (SELECT '{"path": "/a"}'::JSON AS http) WHERE http.path = '/a'""",
+            'malformed JSON at byte 0 of input: unexpected character.  Input: "/a"',
+            "JSON is compared with JSON; x->>'name' takes the value as text, x.name does not",
+        ),
+        (
             "SELECT $1",
             "values were not provided for the following prepared statement parameters: 1",
             "write the values themselves",
