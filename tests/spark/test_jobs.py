@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.errors import SparkError
-from tailpipe.spark.jobs import Attempt, run_job
+from tailpipe.spark.jobs import Attempt, run_job, told
 
 
 def echo(payload: bytes, attempt: Attempt) -> bytes:
@@ -86,6 +86,22 @@ def test_a_task_that_always_fails_is_told_in_one_line(spark: SparkSession) -> No
         run_job(spark.sparkContext, [b"me"], fail)
     assert caught.value.message == "a Spark job failed: ValueError: no luck with me"
     assert run_job(spark.sparkContext, [b"a"], echo)  # and the session goes on
+
+
+def test_the_cause_is_found_also_where_the_traceback_begins_in_a_line_of_java() -> None:
+    said = (
+        "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.\n"
+        ": org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+        '  File "run.py", line 70, in run\n'
+        "    rows = connection.execute(sql)\n"
+        "_duckdb.NotImplementedException: Not implemented Error: Unknown TimeZone 'CEST'!\n"
+        "\n"
+        'Candidate time zones: "CET", "CST"\n'
+        " SQLSTATE: 38000\n"
+        "\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1097)\n"
+    )
+    cause = "_duckdb.NotImplementedException: Not implemented Error: Unknown TimeZone 'CEST'!"
+    assert told(RuntimeError(said)).message == f"a Spark job failed: {cause}"
 
 
 def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSession, marks: Path) -> None:

@@ -156,7 +156,7 @@ def told(error: Exception) -> SparkError:
 def _cause(text: str) -> str:
     """The last words of a Python traceback, if there is one; else what Java gives as the reason."""
     lines = text.splitlines()
-    if any(line.startswith("Traceback") for line in lines):
+    if any("Traceback (most recent call last)" in line for line in lines):
         found = [line for line in lines if _PYTHON.match(line)]
         if found:
             return found[-1]
