@@ -14,6 +14,7 @@ from tailpipe.cli.ahead import fetched_ahead
 from tailpipe.cli.answer_exact import Exact
 from tailpipe.cli.answer_text import ROWS_AT_ONCE, cells_of, line_block, plain_line
 from tailpipe.cli.grid import grid
+from tailpipe.cli.patience import patience
 from tailpipe.cli.sinks import FOR_PEOPLE, Sink, Write
 from tailpipe.model.visible import visible
 
@@ -82,10 +83,16 @@ class Written:
 def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: bool | None) -> None:
     """Run a statement, write its answer, and tell of it; without being asked only where people read it."""
     begun = time.monotonic()
-    answer = session.run(sql)
-    with sink() as write, _told_of_ctrl_c():
-        written = write_answer(answer, shape, write, session.interrupt)
-        seconds = time.monotonic() - begun  # not what is spent in a pager
+    with patience() as end_waiting:
+        answer = session.run(sql)
+
+        def write_first(data: bytes) -> None:
+            end_waiting()
+            write(data)
+
+        with sink() as write, _told_of_ctrl_c():
+            written = write_answer(answer, shape, write_first, session.interrupt)
+            seconds = time.monotonic() - begun  # not what is spent in a pager
     if timing or (timing is None and shape.output in FOR_PEOPLE):
         render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
 
