@@ -195,10 +195,10 @@ def _sort_out(
 
 
 def _cut(one: PlannedArtifact, lost: DaySet, scopes: Mapping[str, _Scope]) -> PlannedArtifact:
-    """An artifact of a Day that is done again for some of its lost dates, without those that nobody asks for: they
-    would be there in part, because other Days have rows of them too."""
+    """An artifact of a Day that is done again, without those of its lost dates that nobody asks for: they would be
+    there in part, because other Days have rows of them too."""
     unasked = lost - scopes[one.decision.source].dates
-    if one.cause != "lost dates" or one.dates is not None or not unasked:
+    if one.cause not in ("lost dates", "overwritten") or one.dates is not None or not unasked:
         return one
     return replace(one, dates=EVERY_DAY - unasked)
 

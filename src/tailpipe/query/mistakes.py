@@ -35,6 +35,7 @@ _HINTS = {
     "unterminated": "the brackets or quotes may not be closed",
     "prepared statement parameters": "write the values themselves",
     "Arrow type VARIANT": "cast it to VARCHAR",
+    "cast value to numerical: {": "an arrow of JSON binds weaker than AND and =, so write (column ->> 'key')",
     "to inet: Expected an IP address": "TRY_CAST(x AS INET) gives null for what is no address",
     "Malformed JSON at": "JSON is compared with JSON; x->>'name' takes the value as text, x.name does not",
     "structs and NULL, not JSON": "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",

@@ -22,7 +22,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, Work, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import PROTECTION, is_alive, is_local, open_context, session_of, stop_context
+from tailpipe.spark.session import PROTECTION, is_alive, is_local, is_running, open_context, session_of, stop_context
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -118,6 +118,7 @@ class SparkEngine:
         self._start = start
         self._staging = staging
         self._context: SparkContext | None = None
+        self._is_borrowed = False
         self._failure: SparkError | None = None
 
     @classmethod
@@ -139,6 +140,7 @@ class SparkEngine:
             self.close()  # it died between two jobs, so nothing is lost
         if self._context is None:
             try:
+                self._is_borrowed = is_running()
                 self._context = self._start()
                 if self._staging is not None and not is_local(str(self._context.master)):
                     check_cluster(self._context, self._staging)
@@ -225,10 +227,11 @@ class SparkEngine:
         return None if is_local(str(self.context.master)) else task_memory(self.context)
 
     def close(self) -> None:
-        """End Spark, if it was started."""
+        """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""
         if self._context is not None:
             context, self._context = self._context, None
-            stop_context(context)
+            if not self._is_borrowed or not is_alive(context):
+                stop_context(context)
 
 
 def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["PROTECTION", "is_alive", "is_local", "open_context", "session_of", "spark_conf", "stop_context"]
+__all__ = [
+    "PROTECTION",
+    "is_alive",
+    "is_local",
+    "is_running",
+    "open_context",
+    "session_of",
+    "spark_conf",
+    "stop_context",
+]
 
 PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
 """What must hold on a cluster before a secret travels over its network."""
@@ -152,6 +161,12 @@ def stop_context(context: SparkContext) -> None:
     thread.join(_STOP_SECONDS)
     if not is_alive(context):
         _forget_gateway()
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark already: there can be one only, so all who want it share it."""
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.SparkContext._active_spark_context is not None
 
 
 def is_alive(context: SparkContext, *, after: float = 0) -> bool:

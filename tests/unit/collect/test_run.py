@@ -247,6 +247,8 @@ def test_a_deleted_day_that_is_asked_for_brings_no_part_of_its_neighbour(world: 
     assert sum(one.accounts.out_of_window for one in summary.committed) == 1
     assert world.rows() == ["late2", "late3", "m1", "m3"]
     assert world.collect().committed == ()
+    world.collect(str(days_ago(1)), str(days_ago(1)), overwrite=True)
+    assert world.rows() == ["late2", "late3", "m1", "m3"]
     world.collect(str(days_ago(2)), str(days_ago(2)))
     assert world.rows() == ["late1", "late2", "late3", "m1", "m2", "m3"]
     assert not world.has_twins()

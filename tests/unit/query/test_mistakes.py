@@ -105,6 +105,11 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET",
         ),
         (
+            """PIVOT (SELECT 1 AS n FROM (SELECT '{"k": 1}'::JSON AS j) WHERE true AND j->>'k' = '1') ON n""",
+            'failed to cast value to numerical: {"k":1} when casting from source column j',
+            "an arrow of JSON binds weaker than AND and =, so write (column ->> 'key')",
+        ),
+        (
             "SELECT 'AWS Internal'::INET",
             'failed to convert string "AWS Internal" to inet: Expected an IP address',
             "TRY_CAST(x AS INET) gives null for what is no address",
