@@ -59,7 +59,7 @@ def test_an_unknown_partition_is_not_found(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["1"])])
     with (
         workspace.open() as catalog,
-        pytest.raises(UsageError, match=r"^partition not found: app_log\.nope$") as caught,
+        pytest.raises(UsageError, match=r"^partition not found: app_log\.nope\n") as caught,
     ):
         catalog.delete("app_log.nope")
     assert caught.value.exit_code == 2
