@@ -48,7 +48,7 @@ class Window:
         since = until - LOOKBACK if start is None else parse_moment(start, now=now)
         if end is None and since > until:
             raise UsageError(f'"{start}" lies in the future', hint="name a time that has been, or both --from and --to")
-        if start is not None and end is not None:
+        if start is not None and end is not None and since >= until:
             cls(since, parse_moment(end, now=now))  # the day before `start` as the end is no empty window
         return cls(since, until)
 

@@ -207,6 +207,19 @@ def test_the_same_date_as_start_and_end_is_that_whole_day() -> None:
 
 
 @pytest.mark.parametrize(
+    ("start", "end", "first", "last"),
+    [
+        ("2024-01-31T10:00", "2024-01-31", utc(2024, 1, 31, 10), utc(2024, 2, 1)),
+        ("T-5H", "5/31/2024", NOW - timedelta(hours=5), utc(2024, 6, 1)),
+    ],
+)
+def test_a_window_from_a_time_of_the_day_that_ends_it_is_the_rest_of_that_day(
+    start: str, end: str, first: datetime, last: datetime
+) -> None:
+    assert Window.parse(start, end, now=NOW) == Window(first, last)
+
+
+@pytest.mark.parametrize(
     ("start", "end", "shown"),
     [
         ("2024-02-01", "2024-01-01", "from 2024-02-01T00:00:00Z to 2024-01-01T00:00:00Z"),
