@@ -41,6 +41,8 @@ RIGHT = {
     "one that is far too large": [file(megabytes=900)],
     "two good ones, one after the other": [file("a", 190, 0, 10), file("b", 190, 10, 20)],
     "a good one and a small rest": [file("a", 190, 0, 10), file("b", 2, 10, 20)],
+    "two good ones whose names tell another order": [file("b", 190, 0, 10), file("a", 190, 10, 20)],
+    "one at the moment in which the other begins": [file("b", 190, 5, 5), file("a", 190, 5, 20)],
     "all rows at the same time": [file("a", 190, 5, 5), file("b", 190, 5, 5), file("c", 3, 5, 5)],
 }
 WRONG = {
@@ -84,6 +86,19 @@ def test_a_misplaced_file_takes_its_whole_date_and_unit_with_it() -> None:
     files = [file("a", index="x"), file("b", index="y"), file("c", index="y", unit="2024-03-11")]
     (group,) = groups_to_compact(files, Wanted(), misplaced={"a"})
     assert (group.is_moved, [one.path for one in group.files]) == (True, ["a", "b"])
+
+
+def test_what_comes_after_a_misplaced_file_is_put_together_too() -> None:
+    files = [file("a"), file("b", unit="2024-03-11"), file("c", unit="2024-03-11")]
+    groups = groups_to_compact(files, Wanted(), misplaced={"a"})
+    assert [[one.path for one in group.files] for group in groups] == [["a"], ["b", "c"]]
+
+
+def test_the_groups_of_a_unit_stand_together_however_its_files_are_listed() -> None:
+    """They are listed by index before all else, and a unit is committed in one step."""
+    files = [file(f"{index}{unit}{n}", unit=unit, index=index) for index in "xy" for unit in "uv" for n in (1, 2)]
+    files += [file(f"z{unit}{n}", unit=unit, day=date(2024, 3, 1)) for unit in "uv" for n in (1, 2)]
+    assert [group.unit for group in groups_to_compact(files, Wanted())] == ["u"] * 3 + ["v"] * 3
 
 
 def test_only_what_is_wanted_is_looked_at() -> None:
