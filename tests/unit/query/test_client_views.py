@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,6 +78,78 @@ def test_a_view_that_compares_addresses_is_made_without_a_download(snapshot: Sna
         (inside,) = connection.execute("SELECT count(*) FROM inside.web_log").fetchone() or ()
         (all_,) = connection.execute("SELECT count(*) FROM web_log").fetchone() or ()
     assert inside == all_ > 0
+
+
+PLACES = (("web_log.prod", "a"), ("web_log.dev", "b"), ("web_log.test", None), ("app_log.prod", "a"))
+
+
+@pytest.fixture
+def hive(tmp_path: Path) -> Snapshot:
+    """A file for each place, with two rows: at ten and at eleven o'clock. The path is one that a glob could mistake."""
+    files = []
+    root = tmp_path / "it's [a] hive*"
+    with duckdb.connect() as connection:
+        for number, (partition, index) in enumerate(PLACES):
+            path = data_path(partition, index, DAY, "1").removeprefix("files/") + ".parquet"
+            (root / path).parent.mkdir(parents=True)
+            table, name = partition.split(".")
+            connection.execute(
+                f"COPY (SELECT {number * 2} + i AS n, '{table}' AS tp_table, '{name}' AS tp_partition,"
+                f" nullif('{index or ''}', '') AS tp_index, TIMESTAMP '{DAY}' + INTERVAL (9 + i) HOUR AS tp_timestamp"
+                f" FROM range(1, 3) t(i)) TO '{str(root / path).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            )
+            files.append(LiveFile(path, partition, str(DAY), index, DAY, 2, 1, None, None, 1))
+    columns = {"n": "BIGINT", **COLUMNS, "tp_timestamp": "TIMESTAMP"}
+    return Snapshot(root, tuple(files), {1: columns}, 1)
+
+
+@pytest.mark.parametrize(
+    ("wish", "whole", "part"),
+    [
+        (Wish(), "123456", "24"),
+        (Wish(start="2024-01-31T10:00"), "123456", "24"),
+        (Wish(start="2024-01-31T11:00"), "246", "24"),
+        (Wish(end="2024-01-31T11:00"), "135", ""),
+        (Wish(end="2024-01-31"), "123456", "24"),
+        (Wish(start="2024-01-31T10:00", end="2024-01-31T11:00"), "135", ""),
+        (Wish(partitions=("dev", "test")), "3456", "4"),
+        (Wish(partitions=("web_log.prod", "te*")), "1256", "2"),
+        (Wish(partitions=("app_log.*",)), "", ""),
+        (Wish(indexes=("a", "b")), "1234", "24"),
+        (Wish(indexes=("*",)), "1234", "24"),
+        (Wish(start="2024-01-31T11:00", partitions=("dev", "test"), indexes=("b", "c")), "4", "4"),
+    ],
+)
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_client_sees_the_rows_of_its_wish_and_of_them_those_of_a_schema(
+    hive: Snapshot, wish: Wish, whole: str, part: str, is_live: bool
+) -> None:
+    schema = Schema(name="part", tables=["web_*"], partitions=["prod", "dev"], where="n = 2 OR n = 4 OR n = 6")
+    late = Schema(name="late", from_="2024-01-31T10:30", to="2024-01-31", indexes=["a", "b"])
+    with connected(hive, replace(wish, is_live=is_live), [schema, late]) as client:
+        assert client("web_log") == whole
+        assert client("part.web_log") == part
+        assert client("late.web_log") == "".join(sorted(set(whole) & set("24")))
+        assert client("late.app_log") == "".join(sorted(set(client("app_log")) & set("8")))
+        with pytest.raises(duckdb.CatalogException):
+            client("part.app_log")
+
+
+def test_what_came_since_is_seen_by_a_view_that_is_live_and_by_no_other(hive: Snapshot) -> None:
+    fewer = replace(hive, files=hive.files[:1] + hive.files[3:])
+    with connected(fewer, Wish()) as listed, connected(fewer, Wish(is_live=True)) as live:
+        assert (listed("web_log"), live("web_log")) == ("12", "123456")
+
+
+@contextmanager
+def connected(snapshot: Snapshot, wish: Wish, schemas: Sequence[Schema] = ()) -> Iterator[Callable[[str], str]]:
+    """What tells the rows that a client sees in a table."""
+    with duckdb.connect() as connection:
+        for statement in statements_of(wish, snapshot, {}, schemas, snapshot.root, now=datetime.now(UTC)):
+            connection.execute(statement)
+        yield lambda table: "".join(
+            str(n) for (n,) in connection.execute(f"SELECT n FROM {table} ORDER BY n").fetchall()
+        )
 
 
 def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tailpipe.errors import QueryError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
-from tailpipe.query.materialized import COPIES, refresh
+from tailpipe.query.materialized import COPIES, GRACE, refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
 
@@ -41,6 +45,15 @@ def copies(files: Files) -> list[Path]:
 def ask(files: Files, sql: str, *schemas: Schema, narrowing: Narrowing | None = None) -> list[tuple[object, ...]]:
     with Session(files.snapshot(), TABLES, schemas=schemas, narrowing=narrowing) as session:
         return list(session.run(sql).rows)
+
+
+def shown(files: Files, schema: Schema, table: str, *, has_copies: bool) -> list[str] | None:
+    """The levels that a block shows of a table; None if it does not show that one."""
+    with Session(files.snapshot(), TABLES, schemas=[schema], has_copies=has_copies) as session:
+        try:
+            return [level for (level,) in session.run(f"SELECT level FROM loud.{table} ORDER BY ALL").rows]
+        except QueryError:
+            return None
 
 
 def keep(files: Files, *schemas: Schema, grace: timedelta = timedelta(0)) -> int:
@@ -85,6 +98,63 @@ def test_a_changed_block_does_not_read_the_copy_of_the_old_one(files: Files) -> 
     assert ask(files, "SELECT level FROM loud.app_log", changed) == [("debug",)]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"partitions": ["dev"]},
+        {"indexes": ["i"]},
+        {"from_": "2024-01-31T10:30"},
+        {"to": "2024-01-31T10:00"},
+        {"where": None},
+        {"tables": ["web_*"]},
+        {"materialized": False, "where": "level = 'debug'"},
+    ],
+)
+def test_whatever_is_changed_of_a_block_it_shows_what_its_views_show(files: Files, changed: dict[str, Any]) -> None:
+    files.add(f"SELECT 'warn' AS level, {ROW}, {TIME}", "app_log.dev")
+    files.add(f"SELECT 'error' AS level, {ROW}, {TIME.replace('10:00', '11:00')}", "web_log.prod")
+    files.files[-1] = files.files[-1]._replace(tp_index="i")
+    for before, after in ((LOUD, replace(LOUD, **changed)), (replace(LOUD, **changed), LOUD)):
+        keep(files, before)
+        for table in ("app_log", "web_log"):
+            assert shown(files, after, table, has_copies=True) == shown(files, after, table, has_copies=False)
+
+
+def test_a_column_that_is_declared_otherwise_is_not_read_from_the_old_copy(files: Files) -> None:
+    keep(files, LOUD)
+    tables = {"app_log": Table(name="app_log", columns=[Column("level", "varchar"), Column("id", "varchar")])}
+    with Session(files.snapshot(), tables, schemas=[LOUD]) as session:
+        assert session.run("SELECT id, took FROM loud.app_log").types == ("VARCHAR", "VARCHAR")
+
+
+def test_each_table_of_a_block_has_a_copy_and_one_without_rows_has_none(files: Files) -> None:
+    files.add(f"SELECT 'error' AS level, {TIME}", "web_log.prod")
+    tables = {**TABLES, "new_log": Table(name="new_log", columns=[Column("level", "varchar")])}
+    assert refresh(files.snapshot(), tables, [LOUD, Schema(name="plain")], now=NOW) == 2
+    assert [path.parent.relative_to(files.root / COPIES) for path in copies(files)] == [
+        Path("loud/app_log"),
+        Path("loud/web_log"),
+    ]
+    with Session(files.snapshot(), tables, schemas=[LOUD]) as session:
+        told = {content.table: (content.rows, content.is_copy) for content in session.contents("loud")}
+    assert told == {"app_log": (2, True), "new_log": (0, False), "web_log": (1, True)}
+
+
+def test_copies_are_for_their_owner_alone(files: Files) -> None:
+    keep(files, LOUD)
+    (copy,) = copies(files)
+    assert [path.stat().st_mode & 0o077 for path in (copy, copy.parent)] == [0, 0]
+
+
+def test_an_end_that_moves_on_cuts_the_copy_as_it_cuts_the_view(files: Files) -> None:
+    age = datetime.now(UTC) - datetime(2024, 1, 31, 10, tzinfo=UTC)
+    near, far = (replace(LOUD, to=f"T-{age.days + days}d") for days in (-1, 2))
+    for schema in (near, far):
+        assert keep(files, schema, grace=timedelta(1)) == 1
+    assert ask(files, "SELECT count(*) FROM loud.app_log", near) == [(2,)]
+    assert ask(files, "SELECT count(*) FROM loud.app_log", far) == [(0,)]
+
+
 def test_a_window_that_moves_on_cuts_the_copy_as_it_cuts_the_view(files: Files) -> None:
     age = datetime.now(UTC) - datetime(2024, 1, 31, 10, tzinfo=UTC)
     near, far = (replace(LOUD, from_=f"T-{age.days + days}d") for days in (-1, 2))
@@ -98,6 +168,17 @@ def test_a_narrowed_session_reads_the_files(files: Files) -> None:
     keep(files, LOUD)
     narrowing = Narrowing(partitions=("other",))
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=narrowing) == [(0,)]
+
+
+def test_a_copy_that_is_wanted_again_has_its_whole_grace_when_it_is_dropped_again(files: Files) -> None:
+    keep(files, LOUD)
+    (copy,) = copies(files)
+    keep(files, grace=GRACE)
+    (mark,) = copy.parent.glob("*.retired")
+    os.utime(mark, (0, 0))
+    keep(files, LOUD, grace=GRACE)
+    keep(files, grace=GRACE)
+    assert copies(files) == [copy]
 
 
 def test_the_copies_of_a_block_that_is_gone_are_dropped(files: Files) -> None:
@@ -133,3 +214,15 @@ def test_a_copy_is_made_of_a_schema_that_compares_addresses(files: Files) -> Non
     schema = Schema(name="inside", where="level <> 'debug' AND '10.0.0.1'::inet <<= '10.0.0.0/8'", materialized=True)
     assert keep(files, schema) == 1
     assert ask(files, "SELECT count(*) FROM inside.app_log", schema) == [(2,)]
+
+
+def test_what_a_killed_process_left_goes_and_what_another_is_writing_stays(files: Files) -> None:
+    keep(files, LOUD)
+    (copy,) = copies(files)
+    left, young = (copy.with_name(f"{copy.name}.{name}.writing") for name in ("left", "young"))
+    for path, hours in ((left, 1.1), (young, 0.9)):
+        path.touch()
+        begun = time.time() - hours * 3600
+        os.utime(path, (begun, begun))
+    keep(files, LOUD)
+    assert (left.exists(), young.exists(), copies(files)) == (False, True, [copy])
