@@ -177,19 +177,40 @@ def test_columns_stay_those_of_all_files(tmp_path: Path) -> None:
             assert len(list(answer.rows)) == rows
 
 
-def test_a_column_named_like_a_condition_is_not_taken_for_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("NOT tp_index", "'i0'"), ("tp_index IS NULL AND 1", "1"), ("n = 3 OR NOT tp_index", "'i0'")]
+)
+def test_a_column_named_like_a_condition_is_not_taken_for_one(tmp_path: Path, name: str, value: str) -> None:
     """The plan writes names without quotes."""
     with duckdb.connect() as connection:
         files = [next(write_day(connection, tmp_path, FIRST + timedelta(days=number))) for number in range(40)]
         for one in files:
             path = tmp_path / one.path
             connection.execute(
-                f"CREATE OR REPLACE TABLE day AS SELECT *, 'i0' AS \"NOT tp_index\" FROM"
+                f'CREATE OR REPLACE TABLE day AS SELECT *, {value} AS "{name}" FROM'
                 f" read_parquet('{path}', hive_partitioning = false)"
             )
             path.unlink()
             connection.execute(f"COPY day TO '{path}' (FORMAT parquet)")
-    columns = {**COLUMNS, "NOT tp_index": "VARCHAR"}
+    columns = {**COLUMNS, name: "VARCHAR" if "'" in value else "INTEGER"}
     with Session(Snapshot(tmp_path, tuple(files), {1: columns}, 1), {}) as session:
-        answer = session.run("SELECT count(*) FROM web_log WHERE \"NOT tp_index\" = 'i0' AND tp_index = 'i0'")
+        answer = session.run(f"SELECT count(*) FROM web_log WHERE \"{name}\" = {value} AND tp_index = 'i0'")
         assert list(answer.rows) == [(40 * ROWS,)]
+
+
+@pytest.mark.parametrize(
+    ("where", "files"),
+    [
+        ("tp_partition = 'dev'", 2 * INDEXES),
+        ("tp_index = 'i3'", 2 * len(PARTITIONS)),
+        ("tp_date = '2024-01-01'", INDEXES * len(PARTITIONS)),
+        ("tp_timestamp < '2024-01-02'", INDEXES * len(PARTITIONS)),
+    ],
+)
+def test_each_column_that_the_catalog_knows_leaves_out_files_alone(tmp_path: Path, where: str, files: int) -> None:
+    with duckdb.connect() as connection:
+        made = [one for day in (0, 1) for one in write_day(connection, tmp_path, FIRST + timedelta(days=day))]
+    with Session(Snapshot(tmp_path, tuple(made), {1: COLUMNS}, 1), {}) as session:
+        sql = f"SELECT sum(n) FROM web_log WHERE {where}"
+        assert list(session.run(sql).rows) == [(files * sum(range(ROWS)),)]
+        assert files_read(session, sql) == files
