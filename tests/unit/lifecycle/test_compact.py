@@ -240,6 +240,17 @@ def test_a_query_that_is_under_way_keeps_its_answer(world: World) -> None:
     assert not any(Path(path).exists() for path in snapshot.paths())
 
 
+def test_files_that_were_put_together_go_after_the_grace_also_when_nothing_else_is_to_do(world: World) -> None:
+    collect_often(world, 2)
+    with world.catalog() as catalog:
+        before = catalog.snapshot().paths()
+    do(world)
+    assert all(Path(path).exists() for path in before)
+    world.now += timedelta(hours=2)
+    assert do(world) == Compacted("app.x")
+    assert not any(Path(path).exists() for path in before)
+
+
 def test_what_another_process_writes_is_left_alone(world: World) -> None:
     collect_often(world, 2)
     with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:

@@ -43,6 +43,7 @@ RIGHT = {
     "a good one and a small rest": [file("a", 190, 0, 10), file("b", 2, 10, 20)],
     "two good ones whose names tell another order": [file("b", 190, 0, 10), file("a", 190, 10, 20)],
     "one at the moment in which the other begins": [file("b", 190, 5, 5), file("a", 190, 5, 20)],
+    "one at the moment in which the other ends": [file("b", 190, 0, 10), file("a", 190, 10, 10)],
     "all rows at the same time": [file("a", 190, 5, 5), file("b", 190, 5, 5), file("c", 3, 5, 5)],
 }
 WRONG = {

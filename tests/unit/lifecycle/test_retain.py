@@ -112,6 +112,20 @@ def test_undated_files_are_cut_to_what_is_kept(tmp_path: Path) -> None:
     assert world.rows() == ["m01", "new"]
 
 
+def test_files_that_were_dropped_go_after_the_grace_also_when_nothing_else_expires(world: World) -> None:
+    world.collect()
+
+    def expired(oldest: date) -> tuple[int, int]:
+        """How many files an expiry drops, and how many there are on disk afterwards."""
+        with world.catalog() as catalog:
+            gone = expire(catalog, "app.x", oldest)
+        return gone.files, sum(path.is_file() for path in (world.root / "home/.tailpipe/files").rglob("*"))
+
+    assert expired(days_ago(10)) == (9, 20)
+    world.now += timedelta(hours=25)
+    assert expired(days_ago(10)) == (0, 11)
+
+
 def test_a_partition_that_holds_nothing_has_nothing_to_expire(world: World) -> None:
     with world.catalog() as catalog:
         assert expire(catalog, "app.x", TODAY) == Expired("app.x", TODAY)
