@@ -10,7 +10,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.window import parse_moment
+from tailpipe.model.window import Window, parse_moment
 
 __all__ = ["command"]
 
@@ -74,6 +74,8 @@ def command(
 
 def days_between(start: str | None, end: str | None, *, now: datetime) -> DaySet:
     """The days that two times touch."""
+    if start is not None and end is not None:
+        Window.parse(start, end, now=now)  # refuses one that ends before it begins
     first = parse_moment(start, now=now).date() if start is not None else date.min
     last = date.max
     if end is not None:

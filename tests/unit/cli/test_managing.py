@@ -14,7 +14,9 @@ from click.testing import CliRunner, Result
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli.app import app
+from tailpipe.cli.compact import days_between
 from tailpipe.cli.grid import grid
+from tailpipe.cli.partition import whole_days
 from tailpipe.cli.status import HEADINGS, _fitted
 from tailpipe.errors import UsageError
 from tailpipe.model.artifact import Accounts
@@ -182,6 +184,43 @@ def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:
     refused = run("compact", "old.gone", "--reindex").exception
     assert isinstance(refused, UsageError)
     assert "no longer in the config" in refused.message
+
+
+ALL_BEFORE, ALL_AFTER = "0001-01-01..", "..9999-12-31"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "touched", "whole"),
+    [
+        (None, None, f"0001-01-01{ALL_AFTER}", f"0001-01-01{ALL_AFTER}"),
+        ("2024-01-30", "2024-02-02", "2024-01-30..2024-02-02", "2024-01-30..2024-02-02"),
+        ("2024-01-30", None, f"2024-01-30{ALL_AFTER}", f"2024-01-30{ALL_AFTER}"),
+        (None, "2024-01-30", f"{ALL_BEFORE}2024-01-30", f"{ALL_BEFORE}2024-01-30"),
+        ("2024-01-30T00:00", "2024-02-02T00:00", "2024-01-30..2024-02-01", "2024-01-30..2024-02-01"),
+        ("2024-01-30T00:00:01", "2024-02-01T23:59", "2024-01-30..2024-02-01", "2024-01-31"),
+        ("2024-01-30T23:59", "2024-02-02T00:01", "2024-01-30..2024-02-02", "2024-01-31..2024-02-01"),
+        ("T-3d", None, f"2024-01-29{ALL_AFTER}", f"2024-01-30{ALL_AFTER}"),
+        (None, "T-1d", f"{ALL_BEFORE}2024-01-31", f"{ALL_BEFORE}2024-01-30"),
+    ],
+)
+def test_a_window_compacts_the_days_it_touches_and_deletes_those_that_lie_in_it_whole(
+    start: str | None, end: str | None, touched: str, whole: str
+) -> None:
+    now = datetime(2024, 2, 1, 12, tzinfo=UTC)
+    assert str(days_between(start, end, now=now)) == touched
+    assert str(whole_days(start, end, now=now)) == whole
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [("2024-01-03", "2024-01-02"), ("2024-01-03", "2024-01-01"), ("2024-01-02T10:00", "2024-01-02T09:00")],
+)
+def test_a_window_that_is_turned_is_refused_before_anything_is_done(run: Run, home: Path, start: str, end: str) -> None:
+    commit(home, "app.prod", DAYS[1], ["again"])
+    for command in (("compact", "app.prod"), ("partition", "delete", "app.prod", "--force")):
+        done = run(*command, "--from", start, "--to", end)
+        assert isinstance(done.exception, UsageError)
+    assert live(home) == 6
 
 
 @pytest.mark.parametrize(
