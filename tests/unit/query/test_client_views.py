@@ -124,7 +124,9 @@ def hive(tmp_path: Path) -> Snapshot:
 def test_a_client_sees_the_rows_of_its_wish_and_of_them_those_of_a_schema(
     hive: Snapshot, wish: Wish, whole: str, part: str, is_live: bool
 ) -> None:
-    schema = Schema(name="part", tables=["web_*"], partitions=["prod", "dev"], where="n = 2 OR n = 4 OR n = 6")
+    schema = Schema(
+        name="part", tables=["web_*", "flow_*"], partitions=["prod", "dev"], where="n = 2 OR n = 4 OR n = 6"
+    )
     late = Schema(name="late", from_="2024-01-31T10:30", to="2024-01-31", indexes=["a", "b"])
     with connected(hive, replace(wish, is_live=is_live), [schema, late]) as client:
         assert client("web_log") == whole

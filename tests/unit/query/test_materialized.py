@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import QueryError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
@@ -115,6 +116,7 @@ def test_whatever_is_changed_of_a_block_it_shows_what_its_views_show(files: File
     files.add(f"SELECT 'error' AS level, {ROW}, {TIME.replace('10:00', '11:00')}", "web_log.prod")
     files.files[-1] = files.files[-1]._replace(tp_index="i")
     for before, after in ((LOUD, replace(LOUD, **changed)), (replace(LOUD, **changed), LOUD)):
+        keep(files)
         keep(files, before)
         for table in ("app_log", "web_log"):
             assert shown(files, after, table, has_copies=True) == shown(files, after, table, has_copies=False)
@@ -153,6 +155,24 @@ def test_an_end_that_moves_on_cuts_the_copy_as_it_cuts_the_view(files: Files) ->
         assert keep(files, schema, grace=timedelta(1)) == 1
     assert ask(files, "SELECT count(*) FROM loud.app_log", near) == [(2,)]
     assert ask(files, "SELECT count(*) FROM loud.app_log", far) == [(0,)]
+
+
+@pytest.mark.parametrize("window", [{"from_": "T-99Y"}, {"to": "T-1d"}, {"from_": "2024-01-30", "to": "2024-02-10"}])
+def test_what_came_into_the_window_since_is_shown_before_the_copy_is_made_anew(
+    files: Files, window: dict[str, str]
+) -> None:
+    schema = replace(LOUD, **window)  # type: ignore[arg-type]
+    for level in ("error", "fatal"):
+        known = (datetime(2024, 1, 31, 10, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
+        files.files[-1] = files.files[-1]._replace(min_microseconds=known, max_microseconds=known)
+        assert keep(files, schema) == 1
+        files.add(f"SELECT '{level}' AS level, {ROW}, {TIME}")
+    assert ask(files, "SELECT level FROM loud.app_log ORDER BY 1", schema) == [
+        ("error",),
+        ("fatal",),
+        ("info",),
+        ("warn",),
+    ]
 
 
 def test_a_window_that_moves_on_cuts_the_copy_as_it_cuts_the_view(files: Files) -> None:

@@ -120,6 +120,16 @@ def test_a_session_tells_its_tables_and_the_fields_in_them(files: Files) -> None
     assert user.fields == (ColumnShape("id", "UUID"), ColumnShape("tags", "JSON[]"))
 
 
+def test_tables_are_told_by_schema_and_name(files: Files) -> None:
+    tables = {name: Table(name=name) for name in ("zebra", "ant", "bee", "cow", "dog", "eel")}
+    with Session(
+        files.snapshot(), tables, schemas=[Schema(name="b", tables=["ant", "z*"]), Schema(name="a")]
+    ) as session:
+        names = sorted([*tables, "app_log"])
+        told = [("tailpipe", name) for name in names] + [("b", "ant"), ("b", "zebra")] + [("a", name) for name in names]
+        assert [(one.schema, one.name) for one in session.tables()] == told
+
+
 def test_rows_are_told_only_where_no_condition_may_cut_them(files: Files) -> None:
     other = Table(name="other", columns=[Column("level", "varchar")])
     some = Schema(name="some", tables=("app_log",), where="n < 3")
