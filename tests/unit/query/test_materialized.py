@@ -129,6 +129,18 @@ def test_a_column_that_is_declared_otherwise_is_not_read_from_the_old_copy(files
         assert session.run("SELECT id, took FROM loud.app_log").types == ("VARCHAR", "VARCHAR")
 
 
+def test_a_copy_has_columns_of_any_name(files: Files) -> None:
+    files.add(f'SELECT \'a\' AS "group", \'00:01\' AS "it\'s", 1 AS "a""b", {TIME}', "web_log.prod")
+    columns = [Column("group", "varchar"), Column("it's", "interval"), Column('a"b', "integer")]
+    tables = {"web_log": Table(name="web_log", columns=columns)}
+    schema = replace(LOUD, where=None, tables=["web_*"])
+    assert refresh(files.snapshot(), tables, [schema], now=NOW) == 1
+    with Session(files.snapshot(), tables, schemas=[schema]) as session:
+        assert [content.is_copy for content in session.contents("loud")] == [True]
+        row = session.run('SELECT "group", "it\'s", "a""b" FROM loud.web_log').rows
+        assert list(row) == [("a", timedelta(minutes=1), 1)]
+
+
 def test_each_table_of_a_block_has_a_copy_and_one_without_rows_has_none(files: Files) -> None:
     files.add(f"SELECT 'error' AS level, {TIME}", "web_log.prod")
     tables = {**TABLES, "new_log": Table(name="new_log", columns=[Column("level", "varchar")])}

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.catalog.layout import data_path
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.query.session import Session
 from tailpipe.query.views import View, table_views
 
-from .support import TIME, Files
+from .support import DAY, TIME, Files
 
 
 @pytest.fixture
@@ -130,3 +131,24 @@ def test_names_that_differ_in_case_alone_are_one_column(files: Files) -> None:
     files.add(f"SELECT 1 AS level, {TIME}")
     table = Table(name="app_log", columns=[Column("Level", "integer")])
     assert rows(files, "SELECT LEVEL FROM app_log", table) == [(1,)]
+
+
+INDEXES = (None, "", "default", "x" * 200, "a~b", "it's 50%/b", "é", "NULL", "__HIVE_DEFAULT_PARTITION__", "1.50")
+
+
+@pytest.mark.parametrize("indexes", [*((index,) for index in INDEXES), INDEXES])
+def test_an_index_is_shown_as_it_is_stored_whatever_its_directory_is_called(
+    files: Files, indexes: tuple[str | None, ...]
+) -> None:
+    for index in indexes:
+        stored = "NULL::VARCHAR" if index is None else f"'{index.replace(chr(39), chr(39) * 2)}'"
+        place = data_path("app_log.prod", index, DAY, "1").removeprefix("files/")
+        files.add(f"SELECT {stored} AS tp_index, 'prod' AS tp_partition, DATE '{DAY}' AS tp_date, {TIME}", name=place)
+        files.files[-1] = files.files[-1]._replace(tp_index=index)
+    with Session(files.snapshot(), {}) as session:
+        for what in ("tp_index", "tp_index, tp_partition", "COLUMNS('tp_inde.')"):
+            shown = session.run(f"SELECT {what} FROM app_log").rows
+            assert sorted((row[0] for row in shown), key=str) == sorted(indexes, key=str)
+        for index in indexes:
+            same = "IS NULL" if index is None else f"= '{index.replace(chr(39), chr(39) * 2)}'"
+            assert list(session.run(f"SELECT count(*) FROM app_log WHERE tp_index {same}").rows) == [(1,)]
