@@ -167,7 +167,7 @@ def _tell_their_values(files: Sequence[LiveFile]) -> bool:
             return False
         segment = parts[3]
         if segment not in seen:
-            seen[segment] = "~" not in segment and segment == index_segment(file.tp_index) and file.tp_index != ""
+            seen[segment] = "~" not in segment and segment == index_segment(file.tp_index)
         if not seen[segment]:
             return False
     return bool(files)

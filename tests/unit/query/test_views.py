@@ -152,3 +152,5 @@ def test_an_index_is_shown_as_it_is_stored_whatever_its_directory_is_called(
         for index in indexes:
             same = "IS NULL" if index is None else f"= '{index.replace(chr(39), chr(39) * 2)}'"
             assert list(session.run(f"SELECT count(*) FROM app_log WHERE tp_index {same}").rows) == [(1,)]
+        nulls = sum(index is None for index in indexes)
+        assert list(session.run("SELECT count(*) FROM app_log WHERE tp_index IS NULL").rows) == [(nulls,)]
