@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tailpipe.catalog.snapshot import EPOCH
-from tailpipe.errors import QueryError
+from tailpipe.errors import QueryError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.materialized import COPIES, GRACE, refresh
@@ -129,16 +129,23 @@ def test_a_column_that_is_declared_otherwise_is_not_read_from_the_old_copy(files
         assert session.run("SELECT id, took FROM loud.app_log").types == ("VARCHAR", "VARCHAR")
 
 
-def test_a_copy_has_columns_of_any_name(files: Files) -> None:
-    files.add(f'SELECT \'a\' AS "group", \'00:01\' AS "it\'s", 1 AS "a""b", {TIME}', "web_log.prod")
+def test_schemas_tables_and_columns_with_a_copy_have_any_name(files: Files) -> None:
+    files.add(f'SELECT \'a\' AS "group", \'00:01\' AS "it\'s", 1 AS "a""b", {TIME}', "order.prod")
     columns = [Column("group", "varchar"), Column("it's", "interval"), Column('a"b', "integer")]
-    tables = {"web_log": Table(name="web_log", columns=columns)}
-    schema = replace(LOUD, where=None, tables=["web_*"])
+    tables = {"order": Table(name="order", columns=columns)}
+    schema = Schema(name="select", tables=["order"], materialized=True)
     assert refresh(files.snapshot(), tables, [schema], now=NOW) == 1
     with Session(files.snapshot(), tables, schemas=[schema]) as session:
-        assert [content.is_copy for content in session.contents("loud")] == [True]
-        row = session.run('SELECT "group", "it\'s", "a""b" FROM loud.web_log').rows
+        assert [content.is_copy for content in session.contents("select")] == [True]
+        row = session.run('SELECT "group", "it\'s", "a""b" FROM "select"."order"').rows
         assert list(row) == [("a", timedelta(minutes=1), 1)]
+
+
+@pytest.mark.parametrize("where", ["true) UNION ALL FROM (VALUES (1)", "level IN (SELECT 'info')", "getenv('A') = ''"])
+def test_what_is_more_than_a_condition_is_refused_and_not_copied(files: Files, where: str) -> None:
+    with pytest.raises(UsageError, match='the where of schema "loud" cannot be used'):
+        keep(files, replace(LOUD, where=where))
+    assert not copies(files)
 
 
 def test_each_table_of_a_block_has_a_copy_and_one_without_rows_has_none(files: Files) -> None:
