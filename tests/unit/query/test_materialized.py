@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tailpipe.catalog.snapshot import EPOCH
@@ -209,6 +210,18 @@ def test_a_narrowed_session_reads_the_files(files: Files) -> None:
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=narrowing) == [(0,)]
 
 
+def test_a_copy_goes_when_its_grace_is_over_however_often_was_looked_meanwhile(files: Files) -> None:
+    keep(files, LOUD)
+    (copy,) = copies(files)
+    for age, left in ((0.0, [copy]), (0.9, [copy]), (1.1, [])):
+        for mark in copy.parent.glob("*.retired"):
+            begun = time.time() - age * GRACE.total_seconds()
+            os.utime(mark, (begun, begun))
+        keep(files, grace=GRACE)
+        assert copies(files) == left
+    assert not (files.root / COPIES).exists()
+
+
 def test_a_copy_that_is_wanted_again_has_its_whole_grace_when_it_is_dropped_again(files: Files) -> None:
     keep(files, LOUD)
     (copy,) = copies(files)
@@ -265,3 +278,9 @@ def test_what_a_killed_process_left_goes_and_what_another_is_writing_stays(files
         os.utime(path, (begun, begun))
     keep(files, LOUD)
     assert (left.exists(), young.exists(), copies(files)) == (False, True, [copy])
+
+
+def test_a_copy_that_fails_leaves_nothing_behind(files: Files) -> None:
+    with pytest.raises(duckdb.ConversionException):
+        keep(files, replace(LOUD, where="CAST(level AS INTEGER) > 0"))
+    assert not [path for path in (files.root / COPIES).rglob("*") if path.is_file()]

@@ -93,6 +93,14 @@ def test_objects_and_lists_that_nobody_declared_are_json_where_all_files_say_so(
     assert view_of(files).columns["j"] == "VARCHAR"
 
 
+def test_what_was_found_as_json_is_text_where_the_config_says_so_since(files: Files) -> None:
+    files.add(f'SELECT \'{{"k": [7]}}\' AS "group", {TIME}')
+    files.columns[1] = {**files.columns[1], "group": "JSON"}
+    table = Table(name="app_log", columns=[Column("group", "varchar")])
+    assert rows(files, 'SELECT typeof("group") FROM app_log') == [("JSON",)]
+    assert rows(files, 'SELECT typeof("group"), "group" FROM app_log', table) == [("VARCHAR", '{"k": [7]}')]
+
+
 def test_a_type_that_was_changed_in_the_config_since_does_not_break_what_is_there(files: Files) -> None:
     files.add(f"SELECT 'not a number' AS a, {TIME}")
     table = Table(name="app_log", columns=[Column("a", "integer")])
