@@ -101,10 +101,15 @@ def test_what_was_found_as_json_is_text_where_the_config_says_so_since(files: Fi
     assert rows(files, 'SELECT typeof("group"), "group" FROM app_log', table) == [("VARCHAR", '{"k": [7]}')]
 
 
-def test_a_type_that_was_changed_in_the_config_since_does_not_break_what_is_there(files: Files) -> None:
-    files.add(f"SELECT 'not a number' AS a, {TIME}")
-    table = Table(name="app_log", columns=[Column("a", "integer")])
-    assert rows(files, "SELECT a FROM app_log", table) == [("not a number",)]
+@pytest.mark.parametrize(
+    ("stored", "declared"), [("not a number", "integer"), (5, "uuid"), (5, "interval"), (5, "json"), (["a"], "json")]
+)
+def test_a_type_that_was_changed_in_the_config_since_does_not_break_what_is_there(
+    files: Files, stored: object, declared: str
+) -> None:
+    files.add(f"SELECT {stored!r} AS a, {TIME}")
+    table = Table(name="app_log", columns=[Column("a", declared)])
+    assert rows(files, "SELECT a FROM app_log", table) == [(stored,)]
 
 
 def test_a_table_that_was_never_collected_has_its_columns_and_no_rows(files: Files) -> None:
