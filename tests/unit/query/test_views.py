@@ -61,10 +61,13 @@ def test_what_is_stored_as_text_has_its_declared_type_again(files: Files) -> Non
         "n": "inet",
         "us": "uuid[]",
         "s": "struct(a json, b integer)",
+        "ns": "inet[]",
+        "su": "struct(n inet, u uuid)",
     }
     files.add(
         "SELECT '550e8400-e29b-41d4-a716-446655440000' AS u, '{\"k\": [7]}' AS j, '3 days' AS i, '10.0.0.1' AS n,"
-        f" ['550e8400-e29b-41d4-a716-446655440000'] AS us, {{'a': '[1]', 'b': 2}} AS s, {TIME}"
+        f" ['550e8400-e29b-41d4-a716-446655440000'] AS us, {{'a': '[1]', 'b': 2}} AS s, ['10.0.0.2'] AS ns,"
+        f" {{'n': '10.0.0.3', 'u': '550e8400-e29b-41d4-a716-446655440000'}} AS su, {TIME}"
     )
     table = Table(name="app_log", columns=[Column(name, kind) for name, kind in kinds.items()])
     shown = {name: kind for name, kind in view_of(files, table).columns.items() if name in kinds}
@@ -75,9 +78,14 @@ def test_what_is_stored_as_text_has_its_declared_type_again(files: Files) -> Non
         "n": "VARCHAR",
         "us": "UUID[]",
         "s": 'STRUCT("a" JSON, "b" INTEGER)',
+        "ns": "VARCHAR[]",
+        "su": 'STRUCT("n" VARCHAR, "u" UUID)',
     }
     query = "SELECT j.k[0], left(u::VARCHAR, 3), i > INTERVAL 2 DAY, left(us[1]::VARCHAR, 3), s.a[0] FROM app_log"
     assert rows(files, query, table) == [("7", "550", True, "550", "1")]
+    assert rows(files, "SELECT ns, su.n, left(su.u::VARCHAR, 3) FROM app_log", table) == [
+        (["10.0.0.2"], "10.0.0.3", "550")
+    ]
 
 
 def test_objects_and_lists_that_nobody_declared_are_json_where_all_files_say_so(files: Files) -> None:
