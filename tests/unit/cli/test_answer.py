@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tailpipe.cli.answer import Shape, answer_statement, write_answer
+from tailpipe.cli.answer import OUTPUTS, Shape, answer_statement, write_answer
 from tailpipe.errors import UsageError
 
 from .answers import EVERY_TYPE, Told, ask, connect, written, written_with
@@ -99,6 +99,8 @@ def test_no_more_rows_are_shown_than_people_read() -> None:
     assert (told.rows, len(text.splitlines())) == (10_000, 10_002)
     assert told.left_out == "there are more, --output csv prints all"
     assert written_with("FROM range(20000)", limit=10_000)[1].left_out == ""
+    assert written_with("FROM range(20000)", limit=15_000)[1] == told
+    assert written_with("FROM range(10000)")[1].left_out == ""
 
 
 def test_a_plan_is_drawn_as_it_is() -> None:
@@ -203,6 +205,29 @@ def test_a_limit_ends_the_answer(output: str) -> None:
     assert told.rows == 30_000
     assert len(text.splitlines()) == 30_000 + (output == "csv")
     assert written_with("FROM range(9)", output, limit=0)[1].rows == 0
+
+
+def numbers(output: str, data: bytes) -> list[int]:
+    """The numbers of a column `n`, as another program reads them."""
+    if output == "parquet":
+        return list(pyarrow.parquet.read_table(io.BytesIO(data))["n"].to_pylist())
+    if output == "arrow":
+        return list(pyarrow.ipc.open_file(data).read_all()["n"].to_pylist())
+    if output == "json":
+        return [row["n"] for row in json.loads(data)]
+    lines = [line for line in data.decode().splitlines() if line not in ("", "n")]
+    if output == "jsonl":
+        return [json.loads(line)["n"] for line in lines]
+    return [int(line.removeprefix("n = ")) for line in lines]
+
+
+@pytest.mark.parametrize("limit", [None, 25_000])
+@pytest.mark.parametrize("output", [output for output in OUTPUTS if output != "pretty"])
+def test_a_long_answer_has_each_row_once_and_in_order(output: str, limit: int | None) -> None:
+    """More of them than are fetched, written or kept in a group at once."""
+    data, told = written_with("SELECT range AS n FROM range(130001)", output, limit=limit)
+    assert told.rows == (limit or 130_001)
+    assert numbers(output, data) == list(range(told.rows))
 
 
 def test_the_memory_does_not_grow_with_the_rows() -> None:
