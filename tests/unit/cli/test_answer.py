@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import resource
+import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -180,6 +181,12 @@ def test_json_is_what_duckdb_writes_and_valid(tmp_path: Path, sql: str) -> None:
         assert all(isinstance(row, dict) for row in rows)
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_number_that_json_lacks_is_null(value: str) -> None:
+    sql = f"SELECT '{value}'::DOUBLE AS a, 1.5 AS b, [{{'x': '{value}'::FLOAT}}] AS c"
+    assert json.loads(written(sql, "json")) == [{"a": None, "b": 1.5, "c": [{"x": None}]}]
+
+
 def test_text_that_looks_like_a_number_json_lacks_stays_text() -> None:
     sql = """SELECT 'nan'::DOUBLE AS a, 'NaN "NaN' || chr(92) AS b, ['-inf'::DOUBLE, 1] AS "NaN",
         '[NaN, "Infinity"]'::JSON AS j"""
@@ -239,6 +246,13 @@ def test_the_memory_does_not_grow_with_the_rows() -> None:
 
     grown(60_000)
     assert grown(300_000) < 100_000, "kilobytes, for 150 MB of text"
+
+
+@pytest.mark.parametrize("output", ["pretty", "csv", "json", "parquet"])
+def test_an_answer_leaves_nothing_on_disk(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    written("SELECT 1 AS a, INTERVAL 1 DAY AS b", output)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Parquet, Arrow

@@ -139,11 +139,42 @@ def test_an_event_whose_row_went_comes_back_with_an_overwrite(world: World) -> N
     assert world.rows() == ["b"]
 
 
-def test_a_key_that_older_files_do_not_have_is_no_duplicate_of_theirs(world: World) -> None:
+@pytest.mark.parametrize("more", [{}, {"event_id": "1"}, {"region": "eu"}])
+def test_a_key_that_older_files_do_not_have_is_no_duplicate_of_theirs(world: World, more: dict[str, str]) -> None:
     world.text = CONFIG.replace("  dedupe_key", "#")
-    (world.logs / "one/2024-03-09.jsonl").write_text('{"time": "2024-03-09T10:00:00Z", "message": "old"}\n')
+    old = {"time": "2024-03-09T10:00:00Z", "message": "old", **more}
+    (world.logs / "one/2024-03-09.jsonl").write_text(json.dumps(old) + "\n")
     world.collect()
     world.text = CONFIG
     write(world, "two/2024-03-09.jsonl", ("1", "a"))
     summary = world.collect()
     assert (summary.accounts.kept, summary.accounts.duplicate) == (1, 0)
+
+
+def test_a_key_of_any_name_is_found_however_its_case_is_written(world: World) -> None:
+    world.text = CONFIG.replace('["event_id", "region"]', '["Event_ID", "group"]')
+    for source, text in (("one", "a"), ("two", "b")):
+        row = {"time": "2024-03-09T10:00:00Z", "event_id": "1", "group": 7, "message": text}
+        (world.logs / source / "2024-03-09.jsonl").write_text(json.dumps(row) + "\n")
+        world.collect()
+    assert world.rows() == ["a"]
+
+
+def test_events_are_held_against_those_of_a_file_that_lacks_a_part_of_the_key(world: World) -> None:
+    bare = {"time": "2024-03-09T10:00:00Z", "event_id": "1", "message": "bare"}
+    for name in ("one", "two"):
+        (world.logs / name / "2024-03-09-bare.jsonl").write_text(json.dumps(bare) + "\n")
+    write(world, "one/2024-03-09.jsonl", ("1", "a"))
+    write(world, "two/2024-03-09.jsonl", ("1", "b"), ("2", "c"))
+    summary = world.collect()
+    assert (summary.accounts.kept, summary.accounts.duplicate) == (4, 1)
+    assert world.rows("event_id") == ["1", "1", "1", "2"]
+
+
+def test_a_key_whose_type_has_changed_since_is_held_against_all_that_is_there(world: World) -> None:
+    for name, keys in (("one/2024-03-09", [1]), ("two/2024-03-09", ["x"]), ("one/2024-03-09-b", ["x", "1", "y"])):
+        rows = [{"time": "2024-03-09T10:00:00Z", "event_id": key, "region": "eu", "message": name} for key in keys]
+        (world.logs / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        summary = world.collect()
+    assert (summary.accounts.kept, summary.accounts.duplicate) == (1, 2)
+    assert sorted(map(str, world.rows("event_id"))) == ["1", "x", "y"]
