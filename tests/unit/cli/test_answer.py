@@ -136,6 +136,52 @@ def test_values_of_common_types_are_shown_without_arrow() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "unnest([true, false])",
+        "unhex(string_agg(printf('%02x', range::INTEGER), '' ORDER BY range)) FROM range(256)",
+        "'a b'::BLOB",
+        "unnest([0, -5, 9223372036854775807])",
+        "unnest([0.5, 1e100, 'nan', '-inf', 100000]::DOUBLE[])",
+        "unnest([0.000001, 12.500, -1]::DECIMAL(12,6)[])",
+        "unnest([TIME '00:00:00', TIME '23:59:59.999999', TIME '10:00:00.100'])",
+        "unnest([TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-01-31 10:20:30.000400'])",
+        "unnest(['7b0a1b1e-0000-4000-8000-00000000000a'::UUID])",
+        "unnest(['x', 'y']::ENUM('x', 'y')[])",
+        "170141183460469231731687303715884105727::HUGEINT",
+    ],
+)
+def test_a_value_of_a_common_type_reads_as_duckdb_writes_it(value: str) -> None:
+    rows = connect().execute(f"SELECT CAST(v AS VARCHAR) FROM (SELECT {value.replace(' FROM', ' AS v FROM')}) t(v)")
+    expected = [text for (text,) in rows.fetchall()]
+    assert written(f"SELECT {value}", "plain", has_header=False).decode().splitlines() == expected
+
+
+def test_nested_values_of_common_types_read_as_json() -> None:
+    sql = (
+        "SELECT {'é': [1.5::DOUBLE, 'nan'::DOUBLE, NULL], 'd': [DATE '2024-01-31'], 'b': [true, false],"
+        " 'm': MAP {1: 'x\"y'}, 'n': [1.50::DECIMAL(4,2)], 's': {'t': TIME '10:00:00'}} AS s"
+    )
+    shown = written(sql, "plain", has_header=False).decode()
+    assert "é" in shown
+    assert json.loads(shown) == {
+        "é": [1.5, None, None],
+        "d": ["2024-01-31"],
+        "b": [True, False],
+        "m": {"1": 'x"y'},
+        "n": ["1.50"],
+        "s": {"t": "10:00:00"},
+    }
+
+
+def test_text_that_reads_as_null_is_told_apart_in_any_case() -> None:
+    sql = "SELECT unnest(['none', 'NONE', NULL, 'x']) AS a"
+    for more in ("", ", INTERVAL 1 DAY AS b"):  # without Arrow, and with it
+        lines = written(f"{sql}{more}", null="None").decode().splitlines()[2:]
+        assert [line.split()[0] for line in lines] == ['"none"', '"NONE"', "None", "x"]
+
+
 # Plain, line
 
 
