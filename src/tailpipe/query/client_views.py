@@ -98,8 +98,5 @@ def _conditions(narrowing: Narrowing) -> Iterator[str]:
 
 def _matching(column: str, pattern: str) -> str:
     """Whether a text is like a pattern of `fnmatch`: DuckDB's own GLOB takes bytes, and `\\` for an escape."""
-    found = "".join(
-        ".*" if part.startswith("*") else translate(part)[len("(?s:") : -len(r")\Z")]
-        for part in _PARTS.findall(pattern)
-    )
+    found = "".join(translate(part)[len("(?s:") : -len(r")\Z")] for part in _PARTS.findall(pattern))
     return f"regexp_full_match({column}, {literal(found.replace('(?!)', _NOTHING))}, 's')"

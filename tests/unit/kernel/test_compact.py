@@ -92,3 +92,19 @@ def test_rows_get_the_index_of_their_column_and_keep_all_else(tmp_path: Path) ->
     assert set(rows(*paths, columns="tp_index IS NOT DISTINCT FROM whole::VARCHAR, tp_id")) == {
         f"(True, 'id-{n}')" for n in range(4)
     }
+
+
+def test_rows_of_each_index_are_sorted_by_time(tmp_path: Path) -> None:
+    (path,) = compacted(tmp_path, written(tmp_path), Index(None))
+    with duckdb.connect() as connection:
+        found = connection.execute("SELECT tp_id FROM read_parquet(?)", [path]).fetchall()
+    assert found == [("id-3",), ("id-2",), ("id-1",), ("id-0",)]
+
+
+@pytest.mark.parametrize("index", [None, Index("whole")])
+def test_a_file_that_cannot_be_read_fails_and_leaves_nothing_staged(tmp_path: Path, index: Index | None) -> None:
+    files = written(tmp_path)
+    Path(files[1].path).write_bytes(Path(files[1].path).read_bytes()[:-40])
+    with pytest.raises(duckdb.Error):
+        compacted(tmp_path, files, index)
+    assert list((tmp_path / "staging").iterdir()) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,11 +16,13 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
+from tailpipe.model.table import Column, Table
 from tailpipe.query.client_views import statements_of
 from tailpipe.query.databases import Databases, Wish
 from tests.unit.query.support import DAY
 
-INDEXES = ("DOM\\anna", "é", "[1]", "it's", "a^", "b")
+LONG = "long" * 50
+INDEXES = ("DOM\\anna", "é", "[1]", "it's", "a^", "b", LONG)
 COLUMNS = dict.fromkeys(("tp_table", "tp_partition", "tp_index"), "VARCHAR")
 
 
@@ -54,7 +56,9 @@ def snapshot(tmp_path: Path) -> Snapshot:
         ("?[^]", ["a^"]),
         ("[z-a]", []),
         ("it's", ["it's"]),
+        ("long*", [LONG]),  # which is shortened in the name of its directory
         ("*", sorted(INDEXES)),
+        ("**", sorted(INDEXES)),
     ],
 )
 @pytest.mark.parametrize("is_live", [False, True])
@@ -138,16 +142,32 @@ def test_a_client_sees_the_rows_of_its_wish_and_of_them_those_of_a_schema(
 
 
 def test_what_came_since_is_seen_by_a_view_that_is_live_and_by_no_other(hive: Snapshot) -> None:
+    """Also if its files have other columns than those that were there."""
+    late = hive.root / hive.files[1].path
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT 'new' AS more, unnest([3, 4]) AS n, 'web_log' AS tp_table, 'dev' AS tp_partition,"
+            f" TIMESTAMP '{DAY}' AS tp_timestamp) TO '{str(late).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+        )
     fewer = replace(hive, files=hive.files[:1] + hive.files[3:])
     with connected(fewer, Wish()) as listed, connected(fewer, Wish(is_live=True)) as live:
         assert (listed("web_log"), live("web_log")) == ("12", "123456")
 
 
+@pytest.mark.parametrize("is_live", [False, True])
+def test_a_table_without_files_has_its_columns_and_a_schema_any_name(hive: Snapshot, is_live: bool) -> None:
+    tables = {"new_log": Table(name="new_log", columns=[Column("n", "integer")])}
+    with connected(hive, Wish(is_live=is_live), [Schema(name="select")], tables) as client:
+        assert (client("new_log"), client('"select".new_log'), client('"select".web_log')) == ("", "", "123456")
+
+
 @contextmanager
-def connected(snapshot: Snapshot, wish: Wish, schemas: Sequence[Schema] = ()) -> Iterator[Callable[[str], str]]:
+def connected(
+    snapshot: Snapshot, wish: Wish, schemas: Sequence[Schema] = (), tables: Mapping[str, Table] | None = None
+) -> Iterator[Callable[[str], str]]:
     """What tells the rows that a client sees in a table."""
     with duckdb.connect() as connection:
-        for statement in statements_of(wish, snapshot, {}, schemas, snapshot.root, now=datetime.now(UTC)):
+        for statement in statements_of(wish, snapshot, tables or {}, schemas, snapshot.root, now=datetime.now(UTC)):
             connection.execute(statement)
         yield lambda table: "".join(
             str(n) for (n,) in connection.execute(f"SELECT n FROM {table} ORDER BY n").fetchall()
