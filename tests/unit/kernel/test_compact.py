@@ -108,3 +108,34 @@ def test_a_file_that_cannot_be_read_fails_and_leaves_nothing_staged(tmp_path: Pa
     with pytest.raises(duckdb.Error):
         compacted(tmp_path, files, index)
     assert list((tmp_path / "staging").iterdir()) == []
+
+
+def test_a_column_whose_case_is_written_otherwise_since_keeps_its_values(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    (tmp_path / "staging").mkdir()
+    columns = {name.upper() if name in VALUES else name: kind for name, kind in COLUMNS.items()}
+    (made,) = compact_files(Compaction(files, columns, Staging(str(tmp_path / "staging"), "c"), 0))
+    assert set(made.columns) == set(columns)
+    assert rows(str(tmp_path / "staging" / made.path)) == rows(*(file.path for file in files))
+
+
+def test_files_are_misplaced_whose_index_is_not_the_value_of_the_column_in_all_rows(tmp_path: Path) -> None:
+    found = []
+    with duckdb.connect() as connection:
+        for number, (select, index) in enumerate(
+            [
+                ("SELECT 1 AS tp_id", "x"),  # it has no such column, so its rows belong to no index
+                ("SELECT 1 AS tp_id", None),
+                ("SELECT unnest(['x', 'x']) AS \"Group\"", "x"),
+                ("SELECT unnest(['x', 'y']) AS \"group\"", "x"),
+                ('SELECT NULL::VARCHAR AS "group"', "x"),
+                ('SELECT NULL::VARCHAR AS "group"', None),
+                ("SELECT 'x' AS \"group\"", None),
+                ("SELECT 'it''s' AS \"group\"", "it's"),
+            ]
+        ):
+            path = tmp_path / str(number)
+            connection.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+            columns = dict.fromkeys(pq.read_schema(path).names, "VARCHAR")
+            found.append(CarriedFile(str(path), DAY, index, columns))
+    assert [Path(path).name for path in misplaced(found, "GROUP", "VARCHAR")] == ["0", "3", "4", "6"]

@@ -53,6 +53,29 @@ def test_an_answer_has_no_types_that_only_duckdb_knows(session: Session) -> None
     assert (row["is_large"], row["claims"], row["clock"], row["bits"]) == (True, [True, None], "10:00:00+02", "101")
 
 
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ("[{}]", ["3 days"]),
+        ("[{}, NULL]::INTERVAL[2]", ["3 days", None]),
+        ("{{'a': {{'b': {}}}}}", {"a": {"b": "3 days"}}),
+        ("MAP {{'k': {}}}", [("k", "3 days")]),
+        ("MAP {{{}: 1}}", [("3 days", 1)]),
+        ("[[{{'a b': {}}}]]", [[{"a b": "3 days"}]]),
+    ],
+)
+def test_such_types_are_plain_within_others_too(session: Session, value: str, plain: object) -> None:
+    table = session.run(f"SELECT {value.format('INTERVAL 3 DAY')} AS v").table()
+    assert "interval" not in str(table.schema)
+    assert table["v"].to_pylist() == [plain]
+
+
+def test_names_that_differ_in_case_alone_are_told_apart(session: Session) -> None:
+    table = session.run('SELECT 1 AS a, 2 AS A, 3 AS a_1, 4 AS "from x", 5 AS A').table()
+    assert table.column_names == ["a", "A_1", "a_1_1", "from x", "A_2"]
+    assert [column.to_pylist() for column in table.columns] == [[1], [2], [3], [4], [5]]
+
+
 def test_pandas_and_polars_read_sums_and_ids(session: Session) -> None:
     table = session.run(ROW).table()
     frame = table.to_pandas()
