@@ -199,6 +199,19 @@ def test_reindexing_divides_the_files_as_collecting_would(world: World) -> None:
     assert set(world.rows("tp_index")) == {"default"}
 
 
+def test_an_index_stays_as_it_is_whatever_its_directory_is_called(world: World) -> None:
+    world.text = CONFIG.replace('partition "app" "x" {', 'partition "app" "x" {\n  tp_index = "message"')
+    indexes = ["long" * 50, "it's 50%/b", "", "NULL"]
+    for number in range(2):
+        world.write(f"{number}/{OLD}.jsonl", *indexes)
+        world.collect()
+    before = everything(world)
+    done = do(world)
+    assert (done.files, done.new_files) == (8, 4)
+    assert everything(world) == before
+    assert sorted(set(world.rows("tp_index"))) == sorted(indexes)
+
+
 def test_an_index_needs_a_config(world: World) -> None:
     with pytest.raises(UsageError, match="no longer in the config"):
         subject_of("app.gone", None, {}, EVERY_DAY, reindex=True)
