@@ -208,6 +208,8 @@ def test_a_narrowed_session_reads_the_files(files: Files) -> None:
     keep(files, LOUD)
     narrowing = Narrowing(partitions=("other",))
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=narrowing) == [(0,)]
+    later = Narrowing(start=datetime(2024, 1, 31, 10, 30, tzinfo=UTC))
+    assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=later) == [(0,)]
 
 
 def test_a_copy_goes_when_its_grace_is_over_however_often_was_looked_meanwhile(files: Files) -> None:

@@ -7,19 +7,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.snapshot import Snapshot
+from tailpipe.catalog.snapshot import EPOCH, Snapshot
 from tailpipe.errors import QueryError, TailpipeError, UsageError
 from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
+from tailpipe.query.materialized import refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
-from tailpipe.query.shapes import ColumnShape
+from tailpipe.query.shapes import ColumnShape, Content
 from tailpipe.query.statements import split_statements
 
 from .support import TIME, Files
@@ -128,6 +129,34 @@ def test_tables_are_told_by_schema_and_name(files: Files) -> None:
         names = sorted([*tables, "app_log"])
         told = [("tailpipe", name) for name in names] + [("b", "ant"), ("b", "zebra")] + [("a", name) for name in names]
         assert [(one.schema, one.name) for one in session.tables()] == told
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_what_is_in_a_table_is_told_as_a_query_would_count_it(tmp_path: Path, is_copied: bool) -> None:
+    files = Files(tmp_path / "internal")
+    for hour in (10, 11, 12):
+        moment = datetime(2024, 1, 31, hour, tzinfo=UTC)
+        files.add(f"SELECT {hour} AS n, TIMESTAMP '2024-01-31 {hour}:00' AS tp_timestamp")
+        known = (moment - EPOCH) // timedelta(microseconds=1)
+        files.files[-1] = files.files[-1]._replace(min_microseconds=known, max_microseconds=known, size=100)
+    schemas = [
+        Schema(name="select", where="n > 10", materialized=is_copied),
+        Schema(name="none", where="n > 99"),
+        Schema(name="early", to="2024-01-31T11:30"),
+    ]
+    now = datetime.now(UTC)
+    assert refresh(files.snapshot(), {}, schemas, now=now) == is_copied
+    with Session(files.snapshot(), {"new_log": Table(name="new_log")}, schemas=schemas) as session:
+        told = {name: session.contents(name) for name in ("tailpipe", "select", "none", "early")}
+    ten, eleven, twelve = (datetime(2024, 1, 31, hour, tzinfo=UTC) for hour in (10, 11, 12))
+    assert told["tailpipe"] == (
+        Content("app_log", 3, 300, ten, twelve, False),
+        Content("new_log", 0, 0, None, None, False),
+    )
+    (chosen, _), (none, _), (early, _) = told["select"], told["none"], told["early"]
+    assert (chosen.rows, chosen.first, chosen.last, chosen.is_copy) == (2, eleven, twelve, is_copied)
+    assert (none.rows, none.first, none.last) == (0, None, None)
+    assert early == Content("app_log", 2, 200, ten, eleven, False)
 
 
 def test_rows_are_told_only_where_no_condition_may_cut_them(files: Files) -> None:
