@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from tailpipe.errors import UsageError
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.artifact import Accounts
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import Unit
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
+from tailpipe.model.staged import Staged, StagedArtifact
+from tests.crash.collector import stage, stage_rejected
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 BEFORE = date(2024, 1, 30)
 
@@ -71,3 +76,56 @@ def test_deleting_what_is_not_there_is_no_error(workspace: Workspace) -> None:
     with workspace.open() as catalog:
         assert catalog.delete(PARTITION, DaySet.of([date(2020, 1, 1)])).retired == ()
         assert catalog.state(PARTITION).coverage["file"].dropped == DaySet()
+
+
+def test_days_of_which_something_is_known_are_dropped_also_without_rows_and_no_others(workspace: Workspace) -> None:
+    workspace.collect([("a", DAY, ["1"])])
+    workspace.collect([], day=BEFORE, origin="empty.log")
+    with workspace.open() as catalog:
+        assert catalog.preview_deletion(PARTITION, DaySet.span(date(2020, 1, 1), DAY)).dates == DaySet.of([DAY])
+        catalog.delete(PARTITION, DaySet.span(date(2020, 1, 1), DAY))
+        assert catalog.state(PARTITION).coverage["file"].dropped == DaySet.span(BEFORE, DAY)
+
+
+@pytest.mark.parametrize(
+    ("unit", "days", "rows", "rejected"),
+    [
+        (Unit(day=DAY), DaySet.of([BEFORE]), 1, 2),  # they go with the Day of their unit
+        (Unit(day=DAY), DaySet.of([DAY]), 1, 0),
+        (Unit(day=date(2024, 2, 1)), DaySet.of([date(2024, 2, 1)]), 2, 0),
+        (Unit(pack="p"), DaySet.of([BEFORE]), 1, 2),  # those of a pack with its last rows
+        (Unit(pack="p"), DaySet.of([date(2020, 1, 1)]), 2, 2),
+        (Unit(pack="p"), DaySet.span(BEFORE, DAY), 0, 0),
+        (Unit(pack="p"), EVERY_DAY, 0, 0),
+    ],
+)
+def test_rejected_rows_go_with_the_day_of_their_unit_or_the_last_rows_of_a_pack(
+    workspace: Workspace, unit: Unit, days: DaySet, rows: int, rejected: int
+) -> None:
+    reject(workspace, unit, {DAY: ["1"], BEFORE: ["2"]})
+    with workspace.open() as catalog:
+        told = catalog.preview_deletion(PARTITION, days)
+        catalog.delete(PARTITION, days)
+        (totals,) = catalog.partitions()
+    assert (totals.rows, totals.rejected_rows) == (rows, rejected)
+    assert (told.rows, told.rejected) == (2 - rows, 2 - rejected)
+
+
+def test_a_pack_of_which_nothing_was_kept_goes_with_everything_only(workspace: Workspace) -> None:
+    reject(workspace, Unit(pack="p"), {})
+    with workspace.open() as catalog:
+        for days, left in ((DaySet.span(date(2020, 1, 1), DAY), 2), (EVERY_DAY, 0)):
+            catalog.delete(PARTITION, days)
+            assert [totals.rejected_rows for totals in catalog.partitions()] == [left]
+
+
+def reject(workspace: Workspace, unit: Unit, kept: Mapping[date, Sequence[str]]) -> None:
+    """Commit these rows, and two that were rejected."""
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(unit)
+        files = [stage(transaction.staging, f"part-{day}", "a", day, ids) for day, ids in kept.items()]
+        rows = sum(file.rows for file in files)
+        known = replace(entry("a.log", DAY, rows + 2), unit=unit)
+        accounts = Accounts(read=rows + 2, kept=rows, rejected=2)
+        bad = stage_rejected(transaction.staging, "bad", 2)
+        transaction.commit(Staged((*files, bad), (StagedArtifact(known, accounts),)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tailpipe.catalog.layout import Layout
-from tailpipe.errors import StorageError
+from tailpipe.errors import StorageError, UsageError
 from tailpipe.kernel.duck import duckdb
 from tailpipe.query.databases import Databases, Wish
 
@@ -84,3 +84,48 @@ def test_a_run_that_fails_leaves_its_databases_true(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert slow.written == 2
+
+
+def test_what_cannot_be_told_or_read_harms_no_commit_and_no_other_database(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow = Slow(0.0)
+    databases = _made(tmp_path, slow)
+    databases.make(Wish(start="T-7d"))
+    clients = Layout.of(tmp_path).clients
+    for name, text in (("a.json", "{"), ("b.json", "[]"), ("c.json", "{}"), ("d.json", "7")):
+        (clients / name).write_text(text)
+
+    def statements(wish: Wish) -> Sequence[str]:
+        if wish == Wish():
+            raise UsageError("no such partition")
+        return slow.statements(wish)
+
+    replace(databases, statements=statements).refresh()
+    assert slow.written == 2  # when it was made, and now
+    told = " ".join(caplog.messages)
+    assert "tailpipe.duckdb is out of date: no such partition" in told
+    assert told.count("cannot be read") == 4
+
+
+def test_a_wish_is_kept_as_it_was_made(tmp_path: Path) -> None:
+    wishes = [
+        Wish(),
+        Wish(is_live=True),
+        Wish("T-7d", "2024-01-31", ("prod", "é*"), ("x",)),
+        Wish("T-7d", "2024-01-31", ("prod", "é*"), ("x",), is_live=True),
+    ]
+    assert [Wish.from_text(wish.text()) for wish in wishes] == wishes
+    names = [wish.name for wish in wishes]
+    assert names[:2] == ["tailpipe", "tailpipe-live"]
+    assert len(set(names)) == 4
+    seen: list[Wish] = []
+    (tmp_path / ".tailpipe").mkdir()
+    databases = Databases(Layout.of(tmp_path), lambda wish: seen.append(wish) or [])  # type: ignore[func-returns-value]
+    paths = [databases.make(wish) for wish in wishes]
+    assert [path.name for path in paths] == [f"{name}.duckdb" for name in names]
+    seen.clear()
+    paths[1].unlink()
+    databases.refresh()
+    assert sorted(seen, key=str) == sorted((wish for wish in wishes if wish != wishes[1]), key=str)
+    assert not paths[1].exists()
