@@ -92,6 +92,7 @@ def test_days_of_which_something_is_known_are_dropped_also_without_rows_and_no_o
     [
         (Unit(day=DAY), DaySet.of([BEFORE]), 1, 2),  # they go with the Day of their unit
         (Unit(day=DAY), DaySet.of([DAY]), 1, 0),
+        (Unit(day=DAY), DaySet.span(BEFORE, DAY), 0, 0),
         (Unit(day=date(2024, 2, 1)), DaySet.of([date(2024, 2, 1)]), 2, 0),
         (Unit(pack="p"), DaySet.of([BEFORE]), 1, 2),  # those of a pack with its last rows
         (Unit(pack="p"), DaySet.of([date(2020, 1, 1)]), 2, 2),

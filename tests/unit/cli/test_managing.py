@@ -186,6 +186,25 @@ def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:
     assert "no longer in the config" in refused.message
 
 
+def test_a_deletion_is_told_first_and_needs_a_yes_or_force(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = "app.prod: 6 rows in 2 files, 2024-01-02..2024-01-03\n"
+    chosen = ("partition", "delete", "app.prod", "--from", "2024-01-02", "--to", "2024-01-03")
+    asked = run(*chosen)
+    assert isinstance(asked.exception, UsageError)
+    assert asked.exception.message == "nothing was deleted, because there is nobody to ask"
+    assert (asked.stderr, live(home)) == (told, 5)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    for answer, code, left in (("n\n", 1, 5), ("", 1, 5), ("y\n", 0, 3)):
+        env = {"TAILPIPE_INSTALL_DIR": str(home.parent.parent), "HOME": str(home)}
+        done = CliRunner().invoke(app, chosen, input=answer, env=env)
+        assert (done.exit_code, live(home)) == (code, left)
+        assert done.stderr.startswith(f"{told}Delete them? [y/N]")
+    assert "deleted 6 rows of app.prod" in done.stderr
+    assert run(*chosen, "--force").stderr == "there is nothing to delete\n"
+
+
 ALL_BEFORE, ALL_AFTER = "0001-01-01..", "..9999-12-31"
 
 
