@@ -18,7 +18,7 @@ from tailpipe.cli.compact import days_between
 from tailpipe.cli.grid import grid
 from tailpipe.cli.partition import whole_days
 from tailpipe.cli.status import HEADINGS, _fitted
-from tailpipe.errors import UsageError
+from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -171,6 +171,26 @@ def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path
     shown = json.loads(run("partition", "show", "app.prod", "--output", "json").stdout)
     assert (shown["coverage"][0]["dropped"], shown["retention"]) == ("2024-01-01..2024-01-04", "1Y")
     assert "2024" not in shown["gaps"]
+
+
+@pytest.mark.parametrize("command", ["expire", "compact"])
+def test_a_partition_that_is_locked_is_told_to_people_and_programs(
+    run: Run, home: Path, tmp_path: Path, command: str
+) -> None:
+    write(tmp_path, 'retention { keep = "1Y" }')
+    commit(home, "app.prod", DAYS[0], ["again"])
+    with Catalog.open(home) as catalog, catalog.writer("app.prod"):
+        shown, told = run(command), run(command, "--output", "json")
+    for done in (shown, told):
+        assert isinstance(done.exception, TailpipeError)
+        assert done.exception.message == "not all partitions could be done"
+        assert 'partition "app.prod" is being written by' in done.stderr
+    assert shown.stdout == ""
+    assert len(shown.stderr.splitlines()) == 1  # and not that there was nothing to do
+    (record,) = json.loads(told.stdout)
+    assert (record["partition"], record["rows"]) == ("app.prod", 0)
+    assert 'partition "app.prod" is being written by' in record["locked"]
+    assert live(home) == 6
 
 
 def test_compaction_can_be_asked_about(run: Run, home: Path) -> None:

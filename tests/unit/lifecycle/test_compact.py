@@ -296,6 +296,14 @@ def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World
     assert len(files(world)) == 3
 
 
+def test_after_a_collection_a_day_that_still_gets_rows_waits_until_it_pays(world: World) -> None:
+    for count, new_files in ((7, 0), (8, 1)):
+        collect_often(world, count, TODAY)
+        with world.catalog() as catalog:
+            done = tidy(catalog, world.engine, *chosen(world), Ask(world.now), {str(TODAY)})
+        assert done.new_files == new_files
+
+
 def test_compaction_is_refused_where_there_is_no_room_for_it(world: World) -> None:
     collect_often(world, 2)
     before = everything(world)
