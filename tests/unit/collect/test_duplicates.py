@@ -139,6 +139,27 @@ def test_an_event_whose_row_went_comes_back_with_an_overwrite(world: World) -> N
     assert world.rows() == ["b"]
 
 
+def test_an_event_of_the_night_is_found_also_when_its_day_is_collected_anew(world: World) -> None:
+    write(world, "one/2024-03-08.jsonl", ("1", "a"), time="2024-03-08T23:59:00Z")
+    write(world, "two/2024-03-09.jsonl", ("1", "b"), ("2", "c"), time="2024-03-08T23:59:00Z")
+    for overwrite in (False, True):
+        world.collect("2024-03-08", "2024-03-09", overwrite=overwrite)
+        assert world.rows("event_id") == ["1", "2"]
+    summary = world.collect("2024-03-08", "2024-03-08", overwrite=True)  # the newer day came first, and has it
+    assert (summary.accounts.kept, summary.accounts.duplicate) == (0, 1)
+    assert world.rows("event_id") == ["1", "2"]
+
+
+def test_the_same_key_on_another_date_is_another_event(world: World) -> None:
+    write(world, "one/2024-03-08.jsonl", ("1", "a"), time="2024-03-08T10:00:00Z")
+    world.collect()
+    rows = [("2024-03-08T10:00:00Z", "2"), ("2024-03-09T10:00:00Z", "1"), ("2024-03-10T10:00:00Z", "1")]
+    lines = [json.dumps({"time": time, "event_id": key, "region": "eu", "message": time}) for time, key in rows]
+    (world.logs / "two/2024-03-09.jsonl").write_text("\n".join(lines) + "\n")
+    summary = world.collect()
+    assert (summary.accounts.kept, summary.accounts.duplicate) == (3, 0)
+
+
 @pytest.mark.parametrize("more", [{}, {"event_id": "1"}, {"region": "eu"}])
 def test_a_key_that_older_files_do_not_have_is_no_duplicate_of_theirs(world: World, more: dict[str, str]) -> None:
     world.text = CONFIG.replace("  dedupe_key", "#")
