@@ -115,6 +115,19 @@ def test_rejected_events_are_told_once(group: Group) -> None:
     assert (again.accounts.rejected, again.accounts.duplicate, again.samples) == (0, 2, ())
 
 
+def test_an_event_whose_row_is_here_is_not_rejected_later(group: Group) -> None:
+    group.say("a", 1, "one")
+    group.collect()
+    group.config = group.config.replace(
+        '"message" { type = "varchar" }',
+        '"message" { type = "varchar" required = true transform = "nullif(message, \'one\')" }',
+    )
+    group.say("a", 1, "two")
+    summary = group.collect()
+    assert (summary.accounts.kept, summary.accounts.rejected, summary.accounts.duplicate) == (1, 0, 1)
+    assert group.world.rows() == ["one", "two"]
+
+
 def test_rejected_events_and_rejected_lines_are_shown_together(group: Group) -> None:
     group.put("a", (at(1), "no JSON"))
     (group.world.logs / f"{day(1)}.jsonl").write_text("no JSON either\n")
