@@ -22,12 +22,12 @@ __all__ = ["asked_again", "leave_out", "same_events"]
 
 
 def asked_again(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
-    """What to look at for events that the unit has already; `rejected` are the files of its rejected rows.
+    """What to look at for events that the unit has already: its live files, and those of its rejected rows.
 
     A unit that is collected anew lets go of them instead: see `UnitWork.carry`.
     """
     files = [file for file in work.files if file.path in work.keyed_files]
-    live = () if work.is_anew else tuple(path for path, unit in _live(snapshot) if unit == str(work.plan.unit))
+    live = () if work.is_anew else tuple(snapshot.paths())
     of_rejected = () if work.is_anew else tuple(str(path) for path in rejected)
     for role, rivals in (("data", live), ("rejected", (*live, *of_rejected))):
         chosen = tuple(file for file in files if file.role == role)
@@ -69,8 +69,3 @@ def _without(outcome: Outcome, found: Deduped, is_rejected: bool, partition: str
         results.append(replace(result, accounts=result.accounts + gone))
     made = replace(outcome, files=tuple(file for file in files if file is not None), results=tuple(results))
     return replace(made, samples=made.samples if made.accounts.rejected else ())
-
-
-def _live(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    for path, file in zip(snapshot.paths(), snapshot.files, strict=True):
-        yield path, file.unit
