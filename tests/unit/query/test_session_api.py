@@ -21,7 +21,7 @@ from tailpipe.query.materialized import refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape, Content
-from tailpipe.query.statements import split_statements
+from tailpipe.query.statements import find_statements, split_statements
 
 from .support import TIME, Files
 
@@ -69,6 +69,13 @@ def session(files: Files) -> Iterator[Session]:
 )
 def test_a_text_is_split_where_duckdb_would(text: str, statements: tuple[str, ...]) -> None:
     assert split_statements(text) == statements
+
+
+def test_statements_are_found_where_they_stand() -> None:
+    text = "SELECT 'é;';\n\n  SELECT 2 -- ü;\n;;  ;SELECT 'ö'\n, 3;\tFROM x"
+    found = find_statements(text)
+    assert [sql for _, sql in found] == ["SELECT 'é;'", "SELECT 2 -- ü;", "SELECT 'ö'\n, 3", "FROM x"]
+    assert [text[start : start + len(sql)] for start, sql in found] == [sql for _, sql in found]
 
 
 def test_rows_come_as_batches_of_arrow(session: Session) -> None:
