@@ -23,6 +23,7 @@ __all__ = [
 
 _WORD = re.compile(r"\w+")
 _ASCII_WORD = re.compile(rb"\w+")
+_QUOTED = re.compile(rb'"((?:[^"]|"")*)"')
 _EXPANDED = ("import", "pragma")
 """Statements that DuckDB puts others in place of, as soon as it takes the text apart."""
 _OPEN = "--unsafe allows everything"
@@ -156,8 +157,8 @@ def called(sql: str) -> Iterator[str]:
     for this, following in pairwise(tokens):
         if raw[following : following + 1] != b"(":
             continue
-        if raw[this : this + 1] == b'"':
-            name = raw[this + 1 : following].decode().rpartition('"')[0].replace('""', '"')
+        if quoted := _QUOTED.match(raw, this):  # to its own end: a comment before the bracket may hold quotes too
+            name = quoted[1].decode().replace('""', '"')
         else:
             match = _WORD.match(raw[this:following].decode())
             name = match[0] if match else ""

@@ -187,6 +187,9 @@ ATTEMPTS = [
     "FROM disable_logging()",
     "FROM truncate_duckdb_logs()",
     "SELECT write_log('x')",
+    'SELECT "write_log"(\'x\') AS "y"',
+    'SELECT \'é\' AS "ü", "Write_Log" /* " */ (\'x\')',
+    'SELECT "write_log" -- "\n(\'x\')',
     "SELECT 'x'.write_log()",
     "CALL pragma_version()",
     # The surroundings.
