@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tailpipe.catalog.layout import Layout
 from tailpipe.model.settings import SparkSettings
-from tailpipe.spark.session import is_local, spark_conf
+from tailpipe.spark.engine import SparkEngine
+from tailpipe.spark.session import _log_to, is_local, spark_conf
 
 HERE = Path("/somewhere/with blanks")
 
@@ -68,6 +71,29 @@ def test_a_session_is_quiet_in_utc_and_without_a_page(spark: SparkSession) -> No
 
 def test_a_session_leaves_our_answer_to_an_interrupt(spark: SparkSession) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_spark_that_is_there_already_is_used_and_goes_on_afterwards(spark: SparkSession, tmp_path: Path) -> None:
+    settings, layout = SparkSettings(master="local[1]"), Layout.of(tmp_path / "ws")
+    engine = SparkEngine.of(settings, layout, tmp_path / "cache", lambda: None)
+    assert engine.context is spark.sparkContext
+    assert not layout.spark_log.parent.exists()  # it keeps its own log
+    engine.close()
+    assert spark.range(3).count() == 3
+
+
+def test_a_new_log_takes_the_place_of_the_last_one_and_of_no_handler_of_others(
+    spark: SparkSession, spark_log: Path
+) -> None:
+    logger, others = logging.getLogger("py4j"), logging.NullHandler()
+    logger.addHandler(others)
+    try:
+        _log_to(spark_log)
+        assert others in logger.handlers
+        files = [one.baseFilename for one in logger.handlers if isinstance(one, logging.FileHandler)]
+        assert files == [str(spark_log)]
+    finally:
+        logger.removeHandler(others)
 
 
 def test_the_log_of_spark_is_a_file_for_nobody_else(spark: SparkSession, spark_log: Path) -> None:

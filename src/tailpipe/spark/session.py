@@ -113,12 +113,15 @@ def open_context(
 ) -> SparkContext:
     """Start Spark. Whatever it has to say goes to the log file, also what its processes print.
 
-    Its SQL is not started: jobs do without it, and it takes as long as the rest (ADR 0014).
+    Its SQL is not started: jobs do without it, and it takes as long as the rest (ADR 0014). A Spark that the
+    process has already is taken as it is, with its own log.
     """
     try:
         from pyspark import SparkConf, SparkContext
     except ImportError as error:
         raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
+    if is_running():
+        return SparkContext.getOrCreate()
     check_user(os.geteuid())
     surroundings = os.environ if env is None else env
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -225,6 +228,10 @@ def _write_log4j(log: Path) -> Path:
     return path
 
 
+class _LogFile(logging.FileHandler):
+    """A handler of ours, which may be taken away again; others that a logger has are somebody else's."""
+
+
 def _log_to(log: Path) -> None:
     """The Python half of Spark writes into the same file, instead of to the terminal."""
     from pyspark.logger import PySparkLogger
@@ -232,10 +239,10 @@ def _log_to(log: Path) -> None:
     for name in ("py4j", "pyspark"):
         logger = logging.getLogger(name)
         logger.propagate = False
-        for handler in list(logger.handlers):
+        for handler in [one for one in logger.handlers if isinstance(one, _LogFile)]:
             logger.removeHandler(handler)
             handler.close()
-        logger.addHandler(logging.FileHandler(log, delay=True))
+        logger.addHandler(_LogFile(log, delay=True))
     logging.getLogger().addFilter(_is_not_of_py4j)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True  # they tell every failure, which is raised as well
