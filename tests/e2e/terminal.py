@@ -13,7 +13,7 @@ from typing import Any
 import pexpect
 import pyte
 
-SECONDS = 30  # to wait for what must come; a machine may be busy
+SECONDS = 240  # to wait for what must come; a machine may be busy
 
 
 class _Screen(pyte.Screen):

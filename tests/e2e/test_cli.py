@@ -316,7 +316,7 @@ def test_an_interrupt_exits_with_130(write_config: Write, install: Path, tmp_pat
     child = subprocess.Popen([sys.executable, "-m", "tailpipe", "config", "check"], env=env, stderr=subprocess.PIPE)
     with fifo.open("w"):  # returns when the child has opened it for reading
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=30)
+        _, err = child.communicate(timeout=240)
     assert (child.returncode, err) == (130, b"interrupted\n")
 
 

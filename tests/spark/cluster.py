@@ -55,7 +55,7 @@ class Cluster:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             return
-        process.wait(timeout=30)
+        process.wait(timeout=240)
 
     def _start(self, name: str, main: str, env: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}

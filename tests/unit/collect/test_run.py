@@ -375,7 +375,7 @@ table "app" {
 partition "app" "x" {
   source "command" {
     command = ["/bin/sh", "-c", "SCRIPT"]
-    timeout = "5s"
+    timeout = "5m"
   }
 }
 """
@@ -404,7 +404,7 @@ def test_a_command_runs_once_for_each_day_and_its_output_is_the_data(tmp_path: P
 
 
 def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    world = World(tmp_path, text=COMMAND.replace("SCRIPT", "sleep 60").replace('"5s"', '"1s"'))
+    world = World(tmp_path, text=COMMAND.replace("SCRIPT", "sleep 60").replace('"5m"', '"1s"'))
     summary = world.collect(start=str(TODAY))
     assert "took longer than 1 s" in summary.failed[0].reasons[0]
 

@@ -207,11 +207,14 @@ def test_neither_spark_nor_a_cloud_is_imported() -> None:
 
 def test_an_interrupt_ends_the_statement(session: Session) -> None:
     timer = threading.Timer(0.3, _thread.interrupt_main)
-    timer.start()
+    endless = "SELECT count(*) FROM range(100000000000) a, range(100) b WHERE a.range % 7 = b.range % 3"
+
+    def ask() -> None:
+        timer.start()  # not before: on a slow machine the interrupt would come outside, and end the whole run
+        list(session.run(endless).rows)
+
     with pytest.raises(KeyboardInterrupt):
-        list(
-            session.run("SELECT count(*) FROM range(100000000000) a, range(100) b WHERE a.range % 7 = b.range % 3").rows
-        )
+        ask()
     timer.join()
 
 
