@@ -1,9 +1,16 @@
-"""What holds for every test: interrupts are heard, and property tests try the same examples and judge no speed."""
+"""What holds for every test: nothing is set for it, interrupts are heard, and property tests try the same examples and
+judge no speed."""
 
+import os
 import signal
 import threading
 
 from hypothesis import HealthCheck, settings
+
+# What people set for their own work would lead the tests, and all that they start, to other configs and accounts.
+for _name in [name for name in os.environ if name.startswith(("TAILPIPE_", "AWS_"))]:
+    if _name != "TAILPIPE_UPDATE_GOLDEN":
+        del os.environ[_name]
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
 settings.register_profile(
