@@ -36,7 +36,7 @@ demo-s3: setup ## a trail in a bucket of a local S3 server: made, collected and 
 	@$(BIN)/python examples/s3/demo.py
 
 test: setup ## run the tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 test-slow: setup ## run the tests that need minutes: kills of whole runs, a cluster
 	$(BIN)/python -m pytest -m slow
