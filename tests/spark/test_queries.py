@@ -89,7 +89,8 @@ STATEMENTS = [
     "SELECT price::INT AS a, (n / 7)::BIGINT AS b, real::INT AS c, 2.5::INT AS d FROM app_log WHERE n > 180 ORDER BY n",
     "WITH a AS (SELECT n / 8 AS part, tp_id FROM app_log) SELECT part::INT AS a FROM a ORDER BY tp_id LIMIT 9",
     "SELECT (body->>'a')::INT + 1 AS a, TRY_CAST(text AS INT) AS b FROM app_log ORDER BY tp_timestamp LIMIT 4",
-    "SELECT words[-1] AS last, words[9] AS none, place.tags[1] AS tag, [[1, 2]][1][2] AS deep FROM app_log LIMIT 1",
+    "SELECT words[-1] AS last, words[9] AS none, place.tags[1] AS tag, [[1, 2]][1][2] AS deep FROM app_log"
+    " ORDER BY tp_timestamp LIMIT 1",
     "SELECT list_contains([text], 'none') AS a, list_filter(words, x -> x > 'a') AS b FROM app_log ORDER BY n LIMIT 9",
     "SELECT tp_timestamp AT TIME ZONE 'Europe/Berlin' AS a, tp_timestamp AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo'"
     " AS b FROM app_log ORDER BY tp_timestamp LIMIT 2",
