@@ -127,12 +127,14 @@ def open_context(
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log4j = _write_log4j(log)
     _log_to(log)
-    conf = spark_conf(settings, scratch=make_scratch(cache / "spark"), log4j=log4j)
+    scratch = _scratch_of_java() or make_scratch(cache / "spark")
+    conf = spark_conf(settings, scratch=scratch, log4j=log4j)
     try:
         with _environment(_variables(conf, surroundings, cache)), _output_to(log), _interrupts_held() as held:
             context = SparkContext.getOrCreate(SparkConf().setAll(list(conf.items())))
     except Exception as error:
         raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
+    vars(context._gateway)["scratch"] = scratch
     # It would print a traceback when the JVM is killed.
     vars(context._accumulatorServer)["handle_error"] = _log_error
     if held:
@@ -192,6 +194,14 @@ def _forget_gateway() -> None:
     for name in ("_gateway", "_jvm", "_active_spark_context"):
         setattr(SparkContext, name, None)
     SparkSession._instantiatedSession = None
+
+
+def _scratch_of_java() -> Path | None:
+    """Where the Java process of an earlier Spark keeps its things: it goes on with that for as long as it lives."""
+    from pyspark import SparkContext
+
+    scratch: Path | None = getattr(SparkContext._gateway, "scratch", None)
+    return scratch if scratch is not None and scratch.is_dir() else None
 
 
 def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> dict[str, str | None]:
