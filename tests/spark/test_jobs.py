@@ -43,7 +43,7 @@ def fail(payload: bytes, attempt: Attempt) -> bytes:
 
 def wait(payload: bytes, attempt: Attempt) -> bytes:
     Path(payload.decode(), str(attempt)).touch()
-    time.sleep(60)
+    time.sleep(600)
     return b""
 
 
@@ -117,6 +117,6 @@ def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSessio
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         run_job(spark.sparkContext, [str(marks).encode()] * 4, wait)
-    assert time.monotonic() - begun < 40
+    assert time.monotonic() - begun < 300
     assert run_job(spark.sparkContext, [b"a"], echo)
     assert len(list(marks.iterdir())) <= 2  # the tasks behind never began
