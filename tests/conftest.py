@@ -7,10 +7,11 @@ import threading
 
 from hypothesis import HealthCheck, settings
 
-# What people set for their own work would lead the tests, and all that they start, to other configs and accounts.
-for _name in [name for name in os.environ if name.startswith(("TAILPIPE_", "AWS_"))]:
+# What people set for their own work would lead the tests, and all that they start, to other configs and accounts, and
+# tell them the size of another terminal.
+for _name in [name for name in os.environ if name.startswith(("TAILPIPE_", "AWS_"))] + ["COLUMNS", "LINES", "LESS"]:
     if _name != "TAILPIPE_UPDATE_GOLDEN":
-        del os.environ[_name]
+        os.environ.pop(_name, None)
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
 settings.register_profile(
