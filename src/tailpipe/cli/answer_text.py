@@ -11,7 +11,8 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.cli.answer_exact import Exact
-from tailpipe.model.visible import visible, visible_lines, width
+from tailpipe.cli.grid import named_lines
+from tailpipe.model.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from tailpipe.cli.answer import Answered
@@ -70,10 +71,7 @@ def plain_line(texts: Iterable[str], separator: str) -> str:
 
 def line_block(names: Sequence[str], cells: Cells) -> str:
     """A row of the output `line`: each column begins a line, and goes on below its beginning if it has several."""
-    longest = max(map(width, names), default=0)
-    below = "\n" + " " * (longest + 3)
-    pairs = [(name, text.replace("\n", below)) for name, text in zip(names, cells.texts, strict=True)]
-    return "".join(f"{name}{' ' * (longest - width(name))} = {text}".rstrip() + "\n" for name, text in pairs)
+    return named_lines(names, cells.texts)
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ import click
 
 from tailpipe.model.visible import shorten, width
 
-__all__ = ["Grid", "grid"]
+__all__ = ["Grid", "grid", "named_lines"]
 
 _GAP = 2
 _NARROWEST = 12
@@ -64,6 +64,14 @@ def grid(
             padded = [click.style(cell, dim=True) if (y, x) in dim else cell for x, cell in enumerate(padded)]
         lines.append("  ".join(padded).rstrip())
     return Grid(lines, len(widths))
+
+
+def named_lines(names: Sequence[str], texts: Sequence[str]) -> str:
+    """Each text in a line behind its name; one of several lines goes on below its beginning."""
+    longest = max(map(width, names), default=0)
+    below = "\n" + " " * (longest + 3)
+    pairs = [(name, text.replace("\n", below)) for name, text in zip(names, texts, strict=True)]
+    return "".join(f"{name}{' ' * (longest - width(name))} = {text}".rstrip() + "\n" for name, text in pairs)
 
 
 def _fit(natural: Sequence[int], needed: Sequence[int], room: int) -> list[int]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from tailpipe.cli.grid import grid
+from tailpipe.cli.grid import grid, named_lines
 from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
 from tailpipe.model.visible import shorten, visible, visible_lines
@@ -267,11 +267,8 @@ def _cell(value: Any) -> str:
 
 
 def _lines(row: Record) -> str:
-    longest = max((len(key) for key in row), default=0)
-    below = "\n" + " " * (longest + 3)
-    told = {key: visible_lines(value) if isinstance(value, str) else _cell(value) for key, value in row.items()}
-    pairs = [(key, text.replace("\n", below)) for key, text in told.items()]
-    return "".join(f"{key:<{longest}} = {text}".rstrip() + "\n" for key, text in pairs)
+    texts = [visible_lines(value) if isinstance(value, str) else _cell(value) for value in row.values()]
+    return named_lines(list(row), texts)
 
 
 def _csv(rows: Sequence[Record], fields: list[str]) -> str:

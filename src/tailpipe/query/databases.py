@@ -149,7 +149,7 @@ class Databases:
         draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"
         try:
             with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
-                statements = list(self.statements(wish))
+                statements = self.statements(wish)
                 load_for(connection, statements)
                 for statement in statements:
                     try:
