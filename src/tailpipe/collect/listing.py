@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -17,6 +16,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.grok import compile_layout
+from tailpipe.plugin.linear import Regex
 
 __all__ = ["Listing", "list_source"]
 
@@ -75,7 +75,7 @@ def _window(days: DaySet, today: date) -> Window:
     return Window(start, max(start, datetime.combine(last, time(), UTC) + timedelta(days=1)))
 
 
-def _dated(artifact: Artifact, layout: re.Pattern[str]) -> Artifact | None:
+def _dated(artifact: Artifact, layout: Regex) -> Artifact | None:
     match = layout.fullmatch(artifact.path or artifact.uri)
     if match is None:
         return None

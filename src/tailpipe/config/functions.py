@@ -6,7 +6,6 @@ import json
 import math
 import re
 import stat
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any
 
 from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
 from tailpipe.errors import UsageError
+from tailpipe.plugin.linear import substitute
 
 __all__ = ["FUNCTIONS", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
 
@@ -166,12 +166,9 @@ def _replace(_: Surroundings, text: Value, old: Value, new: Value) -> Value:
     pattern, by = _text(old), _text(new)
     if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
         try:
-            # A backslash in the replacement means itself; only $1 and its like name a group.
-            groups = re.sub(r"\$(\d+)", r"\\g<\1>", by.replace("\\", "\\\\"))
-            with warnings.catch_warnings(action="ignore"):
-                return re.sub(pattern[1:-1], groups, _text(text))
-        except (re.error, IndexError, OverflowError) as error:
-            raise ValueError(f'"{pattern[1:-1]}" does not work as a regular expression: {error}') from None
+            return substitute(pattern[1:-1], by, _text(text))
+        except UsageError as error:
+            raise ValueError(error.message) from None
     return _text(text).replace(pattern, by)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.plugin.grok_patterns import PATTERNS
+from tailpipe.plugin.linear import Regex, compile_linear
 
 if TYPE_CHECKING:
     from tailpipe.plugin.pattern import Pattern
@@ -34,8 +35,8 @@ def compile_grok(layout: str, patterns: Mapping[str, str] | None = None) -> Patt
     return parse_pattern(_expand(layout, patterns or {}, ()))
 
 
-def compile_layout(layout: str, patterns: Mapping[str, str] | None = None) -> re.Pattern[str]:
-    """A layout of file names for Python: it must match the whole name, and `( … )?` may be missing.
+def compile_layout(layout: str, patterns: Mapping[str, str] | None = None) -> Regex:
+    """A layout of file names: it must match the whole name, and `( … )?` may be missing.
 
     A part that is missing has None for its groups. A field that is there twice is refused.
     """
@@ -43,7 +44,7 @@ def compile_layout(layout: str, patterns: Mapping[str, str] | None = None) -> re
     for field in pattern.fields:
         if pattern.names.count(field) > 1:
             raise UsageError(f'the field "{field}" is there twice')
-    return re.compile(rf"\A(?:{pattern.python()})\Z", re.ASCII | re.DOTALL)  # a name may hold a newline
+    return compile_linear(f"(?s:{pattern.named()})")  # a name may hold a newline
 
 
 def check_patterns(patterns: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 The tree tells what a pattern can match, so that a field that took no part can be told from an empty one,
 and a layout that is really delimited is recognised. It also gives the same pattern as text for RE2, which
-is what DuckDB uses, and for Python's `re`.
+is what DuckDB uses, with groups by number or by name.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class Pattern:
         """The text for RE2; only groups with a name are captured, and by number."""
         return re2(self.root)
 
-    def python(self) -> str:
-        """The text for Python's `re`, to be compiled with `re.ASCII`."""
-        return _python(self.root)
+    def named(self) -> str:
+        """The text for RE2 with the groups under their names; no name may be there twice."""
+        return re2(self.root, is_named=True)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -121,33 +121,20 @@ def least(node: Node) -> int:
             return low * least(item)
 
 
-def re2(node: Node) -> str:
+def re2(node: Node, *, is_named: bool = False) -> str:
     """The text of a node for RE2, with named groups captured and no others."""
     match node:
         case Atom():
             return node.text
         case Sequence(items):
-            return "".join(re2(item) for item in items)
+            return "".join(re2(item, is_named=is_named) for item in items)
         case Choice(options):
-            return "|".join(re2(option) for option in options)
+            return "|".join(re2(option, is_named=is_named) for option in options)
         case Group(body, name, flags):
-            return ("(" if name else f"(?{flags}:") + re2(body) + ")"
+            opening = f"(?{flags}:" if not name else f"(?P<{name}>" if is_named else "("
+            return opening + re2(body, is_named=is_named) + ")"
         case Repeat(item, text=text):
-            return re2(item) + text
-
-
-def _python(node: Node) -> str:
-    match node:
-        case Atom():
-            return node.python
-        case Sequence(items):
-            return "".join(_python(item) for item in items)
-        case Choice(options):
-            return "|".join(_python(option) for option in options)
-        case Group(body, name, flags):
-            return (f"(?P<{name}>" if name else f"(?{flags}:") + _python(body) + ")"
-        case Repeat(item, text=text):
-            return _python(item) + text
+            return re2(item, is_named=is_named) + text
 
 
 def children(node: Node) -> tuple[Node, ...]:

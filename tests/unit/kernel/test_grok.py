@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import duckdb
 import pytest
 
@@ -9,6 +7,7 @@ from tailpipe.errors import UsageError
 from tailpipe.plugin.formats import Grok
 from tailpipe.plugin.grok import check_patterns, compile_grok, compile_layout
 from tailpipe.plugin.grok_patterns import PATTERNS
+from tailpipe.plugin.linear import compile_linear
 from tests.unit.kernel.parsing import bad, parse, values
 
 FITS = {
@@ -69,12 +68,12 @@ FITS = {
 def test_a_pattern_of_the_library_matches_what_its_name_says(name: str) -> None:
     good, wrong = FITS[name]
     pattern = compile_grok(f"%{{{name}}}")
-    python = re.compile(re.sub(r"\(\?P<\w+>", "(?:", pattern.python()), re.ASCII)
+    linear = compile_linear(pattern.re2())
     with duckdb.connect() as connection:
         for text in good + wrong:
             (found,) = connection.execute("SELECT regexp_full_match(?, ?)", [text, pattern.re2()]).fetchone() or ()
             assert found == (text in good), text
-            assert (python.fullmatch(text) is not None) == found, text
+            assert (linear.fullmatch(text) is not None) == found, text
 
 
 def test_every_pattern_of_the_library_is_known_to_duckdb() -> None:
@@ -163,8 +162,8 @@ def test_a_layout_of_file_names_has_parts_that_may_be_missing() -> None:
         "AWSLogs/(%{DATA:org}/)?%{NUMBER:account}/CloudTrail/%{NOTSPACE:region}/%{YEAR:year}/%{MONTHNUM:month}"
         "/%{MONTHDAY:day}/%{DATA}.json.gz"
     )
-    with_org = layout.match("AWSLogs/o-1/123/CloudTrail/us-east-1/2024/01/31/x_y.json.gz")
-    without = layout.match("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json.gz")
+    with_org = layout.fullmatch("AWSLogs/o-1/123/CloudTrail/us-east-1/2024/01/31/x_y.json.gz")
+    without = layout.fullmatch("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json.gz")
     assert with_org is not None
     assert without is not None
     assert with_org.groupdict() == {
@@ -175,7 +174,12 @@ def test_a_layout_of_file_names_has_parts_that_may_be_missing() -> None:
         "month": "01",
         "day": "31",
     }
-    assert without["org"] is None
-    assert layout.match("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json") is None
+    assert without.groupdict()["org"] is None
+    assert layout.fullmatch("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json") is None
     with pytest.raises(UsageError, match='the field "a" is there twice'):
         compile_layout("%{INT:a}/%{INT:a}")
+
+
+def test_a_layout_that_would_backtrack_answers_at_once() -> None:
+    layout = compile_layout(r"((\w+)*-)*(?P<tp_source_name>x)")
+    assert layout.fullmatch("a" * 50_000) is None

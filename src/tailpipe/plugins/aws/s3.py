@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tailpipe.plugin import Artifact, Source, UsageError, Window, option
 from tailpipe.plugin.grok import check_patterns, compile_layout
+from tailpipe.plugin.linear import compile_linear
 from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import told
 
@@ -90,7 +91,7 @@ class S3Bucket(Source):
         for name, base, glob in places:
             lister = Lister(self.connection, name, self._region(name), base, self.request_payer)
             walk = Walk(below(variants, base), Dates(window), glob_parts(glob))
-            wanted = re.compile(_glob(glob), re.DOTALL)
+            wanted = compile_linear(f"(?s:{_glob(glob)})")
             for key in lister.keys(walk):
                 path = key.name[len(base) :]
                 if (key.name.endswith("/") and not key.size) or not wanted.fullmatch(path):

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from tailpipe.plugin import Window
 from tailpipe.plugin.grok import compile_grok
+from tailpipe.plugin.linear import Regex, compile_linear
 from tailpipe.plugin.pattern import Atom, Choice, Group, Node, Pattern, Repeat, walk
 from tailpipe.plugin.pattern import Sequence as Row
 
@@ -47,9 +48,9 @@ class Segment:
     is_last: bool = False
 
     @cached_property
-    def regex(self) -> re.Pattern[str]:
+    def regex(self) -> Regex:
         """What a name must match as a whole."""
-        return re.compile(Pattern(Row(self.nodes)).python(), re.ASCII | re.DOTALL)
+        return compile_linear(f"(?s:{Pattern(Row(self.nodes)).named()})")
 
     @cached_property
     def literal(self) -> str:
@@ -108,7 +109,7 @@ class Walk:
 
     variants: tuple[tuple[Segment, ...], ...]
     dates: Dates
-    glob: tuple[re.Pattern[str], ...] = field(default=())
+    glob: tuple[Regex, ...] = field(default=())
 
     def begin(self) -> Spot:
         """Where it starts."""
@@ -173,13 +174,13 @@ def below(variants: Sequence[tuple[Segment, ...]], folder: str) -> tuple[tuple[S
     return (*variants, *rest)
 
 
-def glob_parts(glob: str) -> tuple[re.Pattern[str], ...]:
+def glob_parts(glob: str) -> tuple[Regex, ...]:
     """What each folder of a glob must match; behind `**` nothing is told of them."""
     parts = []
     for part in glob.split("/"):
         if part == "**":
             break
-        parts.append(re.compile(_glob(part), re.DOTALL))
+        parts.append(compile_linear(f"(?s:{_glob(part)})"))
     return tuple(parts)
 
 
@@ -280,7 +281,7 @@ def _texts(nodes: Iterable[Node], day: Mapping[str, int]) -> set[str]:
             continue
         value = day[part]
         ways = {f"{value:02d}", str(value)}
-        regex = re.compile(Pattern(node).python(), re.ASCII)
+        regex = compile_linear(Pattern(node).named())
         found = {text + way for text in found for way in ways if regex.fullmatch(way)}
     return found
 
