@@ -17,9 +17,10 @@ from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
-from tailpipe.errors import UsageError
+from tailpipe.errors import ConfigError, UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
+from tailpipe.model.option import unresolved_in
 from tailpipe.model.selector import select
 from tailpipe.model.table import Table
 from tailpipe.plugin import Registry
@@ -138,7 +139,7 @@ class Workspace:
 
         ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
         with self._working(emit) as (catalog, engine):
-            chosen = self._chosen(partitions, source)
+            chosen = self._ready(partitions, source)
             options = Options(ask, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
             emit(Started("", "tidying up"))
@@ -163,7 +164,7 @@ class Workspace:
 
         ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
         with self._working() as (catalog, engine):
-            return preview(self._chosen(partitions, source), catalog, engine, Options(ask, source=source))
+            return preview(self._ready(partitions, source), catalog, engine, Options(ask, source=source))
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -176,7 +177,7 @@ class Workspace:
 
         engine = self._engine()
         with self.data.catalog() as catalog:
-            [(chosen, table)] = self._chosen([partition])
+            [(chosen, table)] = self._ready([partition])
             tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
         return scan_tasks(engine.session, tasks)
 
@@ -358,3 +359,11 @@ class Workspace:
                 hint = f"{partition.address} has: {', '.join(known)}"
                 raise UsageError(f"source not found: {source}", hint=hint)
         return [(partition, self.known_tables[partition.table]) for partition in chosen]
+
+    def _ready(self, partitions: str | Iterable[str], source: str | None = None) -> list[tuple[Partition, Table]]:
+        """The same, once it is clear that their sources, or the one that is named, have all their values."""
+        chosen = self._chosen(partitions, source)
+        sources = [one for partition, _ in chosen for one in partition.sources if source in (None, one.name)]
+        if missing := unresolved_in(sources):
+            raise ConfigError(missing)
+        return chosen

@@ -35,7 +35,7 @@ def check(context: click.Context, sql: bool) -> None:
 
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
-    if broken := tuple(broken_layouts(config)):
+    if broken := (*broken_layouts(config), *config.unresolved):
         raise ConfigError(broken)
     if sql:
         workspace.check_sql()

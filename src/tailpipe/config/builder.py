@@ -18,7 +18,7 @@ from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.option import options_of
+from tailpipe.model.option import construct, options_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
@@ -95,7 +95,7 @@ class _Builder:
         for reference, value in self.decoded.items():
             self._check(reference, value)
         if self.decoder.problems:
-            raise ConfigError(tuple(sorted(self.decoder.problems, key=_order)))
+            raise ConfigError(tuple(sorted([*self.decoder.problems, *self.decoder.unresolved], key=_order)))
         return self._config(texts)
 
     def _gather(self, text: ConfigText, block: Block) -> None:
@@ -253,7 +253,8 @@ def _named(sources: Sequence[Source]) -> tuple[Source, ...]:
             count += 1
             name = f"{source.type}_{count}"
         taken.add(name)
-        named.append(dataclasses.replace(source, name=name))
+        fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source)}
+        named.append(construct(type(source), {**fields, "name": name}))
     return tuple(named)
 
 

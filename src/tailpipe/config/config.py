@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import ConfigText
-from tailpipe.errors import Place
+from tailpipe.errors import Diagnostic, Place
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.option import unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.table import Table
@@ -53,6 +54,12 @@ class Config:
         text, (start, end) = self.spans[address]
         first = text.text.find(f'"{word}"', start, end)
         return text.place((start, end) if first < 0 else (first, first + len(word) + 2))
+
+    @property
+    def unresolved(self) -> tuple[Diagnostic, ...]:
+        """What this machine lacks of connections and sources, such as variables; a problem only where they are used."""
+        found = unresolved_in((self.connections, self.partitions))
+        return tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column)))
 
     @property
     def is_empty(self) -> bool:

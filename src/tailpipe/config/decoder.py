@@ -9,11 +9,12 @@ from typing import Any, get_args, get_origin
 from tailpipe.config.convert import Reference, convert
 from tailpipe.config.scope import LABELS
 from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span
-from tailpipe.config.text import ConfigText, Problem
+from tailpipe.config.text import Absent, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.nearest import did_you_mean, nearest
-from tailpipe.model.option import Option, options_of
+from tailpipe.model.option import Option, Unresolved, construct, options_of
+from tailpipe.model.source import Source
 
 __all__ = ["Decoder"]
 
@@ -30,25 +31,32 @@ class Decoder:
     evaluate: Callable[[ConfigText, Expression], Any]
     resolve: Callable[[Reference], Any]
     problems: list[Diagnostic] = field(default_factory=list)
+    unresolved: list[Diagnostic] = field(default_factory=list)
+    """What this machine lacks of connections and sources; a problem only for whoever uses them."""
     spans: dict[str, tuple[ConfigText, Span]] = field(default_factory=dict)
     """Where each block and argument stands, by address."""
     _failures: int = 0
     """How many blocks could not be made; one that holds such a block cannot be made either."""
 
-    def decode(self, text: ConfigText, block: Block, declared: type, address: str) -> Any:
-        """The block as a value, or None if it has problems, which are told then."""
+    def decode(self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool = False) -> Any:
+        """The block as a value, or None if it has problems, which are told then.
+
+        In a connection or a source, and where it `may_wait` because it is inside of one, an option that depends on
+        an unset variable stays unresolved.
+        """
+        may_wait = may_wait or issubclass(declared, Connection | Source)
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if block.type in _TYPED else block.labels
         values = self._labels(text, block, labels, declared)
-        values |= self._attributes(text, block, declared, address)
-        values |= self._nested(text, block, declared, address)
+        values |= self._attributes(text, block, declared, address, may_wait=may_wait)
+        values |= self._nested(text, block, declared, address, may_wait=may_wait)
         self._require(text, block, declared, values)
         if block.body.is_broken or (len(self.problems), self._failures) != before:
             self._failures += 1
             return None
         fields = {options_of(declared)[name].field: value for name, value in values.items()}
-        return self._ask(text, block.span, lambda: declared(**fields))
+        return self._ask(text, block.span, lambda: construct(declared, fields))
 
     def type_of(self, text: ConfigText, block: Block) -> type | None:
         """The class of a typed block, by its first label."""
@@ -87,7 +95,9 @@ class Decoder:
             self.report(text, Problem(f'"{label.text}" is a label too many for "{block.type}"', label.span, hint))
         return values
 
-    def _attributes(self, text: ConfigText, block: Block, declared: type, address: str) -> dict[str, Any]:
+    def _attributes(
+        self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool
+    ) -> dict[str, Any]:
         options = options_of(declared)
         first: dict[str, Attribute] = {}
         values: dict[str, Any] = {}
@@ -101,10 +111,12 @@ class Decoder:
             else:
                 first[attribute.name] = attribute
                 self.spans[f"{address}.{attribute.name}"] = (text, attribute.value.span)
-                self._value(text, attribute, option, values)
+                self._value(text, attribute, option, values, may_wait=may_wait)
         return values
 
-    def _value(self, text: ConfigText, attribute: Attribute, option: Option, values: dict[str, Any]) -> None:
+    def _value(
+        self, text: ConfigText, attribute: Attribute, option: Option, values: dict[str, Any], *, may_wait: bool
+    ) -> None:
         expression = attribute.value
         values[option.name] = None  # it is there, even if it has a problem
         try:
@@ -114,11 +126,17 @@ class Decoder:
                 return
             values[option.name] = convert(option.annotation, value, expression, self.resolve)
         except Problem as problem:
+            if may_wait and isinstance(problem, Absent):
+                self.unresolved.append(text.diagnostic(problem))
+                values[option.name] = Unresolved(problem.call, self.unresolved[-1])
+                return
             self.report(text, _unquoted(expression) if option.is_secret and _is_bare(expression) else problem)
         else:
             self._check(text, option, values[option.name], expression.span)
 
-    def _nested(self, text: ConfigText, block: Block, declared: type, address: str) -> dict[str, Any]:
+    def _nested(
+        self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool
+    ) -> dict[str, Any]:
         options = options_of(declared)
         by_block = {option.block: option for option in options.values() if option.kind == "block"}
         values: dict[str, Any] = {}
@@ -131,7 +149,7 @@ class Decoder:
             element, is_many = _element(option.annotation)
             kind = self.type_of(text, inner) if inner.type in _TYPED else element
             inner_address = ".".join([address, inner.type, *(label.text for label in inner.labels[-1:])])
-            value = self.decode(text, inner, kind, inner_address) if kind else None
+            value = self.decode(text, inner, kind, inner_address, may_wait=may_wait) if kind else None
             if is_many:
                 values[option.name] = (*values.get(option.name, ()), value)
             elif option.name in values:

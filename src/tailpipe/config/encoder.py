@@ -11,7 +11,7 @@ from tailpipe.config.printer import literal, print_body
 from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, List, Literal, Map, Name
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
-from tailpipe.model.option import Option, Secret, options_of
+from tailpipe.model.option import Option, Secret, Unresolved, options_of
 from tailpipe.model.source import Source
 
 __all__ = ["config_data", "config_text", "plain_data"]
@@ -59,7 +59,7 @@ def plain_data(value: Any) -> Any:
 
 
 def _plain_value(value: Any) -> Any:
-    if isinstance(value, Secret):
+    if isinstance(value, Secret | Unresolved):
         return repr(value)
     if isinstance(value, Connection | Format):
         return value.address
@@ -71,6 +71,8 @@ def _plain_value(value: Any) -> Any:
 
 
 def _expression(value: Any) -> Expression:
+    if isinstance(value, Unresolved):
+        return Name([value.call])
     if isinstance(value, Connection | Format):
         return Name(value.address.split("."))
     if isinstance(value, Mapping):

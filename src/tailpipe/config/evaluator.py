@@ -7,7 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tailpipe.config.functions import FUNCTIONS, Surroundings, a_kind, arity, shown
+from tailpipe.config.functions import FUNCTIONS, MissingError, Surroundings, a_kind, arity, shown
+from tailpipe.config.printer import quote
 from tailpipe.config.syntax import (
     Binary,
     Call,
@@ -22,7 +23,7 @@ from tailpipe.config.syntax import (
     Template,
     Unary,
 )
-from tailpipe.config.text import Problem
+from tailpipe.config.text import Absent, Problem
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean, listed
 
@@ -136,6 +137,9 @@ class Evaluator:
         arguments = [self.value(argument) for argument in call.arguments]
         try:
             return self._bounded(function(self.around, *arguments), call)
+        except MissingError as error:
+            written = f"{call.function}({quote(arguments[0])})"
+            raise Absent(f"{call.function}: {error}", call.span, error.hint, call=written) from None
         except (UsageError, ValueError) as error:
             raise Problem(f"{call.function}: {error}", call.span, getattr(error, "hint", "")) from None
 

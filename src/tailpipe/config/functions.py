@@ -18,7 +18,7 @@ from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
 from tailpipe.errors import UsageError
 from tailpipe.plugin.linear import substitute
 
-__all__ = ["FUNCTIONS", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
+__all__ = ["FUNCTIONS", "MissingError", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
 
 Value = Any
 """A value of the language: text, number, boolean, null, list, map, or a reference to a block."""
@@ -36,6 +36,10 @@ class Surroundings:
     home: str
     directory: Path | None = None
     """Directory that `file()` may read from; that of the config."""
+
+
+class MissingError(UsageError):
+    """The config is right, but this machine lacks what it names: a variable or a file."""
 
 
 def kind_of(value: Value) -> str:
@@ -86,7 +90,7 @@ def _env(around: Surroundings, name: Value, default: Value = None) -> Value:
     value = around.env.get(_text(name, "the name of a variable"))
     if value is None and default is None:
         hint = f'set it, or give a value for that case: env("{name}", "…")'
-        raise UsageError(f'the environment variable "{name}" is not set', hint=hint)
+        raise MissingError(f'the environment variable "{name}" is not set', hint=hint)
     return value if value is not None else default
 
 
@@ -129,7 +133,7 @@ def _file(around: Surroundings, path: Value) -> Value:
             raise ValueError(f'"{path}" is larger than {_SIZE_LIMIT:,} bytes')
         return target.read_text(encoding="utf-8")
     except OSError as error:
-        raise ValueError(f'cannot read "{path}": {error.strerror}') from None
+        raise MissingError(f'cannot read "{path}": {error.strerror}') from None
     except RuntimeError:
         raise ValueError(f'cannot read "{path}": too many symbolic links') from None
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from tailpipe.config.convert import Reference
 from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.syntax import Block, Expression, Literal, Name
-from tailpipe.config.text import ConfigText, Problem
+from tailpipe.config.text import Absent, ConfigText, Problem
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, options_of
 
@@ -149,7 +149,10 @@ class Scope:
             raise _Circle(circle.message, name.span) from None
         except Problem as problem:
             # Its own place is told where that block is decoded.
-            raise Problem(f"{address} has no value: {problem.message}", name.span, problem.hint) from None
+            message = f"{address} has no value: {problem.message}"
+            if isinstance(problem, Absent):
+                raise Absent(message, name.span, problem.hint, call=problem.call) from None
+            raise Problem(message, name.span, problem.hint) from None
         finally:
             self._asking.pop()
 

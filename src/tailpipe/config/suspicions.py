@@ -5,7 +5,7 @@ A warning is about what is allowed and yet most likely a mistake; it stops nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tailpipe.config.config import Config
@@ -71,7 +71,8 @@ def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:
     """The sources with a layout of their own, and where it stands."""
     for partition in config.partitions.values():
         for source in partition.sources:
-            if getattr(source, "file_layout", None) and hasattr(source, "patterns"):
+            layout, patterns = getattr(source, "file_layout", None), getattr(source, "patterns", None)
+            if isinstance(layout, str) and isinstance(patterns, Mapping):
                 # Without a name of its own, a source stands under its type.
                 names = (source.name, source.type)
                 addresses = [f"partition.{partition.address}.source.{name}.file_layout" for name in names]

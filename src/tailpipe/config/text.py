@@ -11,7 +11,7 @@ from tailpipe.config.masking import masked
 from tailpipe.config.syntax import Span
 from tailpipe.errors import Diagnostic, Note, Place
 
-__all__ = ["ConfigText", "Problem"]
+__all__ = ["Absent", "ConfigText", "Problem"]
 
 
 class Problem(Exception):  # noqa: N818 - it is the user's problem, not an error of ours
@@ -23,6 +23,14 @@ class Problem(Exception):  # noqa: N818 - it is the user's problem, not an error
         self.span = span
         self.hint = hint
         self.note = note
+
+
+class Absent(Problem):
+    """A value from outside the config is missing; `call` is the call that should give it, such as `env("NAME")`."""
+
+    def __init__(self, message: str, span: Span, hint: str = "", *, call: str) -> None:
+        super().__init__(message, span, hint)
+        self.call = call
 
 
 class ConfigText:

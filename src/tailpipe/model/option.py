@@ -20,12 +20,16 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from functools import cache
-from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+from tailpipe.errors import Diagnostic
 
 __all__ = [
     "Declared",
     "Option",
     "Secret",
+    "Unresolved",
+    "construct",
     "description_of",
     "fact",
     "label",
@@ -33,7 +37,10 @@ __all__ = [
     "option",
     "options_of",
     "type_name",
+    "unresolved_in",
 ]
+
+D = TypeVar("D")
 
 _KEY = "tailpipe"
 Check = Callable[[Any], object]
@@ -62,6 +69,22 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(("Secret", self._value))
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """The value of an option that depends on something this machine lacks, such as an unset variable.
+
+    Only the options of connections and sources can hold one: reading commands work without them, and a
+    collection raises the diagnostic before it starts.
+    """
+
+    call: str
+    """What gives no value, as config writes it: `env("NAME")`."""
+    diagnostic: Diagnostic
+
+    def __repr__(self) -> str:
+        return self.call
 
 
 @dataclass(frozen=True)
@@ -199,6 +222,34 @@ def _options_of(declared: Any) -> Mapping[str, Option]:
             block=facts.get("block", ""),
         )
     return found
+
+
+def construct(declared: type[D], fields: Mapping[str, Any]) -> D:
+    """An instance with these fields. If one of them is unresolved, the class's own checks are skipped."""
+    if not unresolved_in(fields):
+        return declared(**fields)
+    instance = object.__new__(declared)
+    for field in dataclasses.fields(declared):  # type: ignore[arg-type] # every declared class is a dataclass
+        if field.name in fields:
+            value = fields[field.name]
+        else:
+            value = field.default if field.default_factory is MISSING else field.default_factory()
+        object.__setattr__(instance, field.name, value)
+    return instance
+
+
+def unresolved_in(value: Any) -> tuple[Diagnostic, ...]:
+    """The diagnostics of all unresolved values in an option, a noun or a collection of nouns, each once."""
+    if isinstance(value, Unresolved):
+        return (value.diagnostic,)
+    parts: list[Any] = []
+    if isinstance(value, Declared):
+        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]  # type: ignore[arg-type]
+    elif isinstance(value, Mapping):
+        parts = list(value.values())
+    elif isinstance(value, tuple | list):
+        parts = list(value)
+    return tuple(dict.fromkeys(found for part in parts for found in unresolved_in(part)))
 
 
 def description_of(declared: type) -> str:

@@ -33,10 +33,10 @@ def _expected(case: Path) -> Path:
 def _told(case: Path) -> str:
     texts = [ConfigText(file.name, file.read_bytes().decode(), file.parent) for file in _files(case)]
     try:
-        build_config(texts, REGISTRY, AROUND)
+        missing = build_config(texts, REGISTRY, AROUND).unresolved
     except ConfigError as error:
         return render_diagnostics(error.diagnostics)
-    return "no problem\n"
+    return render_diagnostics(missing) or "no problem\n"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
