@@ -97,6 +97,39 @@ def test_wrong_use_is_told(run: Run, arguments: tuple[str, ...], code: int, mess
     assert message in done.err
 
 
+def test_several_statements_are_one_document_of_json(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("SELECT 1 AS a UNION ALL SELECT 2 ORDER BY ALL")
+    (tmp_path / "b.sql").write_text("SELECT 3 AS b; SELECT 'x' AS c WHERE false;")
+    done = run("query", "a.sql", "[b].sql", "SELECT 'é' AS \"d\"", "--output", "json")
+    expected = [
+        {"name": "a.sql", "rows": [{"a": 1}, {"a": 2}]},
+        {"name": "b.sql statement 1", "rows": [{"b": 3}]},
+        {"name": "b.sql statement 2", "rows": []},
+        {"name": "statement 4", "rows": [{"d": "é"}]},
+    ]
+    assert (done.code, json.loads(done.out)) == (0, expected)
+    done = run("query", "a.sql", "[b].sql", "SELECT 'é' AS \"d\"", "--to-file", "all.json")
+    assert (done.code, json.loads((tmp_path / "all.json").read_text())) == (0, expected)
+    assert json.loads(run("query", "a.sql", "--output", "json").out) == [{"a": 1}, {"a": 2}]
+
+
+def test_a_failed_statement_of_several_leaves_valid_json(run: Run) -> None:
+    late = "SELECT CASE WHEN range = 150000 THEN error('broken') ELSE 'fine' END AS a FROM range(200000)"
+    done = run("query", "SELECT nope", "SELECT 1 AS a", late, "--output", "json")
+    first, second, third = json.loads(done.out)
+    assert done.code == 1
+    assert (first["rows"], first["error"]) == ([], 'there is no column "nope"')
+    assert second == {"name": "statement 2", "rows": [{"a": 1}]}
+    assert "broken" in third["error"]
+    assert set(map(json.dumps, third["rows"])) <= {'{"a": "fine"}'}
+
+
+def test_several_statements_follow_each_other_in_the_other_outputs(run: Run) -> None:
+    two = ("query", "SELECT 1 AS a", "SELECT 2 AS b")
+    assert run(*two, "--output", "csv").out == "a\n1\nb\n2\n"
+    assert run(*two, "--output", "jsonl").out == '{"a":1}\n{"b":2}\n'
+
+
 def test_a_file_is_written_whole_or_not_at_all(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     done = run("query", "SELECT tp_id FROM app_log ORDER BY ALL", "--to-file", "a.csv", "--timing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable
@@ -78,6 +79,17 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask("SELECT nope;", "nope")
         terminal.ask("SELECT 2 AS a;", "1 row")
         assert (tmp_path / "out.csv").read_text() == "a\n1\na\n2\n"
+        terminal.ask("SELECT 3 AS a; SELECT 4 AS b;", "SELECT 3 AS a; SELECT 4 AS b;", "1 row", "1 row")
+        assert (tmp_path / "out.csv").read_text() == "a\n1\na\n2\na\n3\nb\n4\n"
+        terminal.ask(".output out.json", 'answers go to "out.json"')
+        terminal.ask(".mode json")
+        terminal.ask("SELECT 0 AS a;", "SELECT 0 AS a;", "1 row")
+        terminal.ask("SELECT 1 AS a; SELECT 2 AS b;", "SELECT 1 AS a; SELECT 2 AS b;", "1 row", "1 row")
+        answers = [{"name": "statement 1", "rows": [{"a": 1}]}, {"name": "statement 2", "rows": [{"b": 2}]}]
+        assert json.loads((tmp_path / "out.json").read_text()) == answers
+        terminal.ask("SELECT 3 AS a;", "SELECT 3 AS a;", "1 row")
+        assert json.loads((tmp_path / "out.json").read_text()) == [{"a": 3}]
+        terminal.ask(".mode csv")
         terminal.ask(".output off", "answers go to the screen")
 
         terminal.ask(".to 2024-01-30", "statements see: to 2024-01-31 00:00:00")

@@ -18,11 +18,13 @@ from tailpipe.cli.patience import patience
 from tailpipe.cli.sinks import FOR_PEOPLE, Sink, Write
 from tailpipe.model.visible import visible
 
-__all__ = ["BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
+__all__ = ["ARRAY_END", "BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
 
 OUTPUTS = ("pretty", "plain", "line", "json", "jsonl", "csv", "parquet", "arrow")
 BINARY = ("parquet", "arrow")
 """Outputs that are no text, and that hold one answer."""
+ARRAY_END = b"\n]\n"
+"""What the output json writes last."""
 _MOST_ROWS = 10_000
 """What a table for people shows at most: its columns can only be sized when all rows are there."""
 _AT_ONCE = 1000
@@ -81,8 +83,10 @@ class Written:
 
 
 def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: bool | None) -> None:
-    """Run a statement, write its answer, and tell of it; without being asked only where people read it."""
+    """Run a statement, write its answer, and report rows and time; unless requested only where people read it."""
     begun = time.monotonic()
+    done: list[Written] = []  # stays empty if the sink ends early
+    seconds = 0.0
     with patience() as end_waiting:
         answer = session.run(sql)
 
@@ -91,9 +95,21 @@ def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: b
             write(data)
 
         with sink() as write, _told_of_ctrl_c():
-            written = write_answer(answer, shape, write_first, session.interrupt)
-            seconds = time.monotonic() - begun  # not what is spent in a pager
+            try:
+                done.append(write_answer(answer, shape, write_first, session.interrupt))
+            finally:
+                seconds = time.monotonic() - begun  # not what is spent in a pager
+    written = done[0] if done else None
+    if written is None:  # the pager was closed: nobody wants the other rows
+        session.interrupt()
     if timing or (timing is None and shape.output in FOR_PEOPLE):
+        _report(written, seconds)
+
+
+def _report(written: Written | None, seconds: float) -> None:
+    if written is None:
+        render.say(f"the pager was closed before the last row, {seconds:.2f} s")
+    else:
         render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
 
 
@@ -209,7 +225,7 @@ def _json(batches: Iterator[Any], exact: Exact, write: Write, *, is_array: bool)
         write(text)
         count += batch.num_rows
     if is_array:
-        write(b"\n]\n")
+        write(ARRAY_END)
     return Written(count)
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.answer import BINARY, OUTPUTS, Shape, answer_statement
+from tailpipe.cli.answer import BINARY, OUTPUTS, Shape
+from tailpipe.cli.answers import answer_all
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
-from tailpipe.cli.sinks import Sink, screen, shared, to_file, to_screen
-from tailpipe.cli.statements import STDIN, Statement, gather, place_of
-from tailpipe.errors import EXIT_DONE, EXIT_FAILED, TailpipeError, UsageError
+from tailpipe.cli.sinks import screen, shared, to_file, to_screen
+from tailpipe.cli.statements import STDIN, gather
+from tailpipe.errors import EXIT_FAILED, UsageError
 
 __all__ = ["command"]
 
@@ -114,13 +113,12 @@ def command(
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)
-        code = _answer_all(session, statements, shape, sink, timing)
-        if code:
+        if failures := answer_all(session, statements, shape, sink, timing):
             used = (narrowed.narrowing.schema or "", *(statement.sql for statement in statements))
             warn_of_schemas(workspace, [name for name in workspace.config.schemas if any(name in one for one in used)])
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
-            context.exit(code)
+            context.exit(failures[0].exit_code if len(statements) == 1 else EXIT_FAILED)
 
 
 def _shape(
@@ -156,15 +154,3 @@ def _check_csv(separator: str | None, null: str | None) -> None:
     if null is not None and any(character in null for character in (separator or ",", '"', "\r", "\n")):
         hint = "choose another --separator or --null"
         raise UsageError("--null holds the separator of csv, a quote or a line break", hint=hint)
-
-
-def _answer_all(session: Any, statements: Sequence[Statement], shape: Shape, sink: Sink, timing: bool | None) -> int:
-    """Answer one statement after the other, also behind one that failed; the exit code."""
-    code = EXIT_DONE
-    for statement in statements:
-        try:
-            answer_statement(session, statement.sql, shape, sink, timing)
-        except TailpipeError as failure:
-            render.error(place_of(statement, failure))
-            code = failure.exit_code if len(statements) == 1 else EXIT_FAILED
-    return code

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tailpipe import __version__
 from tailpipe.cli import render
-from tailpipe.cli.answer import BINARY, Shape, answer_statement
+from tailpipe.cli.answer import BINARY, Shape
+from tailpipe.cli.answers import answer_all
 from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
 from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
-from tailpipe.cli.sinks import Sink, screen, to_file, to_screen
-from tailpipe.cli.statements import Statement, place_of, split
+from tailpipe.cli.sinks import Sink, Write, screen, to_file, to_screen
+from tailpipe.cli.statements import Statement, split
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.narrowing import Narrowing
 
 __all__ = ["Shell", "is_whole"]
 
+_WHOLE_FILES = (*BINARY, "json")
+"""Outputs that make a whole file: a second answer cannot be appended."""
 _LEAVING = ("exit", "quit")
 _WORDS = (*_LEAVING, "help")
 """What people type before they know that commands begin with a dot."""
@@ -104,14 +106,11 @@ class Shell:
 
     def answer(self, statements: list[Statement]) -> None:
         """Answer one statement after the other, each over what is committed at that moment."""
-        for statement in statements:
-            if self.session.refresh():
-                self._vocabulary = None
-            try:
-                answer_statement(self.session, statement.sql, self._shape(), self._sink(), self.timing)
-                self._has_answers = True
-            except TailpipeError as failure:
-                render.error(place_of(statement, failure))
+        answer_all(self.session, statements, self._shape(), self._sink(), self.timing, self._refresh)
+
+    def _refresh(self) -> None:
+        if self.session.refresh():
+            self._vocabulary = None
 
     def write_to(self, file: Path | None) -> None:
         """Have answers go to a file, or to the screen again; the first one replaces what is in the file."""
@@ -165,9 +164,15 @@ class Shell:
         return replace(self.shape, room=room, has_colour=has_colour)
 
     def _sink(self) -> Sink:
-        if self.file is None:
-            return to_screen(self.shape.output)
-        return partial(to_file, self.file, has_more=self._has_answers and self.shape.output not in BINARY)
+        return to_screen(self.shape.output) if self.file is None else self._to_file
+
+    @contextmanager
+    def _to_file(self) -> Iterator[Write]:
+        assert self.file is not None  # noqa: S101 - answers go there
+        has_more = self._has_answers and self.shape.output not in _WHOLE_FILES
+        with to_file(self.file, has_more=has_more) as write:
+            yield write
+        self._has_answers = True
 
     def _history(self) -> Path | None:
         """The file that keeps what was typed, for its owner alone; None if it cannot be."""

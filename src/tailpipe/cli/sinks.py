@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tailpipe.cli import render
 from tailpipe.errors import TailpipeError
 
 if TYPE_CHECKING:
@@ -59,14 +60,18 @@ def _to_stdout() -> Iterator[Write]:
 def _to_pager() -> Iterator[Write]:
     """To stdout as long as it fits on the screen, and to a pager when it does not.
 
-    The pager is what PAGER says, or `less`. Whoever leaves it early has seen enough, which is no failure.
+    The pager is what PAGER says, or `less`. To close it before the last row is no failure: the block ends there.
     """
     pager = _Pager(shutil.get_terminal_size().lines - 2)
     try:
-        with suppress(BrokenPipeError):
+        with suppress(_Closed):
             yield pager.write
     finally:
         pager.close()
+
+
+class _Closed(Exception):  # noqa: N818 - a signal between two functions of this file
+    """The person has closed the pager."""
 
 
 class _Pager:
@@ -81,27 +86,39 @@ class _Pager:
         self._command = words if words and words != ["cat"] and shutil.which(words[0]) else []
 
     def write(self, data: bytes) -> None:
-        stream = self._stream(data)
-        if stream is None:
+        self._left -= data.count(b"\n")
+        if self._command and self._left < 0 and self._process is None:
+            self._start()
+        if self._process is not None:
+            self._send(data)
+        elif self._command:
             self._held.append(data)
         else:
-            stream.write(data)
+            sys.stdout.buffer.write(data)
 
-    def _stream(self, data: bytes) -> IO[bytes] | None:
-        if not self._command:
-            return sys.stdout.buffer
-        self._left -= data.count(b"\n")
-        if self._left >= 0:
-            return None
-        if self._process is None:
-            import subprocess  # late, as not every answer is paged
+    def _start(self) -> None:
+        """Start the pager with what was held for it; if it cannot be started, print without one."""
+        import subprocess  # late, as not every answer is paged
 
-            env = {"LESS": "-RSX", **os.environ}
+        env = {"LESS": "-RSX", **os.environ}
+        sys.stdout.flush()
+        held = b"".join(self._held)
+        self._held = []
+        try:
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, env=env)
-            assert self._process.stdin is not None  # noqa: S101 - it was asked for
-            self._process.stdin.write(b"".join(self._held))
-            self._held = []
-        return self._process.stdin
+        except OSError:  # such as a script without a first line that names its interpreter
+            self._command = []
+            sys.stdout.buffer.write(held)
+        else:
+            self._send(held)
+
+    def _send(self, data: bytes) -> None:
+        assert self._process is not None  # noqa: S101 - it was started
+        assert self._process.stdin is not None  # noqa: S101 - it was requested
+        try:
+            self._process.stdin.write(data)
+        except BrokenPipeError:
+            raise _Closed from None
 
     def close(self) -> None:
         if self._process is None:
@@ -116,6 +133,9 @@ class _Pager:
                 self._process.communicate()
         finally:
             signal.signal(signal.SIGINT, before)
+        if self._process.returncode > 0:
+            failed = f"{shlex.join(self._command)} ended with exit code {self._process.returncode}"
+            render.say(f"warning: the pager failed: {failed}; PAGER=cat prints without one")
 
 
 @contextmanager

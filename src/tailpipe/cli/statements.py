@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from glob import glob
@@ -10,9 +11,10 @@ from pathlib import Path
 
 from tailpipe.errors import QueryError, TailpipeError, UsageError
 
-__all__ = ["STDIN", "Statement", "gather", "place_of", "read_file", "split"]
+__all__ = ["STDIN", "Statement", "gather", "names_of", "place_of", "read_file", "split"]
 
 STDIN = "-"
+_STDIN_NAME = "stdin"
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,26 @@ def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
     return QueryError(failure.message, hint=failure.hint, place=place)
 
 
+def names_of(statements: Sequence[Statement]) -> list[str]:
+    """What each answer of several is called: its file, with a number if the file has more; else `statement 2`."""
+    totals = Counter(one.file for one in statements)
+    passed: Counter[str] = Counter()
+    names = []
+    for number, one in enumerate(statements, 1):
+        passed[one.file] += 1
+        if one.file in ("", _STDIN_NAME):
+            names.append(f"statement {number}")
+        else:
+            names.append(one.file if totals[one.file] == 1 else f"{one.file} statement {passed[one.file]}")
+    return names
+
+
 def gather(arguments: Sequence[str]) -> list[Statement]:
     """The statements of all arguments in order: SQL, files that end in `.sql`, patterns of them, or `-` for stdin."""
     found: list[Statement] = []
     for argument in arguments:
         if argument == STDIN:
-            found += split(sys.stdin.read(), "stdin")
+            found += split(sys.stdin.read(), _STDIN_NAME)
         elif argument.lower().endswith(".sql") and "\n" not in argument:
             found += [statement for path in _paths(argument) for statement in read_file(path)]
         else:
