@@ -23,8 +23,9 @@ _PATIENCE = 120.0
 class Cluster:
     """Its processes live as long as the context; each worker has one core, and a process group of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, java: Path | None = None) -> None:
         self.home = home
+        self._java = java or find_java(os.environ, home / "cache")
         self.master = ""
         self.workers: list[subprocess.Popen[bytes]] = []
         self._all: list[subprocess.Popen[bytes]] = []
@@ -59,7 +60,7 @@ class Cluster:
 
     def _start(self, name: str, main: str, env: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
-        own = {"JAVA_HOME": str(find_java(os.environ, self.home / "cache")), "SPARK_LOCAL_IP": "127.0.0.1"}
+        own = {"JAVA_HOME": str(self._java), "SPARK_LOCAL_IP": "127.0.0.1"}
         words = [str(_CLASS), main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *options]
         with (self.home / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(

@@ -15,6 +15,7 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect as collect_in_process
 from tailpipe.collect.run import Options
+from tailpipe.spark.java import find_java
 from tests.crash.processes import Collecting, collect, until
 from tests.spark.cluster import Cluster
 from tests.spark.inprocess import InProcess
@@ -117,3 +118,23 @@ def test_a_host_without_the_python_is_named(world: World) -> None:
     run = collect(install, "app_log.shop")
     assert run.process.returncode == 1
     assert '127.0.0.1 cannot run "/no/such/python"' in run.err + run.out
+
+
+def test_a_cluster_without_workers_is_told_after_the_wait(tmp_path: Path) -> None:
+    with Cluster(tmp_path / "empty") as cluster:
+        world = tmp_path / "install"
+        write_logs(tmp_path / "logs", days_back(2, datetime.now(UTC)), rows=5)
+        conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        place = f'data_dir = "{tmp_path / "shared"}"'
+        config = write_config(world, tmp_path / "logs", master=cluster.master, conf=conf, workspace=place)
+        config.write_text(config.read_text().replace("spark {", "spark {\n    wait_seconds = 3", 1))
+        run = collect(world, "app_log.shop")
+        text = run.err + run.out
+        assert run.process.returncode == 1, text
+        assert f"the cluster {cluster.master} started no executor within 3 s" in text
+        assert "Traceback" not in text
+
+
+def test_the_java_of_the_package_runs_a_master_and_a_worker(tmp_path: Path) -> None:
+    with Cluster(tmp_path / "packaged", java=find_java({}, tmp_path / "cache")) as cluster:
+        cluster.add_worker()

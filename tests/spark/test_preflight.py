@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tailpipe.errors import SparkError
+from tailpipe.spark.cluster import check_master
 from tailpipe.spark.preflight import Probe, check_cluster, differences, memory_limit
 
 VERSIONS = {"Python": "3.11.7", "tailpipe": "1.0", "duckdb": "1.5.5"}
@@ -51,5 +54,25 @@ def test_the_memory_beside_the_heap_is_shared_by_the_tasks(conf: dict[str, str],
 
 
 def test_this_machine_passes_its_own_preflight(spark: SparkSession, tmp_path: Path) -> None:
-    check_cluster(spark.sparkContext, tmp_path / "staging")
+    check_cluster(spark.sparkContext, tmp_path / "staging", 60)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_master_that_is_not_there_is_named_at_once() -> None:
+    with socket.socket() as dead:  # bound, and not listening
+        dead.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{dead.getsockname()[1]}"
+        with pytest.raises(SparkError) as raised:
+            check_master(f"spark://{address}")
+        assert (
+            raised.value.message == f"cannot reach the Spark master spark://{address} ({address}: Connection refused)"
+        )
+        with socket.socket() as alive:
+            alive.bind(("127.0.0.1", 0))
+            alive.listen()
+            check_master(f"spark://{address},127.0.0.1:{alive.getsockname()[1]}")  # one of several is enough
+
+
+@pytest.mark.parametrize("master", ["local[2]", "yarn", "k8s://https://host.invalid"])
+def test_other_masters_are_left_to_spark(master: str) -> None:
+    check_master(master)

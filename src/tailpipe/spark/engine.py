@@ -111,12 +111,16 @@ def _print(sources: Sequence[Source], payload: bytes, _: Attempt) -> bytes:
 class SparkEngine:
     """Works on a Spark that is started by the first job that needs it.
 
-    `staging` is the directory that the hosts of a cluster must share with this one.
+    `staging` is the directory that the hosts of a cluster must share with this one; `wait_seconds` is how long a
+    cluster may take to start its first executor.
     """
 
-    def __init__(self, start: Callable[[], SparkContext], staging: Path | None = None) -> None:
+    def __init__(
+        self, start: Callable[[], SparkContext], staging: Path | None = None, wait_seconds: float = 120
+    ) -> None:
         self._start = start
         self._staging = staging
+        self._wait_seconds = wait_seconds
         self._context: SparkContext | None = None
         self._is_borrowed = False
         self._failure: SparkError | None = None
@@ -129,7 +133,7 @@ class SparkEngine:
             starting()
             return open_context(settings, cache=cache, log=layout.spark_log)
 
-        return cls(start, layout.staging)
+        return cls(start, layout.staging, settings.wait_seconds)
 
     @property
     def context(self) -> SparkContext:
@@ -143,7 +147,7 @@ class SparkEngine:
                 self._is_borrowed = is_running()
                 self._context = self._start()
                 if self._staging is not None and not is_local(str(self._context.master)):
-                    check_cluster(self._context, self._staging)
+                    check_cluster(self._context, self._staging, self._wait_seconds)
             except SparkError as error:
                 self._failure = error
                 raise

@@ -11,13 +11,14 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import SparkError
+from tailpipe.spark.cluster import count_executors, limited_wait
 from tailpipe.spark.jobs import told
 
 if TYPE_CHECKING:
@@ -48,12 +49,13 @@ class Probe:
     """What it has written into the directory, as a sign."""
 
 
-def check_cluster(context: SparkContext, staging: Path) -> None:
-    """Raise one `SparkError` that names every host that differs, and how."""
+def check_cluster(context: SparkContext, staging: Path, wait_seconds: float) -> None:
+    """Raise one `SparkError` that names every host that differs, and how; or that there is none after the wait."""
     sign = staging.parent / f"preflight-{os.getpid()}-{time.time_ns()}"
     sign.mkdir(mode=0o700, parents=True)
     try:
-        probes = _probe_all(context, str(sign))
+        with limited_wait(context, wait_seconds):
+            probes = _probe_all(context, str(sign))
         found = differences(_own(), probes)
         found += [f"{one.host}: {why}" for one in probes if not one.disk and (why := _unseen(sign, one))]
     finally:
@@ -82,7 +84,7 @@ def differences(own: Probe, probes: Iterable[Probe]) -> list[str]:
 
 def task_memory(context: SparkContext) -> str:
     """The memory limit of a task on this cluster, as it is now."""
-    cores = context.defaultParallelism // max(1, _executors(context))
+    cores = context.defaultParallelism // max(1, count_executors(context))
     return memory_limit(dict(context.getConf().getAll()), cores)
 
 
@@ -130,14 +132,9 @@ def _probe_all(context: SparkContext, sign: str) -> list[Probe]:
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
-        if len(probes) >= _executors(context):
+        if len(probes) >= count_executors(context):
             break
     return list(probes.values())
-
-
-def _executors(context: SparkContext) -> int:
-    infos: Sequence[Any] = context._jsc.sc().statusTracker().getExecutorInfos()
-    return len(infos) - 1  # one of them is the driver
 
 
 def _unanswered(error: Exception, python: str) -> SparkError:

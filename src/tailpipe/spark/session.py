@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
 from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.cluster import check_master
 from tailpipe.spark.java import check_user, find_java
 from tailpipe.spark.scratch import make_scratch
 
@@ -123,6 +124,7 @@ def open_context(
     if is_running():
         return SparkContext.getOrCreate()
     check_user(os.geteuid())
+    check_master(settings.master)
     surroundings = os.environ if env is None else env
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log4j = _write_log4j(log)
