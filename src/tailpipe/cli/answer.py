@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -13,10 +13,12 @@ from tailpipe.cli import render
 from tailpipe.cli.ahead import fetched_ahead
 from tailpipe.cli.answer_exact import Exact
 from tailpipe.cli.answer_text import ROWS_AT_ONCE, cells_of, line_block, plain_line
-from tailpipe.cli.grid import grid
+from tailpipe.cli.columns import Picked, pick_columns
+from tailpipe.cli.grid import Grid, grid
 from tailpipe.cli.patience import patience
 from tailpipe.cli.sinks import FOR_PEOPLE, Sink, Write
 from tailpipe.model.visible import visible
+from tailpipe.query.stars import NO_STAR, Starred
 
 __all__ = ["ARRAY_END", "BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
 
@@ -69,14 +71,19 @@ class Shape:
     room: int | None = None
     """Columns of the terminal, None where there is none; then nothing is cut."""
     has_colour: bool = False
+    line_mode: str = "--output line"
+    """How to have all columns of a row below each other."""
+    starred: Starred = NO_STAR
+    """The columns that come from a star: where they do not fit, some are hidden."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """How many rows were written, and in words what was left out, if anything."""
+    """How many rows were written, and in words which rows and which columns were left out, if any."""
 
     rows: int
     left_out: str = ""
+    hidden: str = ""
 
     def __str__(self) -> str:
         return render.counted(self.rows, "row")
@@ -89,6 +96,8 @@ def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: b
     seconds = 0.0
     with patience() as end_waiting:
         answer = session.run(sql)
+        if shape.room is not None and shape.output == "pretty":
+            shape = replace(shape, starred=session.starred(sql, answer.columns))
 
         def write_first(data: bytes) -> None:
             end_waiting()
@@ -99,18 +108,14 @@ def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: b
                 done.append(write_answer(answer, shape, write_first, session.interrupt))
             finally:
                 seconds = time.monotonic() - begun  # not what is spent in a pager
-    written = done[0] if done else None
-    if written is None:  # the pager was closed: nobody wants the other rows
+    if not done:  # the pager was closed: nobody wants the other rows
         session.interrupt()
     if timing or (timing is None and shape.output in FOR_PEOPLE):
-        _report(written, seconds)
-
-
-def _report(written: Written | None, seconds: float) -> None:
-    if written is None:
-        render.say(f"the pager was closed before the last row, {seconds:.2f} s")
-    else:
-        render.say(f"{written}, {seconds:.2f} s" + (f"; {written.left_out}" if written.left_out else ""))
+        said = str(done[0]) if done else "the pager was closed before the last row"
+        more = f"; {done[0].left_out}" if done and done[0].left_out else ""
+        render.say(f"{said}, {seconds:.2f} s{more}")
+    if done and done[0].hidden:
+        render.say(done[0].hidden)
 
 
 @contextmanager
@@ -156,26 +161,44 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
     single = {x: kind for x, kind in enumerate(answer.types) if not kind.endswith("]")}
     numbers = {x for x, kind in single.items() if kind.startswith(_NUMBERS)}
     times = {x for x, kind in single.items() if kind.startswith(_TIMES)}
-    dim = {(y, x) for y, row in enumerate(shown) for x in row.nulls} if shape.has_colour else set()
-    laid = grid(
-        names,
-        [row.flat() for row in shown],
-        room=shape.room,
-        numbers=numbers,
-        whole=numbers | times,
-        dim=dim,
-        has_header=shape.has_header,
-    )
+    flat = [row.flat() for row in shown]
+
+    def lay(places: Sequence[int]) -> Grid:
+        return grid(
+            [names[x] for x in places],
+            [[row[x] for x in places] for row in flat],
+            room=shape.room,
+            numbers={at for at, x in enumerate(places) if x in numbers},
+            whole={at for at, x in enumerate(places) if x in numbers | times},
+            dim={(y, at) for at, x in enumerate(places) for y, row in enumerate(shown) if x in row.nulls}
+            if shape.has_colour
+            else set(),
+            has_header=shape.has_header,
+        )
+
+    picked = Picked(list(range(len(names))))
+    laid = lay(picked.places)
     if laid.columns < len(names) and len(shown) == 1:  # a row that has no room beside is shown from top to bottom
         write(line_block(names, shown[0]).encode())
         return Written(1)
-    write("".join(f"{line}\n" for line in laid.lines).encode())
-    left_out = []
-    if len(found) > len(shown):
-        left_out.append("there are more, --output csv prints all")
     if laid.columns < len(names):
-        left_out.append(f"{laid.columns} of {len(names)} columns fit, so name those you want, or use the output line")
-    return Written(len(shown), "; ".join(left_out))
+        picked = pick_columns(answer.columns, [row.nulls for row in shown], shape.starred)
+        laid = lay(picked.places)
+    write("".join(f"{line}\n" for line in laid.lines).encode())
+    left_out = "there are more, --output csv prints all" if len(found) > len(shown) else ""
+    return Written(len(shown), left_out, _hidden(picked, len(picked.places) - laid.columns, shape))
+
+
+def _hidden(picked: Picked, wide: int, shape: Shape) -> str:
+    """The columns that are not shown, in one line; empty if all are."""
+    counts = {
+        "empty": picked.empty,
+        "tp_": picked.common,
+        "time": picked.times,
+        "too wide": wide,
+    }
+    found = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    return f"hidden: {found}; name columns or use {shape.line_mode}" if found else ""
 
 
 def _text(answer: Answered, shape: Shape, write: Write) -> Written:

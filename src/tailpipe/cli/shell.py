@@ -161,7 +161,7 @@ class Shell:
         room, has_colour = screen() if self.file is None else (None, False)
         if self.file is None and self.shape.output in BINARY:
             raise UsageError(f"{self.shape.output} is not for a terminal", hint="name a file with: .output FILE")
-        return replace(self.shape, room=room, has_colour=has_colour)
+        return replace(self.shape, room=room, has_colour=has_colour, line_mode=".mode line")
 
     def _sink(self) -> Sink:
         return to_screen(self.shape.output) if self.file is None else self._to_file

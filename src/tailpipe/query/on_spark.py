@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
+from tailpipe.query.stars import Starred
 from tailpipe.query.statements import words
 from tailpipe.query.translate import refuse_other, spark_name, to_spark, to_spark_condition
 from tailpipe.query.views import View
@@ -54,6 +55,10 @@ class SparkQueries:
             if (view.schema, view.name) in translated.tables:
                 self._register(view)
         return _answer(self._collected(translated.sql), columns, types)
+
+    def starred(self, sql: str, columns: Sequence[str]) -> Starred:
+        """The columns of an answer that come from a star."""
+        return self._session.starred(sql, columns)
 
     def _types(self, sql: str) -> dict[str, str]:
         """The types of the columns of the tables that are named; of two with one name, that with the broken numbers."""

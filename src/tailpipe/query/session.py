@@ -23,6 +23,7 @@ from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.materialized import COPIES, from_copies
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
 
@@ -113,6 +114,14 @@ class Session:
         described = list(self.run(f"DESCRIBE {sql}").rows)
         names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
         return names, types
+
+    def starred(self, sql: str, columns: Sequence[str]) -> Starred:
+        """The columns of an answer that come from a star, or from a FROM without SELECT."""
+        said = words(sql)
+        tables = [name for name, lower in self._names.items() if lower in said]
+        known = [column for view in self._views_of(tables) for column in view.columns]
+        declared = [self._tables[name] for name in tables if name in self._tables]
+        return starred_columns(self._connection, sql, columns, known, declared)
 
     def _described(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         described = self._connection.description or []

@@ -72,7 +72,7 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out() -> None:
     assert max(map(len, lines)) <= 60
     assert lines[0].startswith("column_0  column_1  column_2    column_3")
     assert lines[0].endswith("  …")
-    assert told.left_out == "4 of 20 columns fit, so name those you want, or use the output line"
+    assert told.hidden == "hidden: 16 too wide; name columns or use --output line"
 
 
 def test_the_widest_cells_are_cut_first() -> None:
