@@ -27,7 +27,11 @@ class InProcess:
         }
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
-        return [run_task(task) for task in tasks]
+        outcomes = []
+        for done, task in enumerate(tasks, 1):
+            outcomes.append(run_task(task))
+            progress(done)
+        return outcomes
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         return [sample(task) for task in tasks]

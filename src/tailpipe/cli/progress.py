@@ -1,16 +1,23 @@
-"""How a run is shown while it goes on: one changing line on a terminal, a line for each day elsewhere."""
+"""How a run is shown while it goes on: a bar for the whole run on a terminal, a line for each day elsewhere."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tailpipe.cli import render
+from tailpipe.cli.bar import Segment, draw_bar, duration
+from tailpipe.cli.estimate import Estimate
 from tailpipe.collect import events
-from tailpipe.model.visible import shorten
+from tailpipe.model.visible import shorten, visible
 
 __all__ = ["Display"]
+
+_BAR = "█░…"
 
 
 @dataclass
@@ -18,73 +25,133 @@ class Display:
     """Draws the events of a run; if `is_shown` is false, warnings alone."""
 
     is_shown: bool
-    _begun: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    _partitions: int = 1
+    _begun: int = 0
+    """How many partitions were planned so far."""
     _planned: events.Planned | None = None
+    _estimate: Estimate = field(default_factory=lambda: Estimate(0))
     _units: int = 0
+    _size: int = 0
     _rows: int = 0
     _rejected: int = 0
-    _tasks: str = ""
+    _doing: str = ""
+    _shown: str = ""
 
     def __call__(self, event: events.Event) -> None:
         """Take an event."""
         if not self.is_shown and not isinstance(event, events.Warned):
             return
-        is_live = sys.stderr.isatty()
+        self._note(event)
+        if not _is_live():
+            self._say(event)
+        elif isinstance(event, events.Warned | events.Failed):
+            self._clear()
+            self._say(event)
+        else:
+            self._draw()
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self.is_shown and _is_live():
+            self._clear()
+
+    def _note(self, event: events.Event) -> None:
         match event:
+            case events.Opened():
+                self._partitions = event.partitions
             case events.Started():
-                self._live(f"{event.partition}: {event.what}" if event.partition else event.what) if is_live else None
+                self._doing = f"{event.partition}: {event.what}" if event.partition else event.what
+            case events.Listing():
+                self._doing = f"{event.partition}: listing, {render.counted(event.artifacts, 'artifact')}"
             case events.Planned():
-                self._planned, self._units, self._rows, self._rejected = event, 0, 0, 0
-                self._begun = time.monotonic()
-                if event.units and not is_live:
-                    size = f"{event.size / 1e6:,.1f} MB"
-                    render.say(f"{event.partition}: {render.counted(event.artifacts, 'artifact')}, {size}")
+                self._planned, self._units, self._size = event, 0, 0
+                self._estimate = Estimate(event.size)
+                self._begun += 1
+                self._doing = event.partition
             case events.Progress():
-                self._tasks = f"{event.done} of {event.tasks} tasks"
-                self._draw() if is_live else None
+                self._size = max(self._size, event.size)
+                self._estimate.advance(self._size, self.clock())
+                self._doing = event.partition
             case events.Committed():
                 self._units += 1
                 self._rows += event.accounts.kept
                 self._rejected += event.accounts.rejected
-                self._draw() if is_live else render.say(_line(event))
+            case events.Failed():
+                self._units += 1
+            case _:
+                pass
+
+    def _say(self, event: events.Event) -> None:
+        """The event as a line, if it is one that stays."""
+        match event:
+            case events.Planned() if event.units:
+                size = f"{event.size / 1e6:,.1f} MB"
+                render.say(f"{event.partition}: {render.counted(event.artifacts, 'artifact')}, {size}")
+            case events.Committed():
+                rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
+                rows = render.counted(event.accounts.kept, "row")
+                render.say(f"{event.partition} {event.unit}: {rows}{rejected} ({event.reason})")
             case events.Warned():
-                self._clear() if is_live else None
                 render.say(f"warning: {event.partition}: {event.what}")
             case events.Failed():
-                self._clear() if is_live else None
                 render.say(f"{event.partition} {event.unit}: rolled back: {event.reasons[0]}")
-
-    def close(self) -> None:
-        """Leave the terminal as it was."""
-        if self.is_shown and sys.stderr.isatty():
-            self._clear()
+            case _:
+                pass
 
     def _draw(self) -> None:
+        room = shutil.get_terminal_size().columns - 1  # a full line would wrap
+        is_ascii = not _can_write(_BAR)
+        if self._planned is None or not self._planned.units:
+            self._show(shorten(visible(self._doing), room))
+            return
+        self._show(draw_bar(self._share(), self._segments(self._planned), room, is_ascii=is_ascii))
+
+    def _share(self) -> float:
+        """How much of the whole run is done; each partition counts alike, as what later ones hold is not known yet."""
         planned = self._planned
         if planned is None:
-            return
-        seconds = max(0.001, time.monotonic() - self._begun)
-        # What matters most stands first, because a narrow terminal cuts the rest.
-        parts = [f"{self._units} of {planned.units} days"]
-        if self._units > 1:  # the first unit also waited for Spark to start: it tells nothing of the others
-            parts.append(f"{seconds / self._units * (planned.units - self._units):.0f} s left")
-        parts.append(render.counted(self._rows, "row"))
-        parts += [f"{self._rejected:,} rejected"] if self._rejected else []
-        parts += [f"{self._rows / seconds:,.0f} rows/s"] if self._units > 1 else []
-        self._live(f"{planned.partition}: {', '.join([*parts, self._tasks])}")
+            return 0.0
+        inside = self._size / planned.size if planned.size else self._units / max(planned.units, 1)
+        return (self._begun - 1 + min(inside, 1.0)) / max(self._partitions, 1)
 
-    def _live(self, text: str) -> None:
-        import shutil
+    def _segments(self, planned: events.Planned) -> list[Segment]:
+        # Until the last partition is planned, nobody knows how much there is.
+        is_last = self._begun >= self._partitions
+        left = self._estimate.seconds_left(self.clock()) if is_last else None
+        several = f"partition {self._begun}/{self._partitions}" if self._partitions > 1 else ""
+        sizes = f"{render.size(self._size)} of {render.size(planned.size)}" if planned.size else ""
+        return [
+            Segment(several, 2),
+            Segment(f"{self._units}/{planned.units} {'days' if planned.units > 1 else 'day'}", 1),
+            Segment(render.counted(self._rows, "row"), 3),
+            Segment(f"{self._rejected:,} rejected" if self._rejected else "", 5),
+            Segment(sizes, 4),
+            Segment(f"{duration(left)} left" if left is not None else "", 0),
+            Segment(visible(self._doing), 6 if self._doing == planned.partition else 1),
+        ]
 
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write("\r\x1b[K" + shorten(text, width))
-        sys.stderr.flush()
+    def _show(self, text: str) -> None:
+        if text != self._shown:
+            encoding = sys.stderr.encoding or "ascii"
+            sys.stderr.write("\r\x1b[K" + text.encode(encoding, "replace").decode(encoding))
+            sys.stderr.flush()
+            self._shown = text
 
     def _clear(self) -> None:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
+        self._shown = ""
 
 
-def _line(event: events.Committed) -> str:
-    rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
-    return f"{event.partition} {event.unit}: {render.counted(event.accounts.kept, 'row')}{rejected} ({event.reason})"
+def _is_live() -> bool:
+    """Whether a line can be drawn again and again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _can_write(text: str) -> bool:
+    try:
+        text.encode(sys.stderr.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

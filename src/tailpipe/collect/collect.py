@@ -34,6 +34,7 @@ def collect(
     """Collect what was chosen. One partition that cannot be collected does not keep the others from it."""
     check_sql(config, chosen)
     summaries: list[events.Summary] = []
+    emit(events.Opened(len(chosen)))
     for partition, table in chosen:
         run = PartitionRun(partition, table, catalog, engine, options, emit)
         try:

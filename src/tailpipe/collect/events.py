@@ -17,6 +17,8 @@ __all__ = [
     "Committed",
     "Event",
     "Failed",
+    "Listing",
+    "Opened",
     "Planned",
     "Progress",
     "Refused",
@@ -39,8 +41,23 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Opened:
+    """The run begins; so many partitions are collected, one after the other."""
+
+    partitions: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How many artifacts the sources of a partition have listed so far."""
+
+    partition: str
+    artifacts: int
+
+
+@dataclass(frozen=True)
 class Planned:
-    """What a partition has to do."""
+    """What a partition has to do; `size` is how many bytes its sources will give, 0 if they do not say."""
 
     partition: str
     units: int
@@ -50,11 +67,12 @@ class Planned:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many tasks of the current batch are done."""
+    """How many tasks of the current batch are done, and how many bytes of the partition have been read by all tasks."""
 
     partition: str
     done: int
     tasks: int
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,7 @@ class Warned:
     what: str
 
 
-Event = Started | Planned | Progress | Committed | Failed | Warned
+Event = Opened | Started | Listing | Planned | Progress | Committed | Failed | Warned
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -21,6 +22,10 @@ from tailpipe.plugin.linear import Regex
 __all__ = ["Listing", "list_source"]
 
 
+_COUNTED = 100
+"""After so many artifacts their number is reported."""
+
+
 @dataclass(frozen=True)
 class Listing:
     """What a source has listed; what its layout has refused, what it cannot give, and what is of other days."""
@@ -31,8 +36,10 @@ class Listing:
     beside: Beside | None = None
 
 
-def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> Listing:
-    """The artifacts of these days, and those without a date."""
+def list_source(
+    source: Source, table: Table, days: DaySet, *, today: date, count: Callable[[int], None] = lambda _: None
+) -> Listing:
+    """The artifacts of these days, and those without a date; `count` hears now and then how many were seen."""
     text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
     layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
     if text and hasattr(source, "file_layout"):
@@ -44,6 +51,8 @@ def list_source(source: Source, table: Table, days: DaySet, *, today: date) -> L
     seen, first, refused = 0, "", 0
     for artifact in source.artifacts(_window(days, today)):
         seen += 1
+        if seen % _COUNTED == 0:
+            count(seen)
         if artifact.kind == "range" and not source.envelope:
             raise TailpipeError(
                 f"source {source.type} lists ranges whose events have no key",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tailpipe.catalog.identity import NOBODY, Listed, Prints, decide, needs
@@ -41,10 +41,11 @@ def plan_partition(
     ask: Ask,
     engine: Engine,
     others: Collection[str] = (),
+    count: Callable[[int], None] = lambda _: None,
 ) -> Planned:
     """What a run of these sources has to do; the partition's `others` take no part.
 
-    Contents are read only where names and times do not tell.
+    `count` hears how many artifacts were listed so far. Contents are read only where names and times do not tell.
     """
     states = [
         SourceState(
@@ -61,7 +62,7 @@ def plan_partition(
     withheld: list[Withheld] = []
     beside: list[Beside] = []
     for name, days in listing(states, ask, state.lost).items():
-        found = list_source(sources[name], table, days, today=ask.today)
+        found = list_source(sources[name], table, days, today=ask.today, count=_adding(count, len(listed)))
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
@@ -73,6 +74,11 @@ def plan_partition(
     plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost)
     lost = NO_DAYS if ask.window or others else _lost(state, plan)
     return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside), lost)
+
+
+def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
+    """Counts on from those of the sources before."""
+    return lambda seen: count(before + seen)
 
 
 def _lost(state: PartitionState, plan: Plan) -> DaySet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Ended, Writer
@@ -67,6 +68,8 @@ class PartitionRun:
     samples: list[Sample] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     unfinished: int = 0
+    fetched: int = 0
+    """Bytes that the batches before this one have read."""
 
     @property
     def address(self) -> str:
@@ -79,7 +82,15 @@ class PartitionRun:
         state = self.catalog.state(self.address)
         sources = self._sources()
         others = {source.name for source in self.partition.sources} - sources.keys()
-        planned = plan_partition(sources, self.table, state, self._ask, self.engine, others)
+        planned = plan_partition(
+            sources,
+            self.table,
+            state,
+            self._ask,
+            self.engine,
+            others,
+            lambda count: self.emit(events.Listing(self.address, count)),
+        )
         return planned if self._is_empty else replace(planned, beside=())
 
     @property
@@ -158,6 +169,7 @@ class PartitionRun:
             for unit in units:
                 works.append(UnitWork(unit, writer.begin(unit.unit, unit.kind)))  # noqa: PERF401 - some may be begun
             self._work(works)
+            self.fetched += sum(fetched_bytes(one) for unit in units for one in unit.artifacts)
             while works:
                 if self.options.skip_bad_artifacts and (spoilt := works[0].spoilt):
                     self._do_without(writer, works[0], spoilt)
@@ -212,8 +224,14 @@ class PartitionRun:
 
     def _run(self, works: Sequence[UnitWork]) -> None:
         tasks = [task for work in works for task in work.tasks]
-        total = len(tasks)
-        outcomes = iter(self.engine.run(tasks, lambda done: self.emit(events.Progress(self.address, done, total))))
+        batch = sum(fetched_bytes(one) for work in works for one in work.plan.artifacts)
+        sizes = list(accumulate((sum(one.artifact.size or 0 for one in task.readings) for task in tasks), initial=0))
+
+        def tell(done: int) -> None:  # tasks begin in their order, so it is about the first of them that are done
+            read = batch * sizes[min(done, len(tasks))] // (sizes[-1] or 1)
+            self.emit(events.Progress(self.address, done, len(tasks), self.fetched + read))
+
+        outcomes = iter(self.engine.run(tasks, tell))
         for work in works:
             work.outcomes = [next(outcomes) for _ in work.tasks]
 

@@ -51,6 +51,21 @@ def test_the_first_run_takes_the_last_thirty_days_from_today_back_and_later_ones
     assert order(world) == [str(TODAY + timedelta(days=1)), str(TODAY + timedelta(days=2))]
 
 
+def test_a_run_reports_what_is_listed_and_how_many_bytes_are_read(world: World) -> None:
+    for count in range(3):
+        world.write(f"{days_ago(count)}.jsonl", *["m" * 100] * (10 if count == 1 else 500))
+    for count in range(100):
+        world.write(f"{days_ago(3)}-{count:03}.jsonl", day=days_ago(3))
+    world.collect()
+    assert world.seen[0] == events.Opened(1)
+    assert [event.artifacts for event in world.seen if isinstance(event, events.Listing)] == [100]
+    (planned,) = (event for event in world.seen if isinstance(event, events.Planned))
+    sizes = [event.size for event in world.seen if isinstance(event, events.Progress)]
+    assert sizes == sorted(sizes)
+    assert 0 < sizes[0] < planned.size
+    assert sizes[-1] == planned.size
+
+
 def test_collecting_twice_adds_nothing_and_needs_no_job(world: World) -> None:
     world.write(f"{TODAY}.jsonl", "a", "b")
     world.collect()
