@@ -19,6 +19,7 @@ from tailpipe.kernel.json_guess import Guess, wrong_guesses
 from tailpipe.kernel.json_lines import JsonLines
 from tailpipe.kernel.json_split import Places, Splitter
 from tailpipe.kernel.progress import Progress
+from tailpipe.kernel.shape import RAW_BYTES
 from tailpipe.kernel.task import Task
 from tailpipe.kernel.text import string_views
 from tailpipe.kernel.unpack import Member
@@ -103,19 +104,25 @@ class DocumentFeed:
         is_framed = self._format.document is not None
         splitter = Splitter(self._path, self._limits.record_bytes, keeps_frames=is_framed)
         waiting: list[Places] = []
-        size = 0
         for text in texts:
-            size += len(text)
-            if size > self._format.max_document_bytes:
-                splitter.problem = f"the document has more than {self._format.max_document_bytes:,} bytes"
-                break
-            waiting += splitter.feed(text)
-            while waiting and (not is_framed or waiting[0].document < len(splitter.frames)):
+            waiting += self._split_text(splitter, text)
+            while waiting and (waiting[0].document < len(splitter.frames) or not is_framed):
                 self._hold(place, progress, self._framed(waiting.pop(0), splitter.frames))
             yield from self._grown(len(text))
         for places in waiting:  # of a document that has no end
             self._hold(place, progress, self._framed(places, splitter.frames))
         self._finish(place, progress, splitter)
+
+    def _split_text(self, splitter: Splitter, text: bytes) -> Iterator[Places]:
+        """What a text adds; a document that gets too long with it is refused from there on."""
+        limit = self._format.max_document_bytes
+        start = 0
+        while start < len(text):
+            room = limit - splitter.open_bytes
+            yield from splitter.feed(text[start : start + room] if start or room < len(text) else text)
+            start += room
+            if splitter.open_bytes >= limit and start < len(text):
+                yield from splitter.refuse(f"the document has more than {limit:,} bytes")
 
     def _split_whole(self) -> None:
         """Split all documents that wait, by guess where that is right."""
@@ -162,7 +169,7 @@ class DocumentFeed:
 
     def _framed(self, places: Places, frames: Sequence[bytes]) -> Places:
         """The records, each with the document around it as one more key; null if that is very long, or no JSON."""
-        if self._format.document is None:
+        if self._format.document is None or places.reason is not None:
             return places
         frame = frames[places.document] if places.document < len(frames) else b"null"
         key = json.dumps(self._format.document, ensure_ascii=False).encode()
@@ -176,7 +183,11 @@ class DocumentFeed:
         return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
 
     def _hold(self, place: int, progress: Progress, places: Places) -> None:
-        self._hold_texts(place, progress, _texts_of(places))
+        if places.reason is None:
+            self._hold_texts(place, progress, _texts_of(places))
+            return
+        for text in places.texts():
+            self._reject(place, progress, places.reason, text)
 
     def _hold_texts(self, place: int, progress: Progress, texts: pa.Array) -> None:
         first = progress.committed_ordinals + 1
@@ -187,16 +198,19 @@ class DocumentFeed:
             self._held.runs.append(Lines(texts.slice(skip), ordinals[skip:], place))
 
     def _finish(self, place: int, progress: Progress, splitter: Splitter) -> None:
-        rest = splitter.finish()
-        if splitter.problem is None:
+        rest, problem = splitter.finish()
+        if problem is None:
             return
         if not progress.is_closed:
             progress.unread_bytes = max(1, len(rest))
             return
+        self._reject(place, progress, problem, rest)
+
+    def _reject(self, place: int, progress: Progress, reason: str, text: bytes) -> None:
         progress.committed_ordinals += 1
         if progress.committed_ordinals > progress.reading.since_ordinals:
-            raw = rest[:4096].decode("utf-8", "replace")
-            self._held.bad.append(BadRow(place, progress.committed_ordinals, splitter.problem, raw))
+            raw = text[:RAW_BYTES].decode("utf-8", "replace")
+            self._held.bad.append(BadRow(place, progress.committed_ordinals, reason, raw))
 
 
 def _is_json(text: bytes) -> bool:

@@ -1,7 +1,9 @@
 """Split JSON documents into the texts of their records as the bytes come, a chunk and a record in memory at most.
 
-It looks at quotes and brackets alone, whole chunks at a time; whether a record is JSON is for the parser to
-say. So the complete records of a document that was cut off or damaged are found all the same.
+It looks at quotes and brackets alone; whether a record is JSON is for the parser to say. So the complete records
+of a document that was cut off or damaged are found all the same. A document that holds no records costs itself
+only: the splitter goes on behind its end. Where a document was cut off, it goes on at the next line that begins
+with a bracket, if JSON allows none there.
 """
 
 from __future__ import annotations
@@ -12,31 +14,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from tailpipe.kernel.json_structure import BLANKS, SCALAR, Ints, Structure, structure, with_scalars
 
 __all__ = ["Places", "Splitter"]
 
-_BLANKS = b" \t\r\n"
-_GAP = np.zeros(256, bool)
-_GAP[list(b" \t\r\n,")] = True
-_SIGNS = bytes(character in b'"[]{}' for character in range(256))
-"""A table for `bytes.translate`, which is the fastest way to find them."""
-_SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[^\s,"\[\]{}]+', re.DOTALL)
-"""A value that is neither object nor array; a string that has no end goes up to that of the text."""
-
-_Ints = npt.NDArray[np.int64]
-_Bytes = npt.NDArray[np.uint8]
+_SKIPPED = re.compile(rb"[ \t\r\n,]*")
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_STRAY = re.compile(rb'"(?:[^"\\\n]|\\.)*"|[^\[{\n]+')
+"""Text between documents: a string, or the rest of a line up to the next document."""
+_OPENING = re.compile(rb'\{[ \t\r\n]*"(?:[^"\\]|\\.)*"')
+_CUT_OFF = "the document is cut off: another one begins before its end"
+_AT_ONCE = 65_536
+_SHOWN_BYTES = 64 * 1024
+"""How much text of what is no record is handed on; a rejected row holds less."""
+_KINDS = {b"{": "an object", b'"': "a string", b"n": "null", b"t": "a boolean", b"f": "a boolean"}
 
 
 @dataclass(frozen=True)
 class Places:
-    """Records found in a run of bytes: record n is `data[starts[n]:ends[n]]`."""
+    """Records found in a run of bytes: record n is `data[starts[n]:ends[n]]`.
+
+    With a `reason` they are no records: it says why.
+    """
 
     data: bytes
-    starts: _Ints
-    ends: _Ints
+    starts: Ints
+    ends: Ints
     document: int = 0
     """Number of the document, from 0."""
+    reason: str | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -50,241 +57,353 @@ class Splitter:
     """Splits the documents of one artifact; each call of `feed` gives the records that have become complete.
 
     With a `path` records are the elements of the array there, without one those of a top-level array, or
-    the document itself. Documents may follow one another. A record above `limit` bytes ends the splitting.
+    the document itself. Documents may follow one another or, with a path, be the elements of an array. What
+    is longer than `limit` bytes without being a record is passed over.
     """
 
     def __init__(self, path: Sequence[str] = (), limit: int = 64 * 1024 * 1024, *, keeps_frames: bool = False) -> None:
         self._path = tuple(path)
+        self._name = f'"{".".join(path)}"'
         self._limit = limit
-        self._rest = b""
-        self._seen: tuple[_Ints, _Ints, _Ints] | None = None
-        """The structure of the rest, if it was looked at."""
-        self._inside = 0
-        """How many brackets are open where the rest begins, not counting the array of the records."""
+        self._data = b""
+        self._at = 0
+        """All before it is done. It lies outside strings: between documents, between records, or as `_inside` says."""
+        self._seen: Structure | None = None
+        self._passed = 0
+        """How many bytes came before the data."""
+        self._is_wrapped = False
+        """Whether the documents are the elements of an array."""
         self._in_array = False
-        self._is_open = False
-        """Whether a document has begun and not ended."""
+        self._has_elements = False
+        self._opening = b""
+        """How the document with the array begins, up to its first key."""
+        self._inside = 0
+        """How many brackets have to be closed until what is passed over has ended."""
+        self._is_tail = False
+        """Whether that is what follows the records of a document, and not something that was given up."""
         self._keeps_frames = keeps_frames
         self._frame = b""
         self.frames: list[bytes] = []
         """If asked for, what stands around the records of each document that has ended: JSON with an empty array."""
-        self.problem: str | None = None
+        self.begun = 0
+        """Where the document that is being read begins, in bytes; or how much was read, if there is none."""
 
     def feed(self, data: bytes) -> list[Places]:
         """Take more bytes."""
         found: list[Places] = []
-        if self.problem is not None:
-            return found
-        self._rest, self._seen = self._rest + data if self._rest else data, None
-        while self.problem is None and self._step(found):
+        self._forward(self._at, data)
+        while self._step(found):
             pass
-        if len(self._rest) > self._limit and self.problem is None:
-            what = "a record" if self._in_array or not self._path else f'what stands before "{".".join(self._path)}"'
-            self.problem = f"{what} is longer than {self._limit:,} bytes"
+        if len(self._data) - self._at > self._limit and not self._inside:
+            what = "a record" if self._in_array or not self._path else f"what stands before {self._name}"
+            found += self._give_up(f"{what} is longer than {self._limit:,} bytes")
         return found
 
-    def finish(self) -> bytes:
-        """What is left when there is no more: the beginning of a record that was cut off, or nothing.
+    def refuse(self, reason: str) -> list[Places]:
+        """Give up the document that is being read: pass over the rest of it."""
+        if self._inside and not self._is_tail:
+            return []  # it was given up before
+        depth = len(self._path) + 1 if self._in_array else self._inside
+        self._frames_end()
+        self._in_array = False
+        return self._give_up(reason, depth)
 
-        `problem` then says what is wrong with the document, if anything is.
+    def finish(self) -> tuple[bytes, str | None]:
+        """What is left when there is no more, and what is wrong with it: None if nothing is.
+
+        It is the beginning of a record that was cut off, or nothing if the document has ended behind one.
         """
-        rest = self._rest.strip(_BLANKS + b",")
-        if self.problem is None and (self._is_open or rest):
-            if not self._is_open or self._in_array:
-                self.problem = "the document ends inside a record" if rest else "the document ends early"
-            elif self._inside:
-                self.problem = "the document ends early"
-            else:
-                self.problem = f'there is no array "{".".join(self._path)}" in the document'
-        return rest if self._in_array or not self._path else b""
+        rest = self._data[self._at :].strip(BLANKS + b",")
+        if self._inside:
+            return rest, "the document ends early" if self._is_tail else None
+        if self._in_array or (rest and not self._path):
+            return rest, "the document ends inside a record" if rest else "the document ends early"
+        if rest.startswith(b"{") or (self._is_wrapped and not rest):
+            return rest, "the document ends early"
+        return rest, f"there is no array {self._name} in the document" if rest else None
+
+    @property
+    def open_bytes(self) -> int:
+        """How long the document that is being read is so far; 0 if there is none, or it was given up."""
+        is_open = self._in_array or self._is_tail or self._at < len(self._data)
+        is_given_up = self._inside > 0 and not self._is_tail
+        return self._passed + len(self._data) - self.begun if is_open and not is_given_up else 0
+
+    # Steps: each gives false if more bytes are needed
 
     def _step(self, found: list[Places]) -> bool:
-        """One step through what is at hand; false if more bytes are needed."""
+        if self._inside:
+            return self._pass(found)
         if self._in_array:
             return self._records(found)
-        if self._inside:
-            return self._close()
-        if not self._is_open:
-            self._advance(len(self._rest) - len(self._rest.lstrip(_BLANKS + b",")), 0)
-        if not self._rest:
+        self._at = _end(_SKIPPED, self._data, self._at)
+        self.begun = self._passed + self._at
+        if self._at == len(self._data):
             return False
-        if self._path:
-            return self._enter()
-        if self._rest.startswith(b"["):
-            self._advance(1, 1)
-            self._in_array = self._is_open = True
+        first = self._data[self._at : self._at + 1]
+        if not self._path:
+            return self._enter_array() if first == b"[" else self._singles(found)
+        if first == b"[" if not self._is_wrapped else first == b"]":
+            self._is_wrapped = not self._is_wrapped
+            self._at += 1
             return True
-        return self._single(found)
+        return self._document(found) if first in (b"{", b"[") else self._stray(found)
 
-    def _single(self, found: list[Places]) -> bool:
-        """A document that is itself the record."""
-        if not self._rest.startswith(b"{"):
-            match = _SCALAR.match(self._rest)
-            end = match.end() if match else 1
-            if end >= len(self._rest):
-                return False
-        else:
-            places, depths, _ = self._look()
-            closed = np.flatnonzero(depths == 0)
-            if not len(closed):
-                return False
-            end = int(places[closed[0]]) + 1
-        found.append(Places(self._rest[:end], np.zeros(1, np.int64), np.array([end], np.int64)))
-        self._advance(end, 0)
+    def _singles(self, found: list[Places]) -> bool:
+        """Documents that are themselves the records, up to the next that is an array."""
+        data, seen = self._data, self._look()
+        first = seen.bracket_at(self._at)
+        outside = seen.depth_before(first)
+        some = slice(first, first + _AT_ONCE if (seen.depths[first : first + _AT_ONCE] == outside).any() else None)
+        places, depths = seen.places[some], seen.depths[some]
+        beyond = seen.places[first + len(places) :][:1]
+        stops = places[(depths < outside) | ((depths == outside + 1) & _is_array(data, places))]
+        stops = np.concatenate([stops[:1], beyond])
+        cut = self._cut(self._at, int(stops[0]) if len(stops) else len(data))
+        end, is_last = (int(stops[0]) if len(stops) else len(data), len(stops) > 0) if cut is None else (cut, True)
+        starts, ends, open_at = _complete(_inner(places, depths, outside), end)
+        starts, ends = with_scalars(data, starts, ends, self._at, open_at, is_last=is_last or open_at < end)
+        if not len(starts) and is_last and cut is None:  # a bracket that closes nothing
+            starts, ends = np.array([self._at]), np.array([self._at + 1])
+        if len(starts):
+            found.append(Places(data, starts, ends))
+            self._at = int(ends[-1])
+        if cut is not None:
+            self._cut_off(found, cut)
+        return cut is not None or len(starts) > 0
+
+    def _stray(self, found: list[Places]) -> bool:
+        """Text that is no document."""
+        match = (SCALAR if self._is_wrapped else _STRAY).match(self._data, self._at)
+        end = match.end() if match else self._at + 1
+        if end == len(self._data):
+            return False
+        found += self._bad(end, f"there is no array {self._name} in the document")
+        self._forward(end)  # its quotes may be no pairs
         return True
 
-    def _enter(self) -> bool:
+    def _document(self, found: list[Places]) -> bool:
         """Find the array at the path, from the beginning of a document."""
-        self._is_open = True
-        data = self._rest
-        places, depths, quotes = self._look()
-        after = 0
-        for level, key in enumerate(self._path, 1):
-            place = _key(data, key, level, after, places, depths, quotes)
-            if place is None:
-                return self._skip_document(depths)
-            after = place
-            wanted = b"[" if level == len(self._path) else b"{"
-            if data[after : after + 1] != wanted:
-                return self._skip_document(depths)
-        self._frame = b""
-        self._keep(data[: after + 1] + b"]")
-        self._advance(after + 1, len(self._path) + 1)
-        self._in_array = True
-        return True
+        data, seen = self._data, self._look()
+        first = seen.bracket_at(self._at)
+        outside = seen.depth_before(first)
+        closing = seen.first_at(outside, first)
+        end = int(seen.places[closing]) + 1 if closing is not None else len(data)
+        cut = self._cut(self._at, end)
+        after, reason = self._array(seen, outside, end if cut is None else cut)
+        if after is not None:
+            self._frame = b""
+            self._keep(data[self._at : after + 1] + b"]")
+            self._opening = data[self._at : _end(_OPENING, data, self._at)]
+            self._at = after
+            return self._enter_array()
+        if cut is not None:
+            self._cut_off(found, cut)
+        elif closing is not None:
+            found += self._bad(end, reason)
+            self._at = end
+        return cut is not None or closing is not None
 
-    def _skip_document(self, depths: _Ints) -> bool:
-        """There is no array at the path, so far; that is certain once the document is whole."""
-        if np.any(depths == 0) or not self._rest.startswith(b"{"):
-            self.problem = f'there is no array "{".".join(self._path)}" in the document'
-        return False
+    def _array(self, seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
+        """Where the array at the path begins, or why there is none before `end`."""
+        missing = f"there is no array {self._name} in the document"
+        after = self._at
+        for level, key in enumerate(self._path, 1):
+            place = None
+            if self._data[after : after + 1] == b"{":
+                place = _key(self._data, key, outside + level, after, end, seen)
+            if place is None:
+                return None, missing
+            after = place
+        kind = self._data[after : after + 1]
+        return (after, "") if kind == b"[" else (None, f"{self._name} is {_KINDS.get(kind, 'a number')}, not an array")
+
+    def _enter_array(self) -> bool:
+        self._at += 1
+        self._in_array, self._has_elements = True, False
+        return True
 
     def _records(self, found: list[Places]) -> bool:
-        data = self._rest
-        view = np.frombuffer(data, np.uint8)
-        places, depths, _ = self._look()
-        beyond = np.flatnonzero(depths == -1)
-        end = len(data)
-        if len(beyond):
-            end = int(places[beyond[0]])
-            places, depths = places[: beyond[0]], depths[: beyond[0]]
-        rises = np.diff(depths, prepend=0)
-        starts, ends = places[(depths == 1) & (rises == 1)], places[(depths == 0) & (rises == -1)] + 1
-        starts, open_at = starts[: len(ends)], int(starts[len(ends)]) if len(starts) > len(ends) else end
-        starts, ends = _with_scalars(data, view, starts, ends, open_at, is_last=len(beyond) > 0 or open_at < end)
+        data, seen = self._data, self._look()
+        first = seen.bracket_at(self._at)
+        outside = seen.depth_before(first)
+        closing = seen.first_at(outside - 1, first)
+        end = int(seen.places[closing]) if closing is not None else len(data)
+        cut = self._cut(self._at, end)
+        end = end if cut is None else cut
+        inner = _inner(seen.places[first:closing], seen.depths[first:closing], outside)
+        starts, ends, open_at = _complete(inner, end)
+        is_last = closing is not None or cut is not None or open_at < end
+        starts, ends = with_scalars(data, starts, ends, self._at, open_at, is_last=is_last)
         if len(starts):
             found.append(Places(data, starts, ends, len(self.frames)))
-        if len(beyond):
-            self._advance(end + 1, -1)
+            self._at = int(ends[-1])
+            self._has_elements = True
+        if cut is not None:
+            self._cut_off(found, cut)
+        elif closing is not None:
+            self._at = end + 1
             self._in_array = False
-            self._inside = len(self._path)
-            self._is_open = self._inside > 0
+            self._inside, self._is_tail = len(self._path), True
+        return cut is not None or closing is not None
+
+    def _pass(self, found: list[Places]) -> bool:
+        """Pass over what follows the records, or what was given up, up to its end."""
+        data, seen = self._data, self._look()
+        first = seen.bracket_at(self._at)
+        before = seen.depth_before(first)
+        closing = seen.first_at(before - self._inside, first)
+        end = int(seen.places[closing]) + 1 if closing is not None else len(data)
+        cut = self._cut(self._at, end)
+        if cut is not None:
+            self._cut_off(found, cut)
             return True
-        self._advance(int(ends[-1]) if len(ends) else 0, 0)
+        if closing is not None:
+            self._keep(data[self._at : end])
+            if self._is_tail:
+                self._frames_end()
+            self._at, self._inside, self._is_tail = end, 0, False
+            return True
+        # A string may go on in the next chunk: what follows its opening quote is looked at again. So are the last
+        # blanks, and what makes sense before a bracket.
+        is_in_string = len(seen.quotes) % 2 == 1
+        keep = int(seen.quotes[-1]) if is_in_string else max(self._at, _end_of_values(data))
+        self._inside += seen.depth_before(seen.bracket_at(keep)) - before
+        self._keep(data[self._at : keep])
+        self._at = keep
+        if len(data) - keep > self._limit:
+            self._drop(is_in_string)
         return False
 
-    def _close(self) -> bool:
-        """Pass over what follows the array, up to the end of the document."""
-        places, depths, quotes = self._look()
-        closed = np.flatnonzero(depths == -self._inside)
-        if len(closed):
-            end = int(places[closed[0]]) + 1
-            self._keep(self._rest[:end])
-            self.frames += [self._frame] if self._keeps_frames else []
-            self._advance(end, -self._inside)
-            self._inside, self._is_open = 0, False
-            return True
-        # A string may go on in the next chunk: what follows its opening quote is looked at again.
-        keep = int(quotes[-1]) if len(quotes) % 2 else len(self._rest)
-        inside = depths[np.searchsorted(places, keep) - 1] if len(places) and places[0] < keep else 0
-        self._inside += int(inside)
-        self._keep(self._rest[:keep])
-        self._advance(keep, int(inside))
-        return False
+    # Parts
 
-    def _keep(self, text: bytes) -> None:
-        if self._keeps_frames:
-            self._frame += text
-
-    def _look(self) -> tuple[_Ints, _Ints, _Ints]:
+    def _look(self) -> Structure:
         if self._seen is None:
-            self._seen = _structure(self._rest)
+            self._seen = structure(self._data)
         return self._seen
 
-    def _advance(self, start: int, depth: int) -> None:
-        """Let go of what lies before `start`, a place outside strings where `depth` brackets are open."""
-        if self._seen is not None and start:
-            places, depths, quotes = self._seen
-            first, quote = np.searchsorted(places, start), np.searchsorted(quotes, start)
-            self._seen = places[first:] - start, depths[first:] - depth, quotes[quote:] - start
-        elif depth:
-            self._seen = None
-        self._rest = self._rest[start:]
+    def _forward(self, start: int, more: bytes = b"") -> None:
+        """Let go of what lies before `start`, and take more."""
+        self._passed += start
+        rest = self._data[start:] if start else self._data
+        self._data = rest + more if rest else more
+        self._at, self._seen = 0, None
+
+    def _cut(self, start: int, end: int) -> int | None:
+        """Where between two places another document begins, because the one that is being read was cut off."""
+        seen = self._look()
+        first, last = np.searchsorted(seen.doubts, [start, end])
+        if first == last:
+            return None
+        doubts = seen.doubts[first:last]
+        brackets = np.searchsorted(seen.places, doubts)
+        depths = np.zeros(len(doubts), np.int64)  # before the first bracket
+        depths[brackets > 0] = seen.depths[brackets[brackets > 0] - 1]
+        is_outside = np.searchsorted(seen.quotes, doubts) % 2 == 0
+        is_plain = is_outside & (depths == seen.depth_before(seen.bracket_at(start)))
+        if self._inside:
+            is_plain[:] = False
+        for number in np.flatnonzero(is_plain).tolist() if self._in_array else ():
+            # Commas between records may be missing; but what looks like the document itself is no record.
+            place = int(doubts[number])
+            is_plain[number] = not (self._lacks_comma(place) and self._is_beginning(place))
+        found = doubts[~is_plain]
+        return int(found[0]) if len(found) else None
+
+    def _lacks_comma(self, place: int) -> bool:
+        text = self._data[self._at : place].rstrip(BLANKS)
+        return not text.endswith(b",") if text else self._has_elements
+
+    def _is_beginning(self, place: int) -> bool:
+        if not self._path:
+            return self._data[place : place + 1] == b"["
+        found = self._data[place : _end(_OPENING, self._data, place)]
+        return bool(found) and found.split() == self._opening.split()
+
+    def _cut_off(self, found: list[Places], cut: int) -> None:
+        """Reject what is left of the document, and go on with the next."""
+        if not self._inside or self._is_tail:  # else it is rejected already
+            found += self._bad(cut, _CUT_OFF)
+        self._frames_end()
+        self._in_array = self._is_wrapped = self._is_tail = False
+        self._inside = 0
+        self._forward(cut)
+
+    def _give_up(self, reason: str, depth: int = 0) -> list[Places]:
+        """Reject what is at hand, and pass over it as far as it goes; `depth` brackets more than are open in it."""
+        seen = self._look()
+        bad = self._bad(len(self._data), reason)
+        open_here = seen.depth_before(len(seen.places)) - seen.depth_before(seen.bracket_at(self._at))
+        self._inside, self._is_tail = max(0, open_here + depth), False
+        self._has_elements = True
+        self._drop(len(seen.quotes) % 2 == 1)
+        return bad
+
+    def _drop(self, is_in_string: bool) -> None:
+        """Let go of all the text, which ends inside a string or outside; nobody needs the rest of the string."""
+        backslashes = len(self._data) - len(self._data.rstrip(b"\\"))
+        self._forward(len(self._data), b'"' + b"\\" * (backslashes % 2) if is_in_string else b"")
+        self._passed -= len(self._data)
+
+    def _bad(self, end: int, reason: str) -> list[Places]:
+        """The text up to `end` as something that is no record."""
+        text = self._data[self._at : min(end, self._at + _SHOWN_BYTES)].strip(BLANKS + b",")
+        return [Places(text, np.zeros(1, np.int64), np.array([len(text)], np.int64), len(self.frames), reason)]
+
+    def _keep(self, text: bytes) -> None:
+        if self._keeps_frames and (not self._inside or self._is_tail):
+            self._frame += text
+
+    def _frames_end(self) -> None:
+        """The frame of a document ends here, with the document or because there is no more of it."""
+        if self._keeps_frames and (self._in_array or self._is_tail):
+            self.frames.append(self._frame)
 
 
-def _structure(data: bytes) -> tuple[_Ints, _Ints, _Ints]:
-    """The places of brackets outside strings, the depth behind each, and the places of the strings' quotes."""
-    view = np.frombuffer(data, np.uint8)
-    places = np.flatnonzero(np.frombuffer(data.translate(_SIGNS), np.bool_))
-    signs = view[places]
-    is_quote = signs == 34
-    suspects = np.flatnonzero(is_quote & (view[places - 1] == 92) & (places > 0))
-    if len(suspects):
-        is_escaped = suspects[_backslashes(view, places[suspects]) % 2 == 1]
-        keep = np.ones(len(places), np.bool_)
-        keep[is_escaped] = False
-        places, signs, is_quote = places[keep], signs[keep], is_quote[keep]
-    is_bracket = ~is_quote & (np.cumsum(is_quote) % 2 == 0)
-    # Opening and closing brackets differ in one bit.
-    depths = np.cumsum(np.where(signs[is_bracket] & 2, 1, -1))
-    return places[is_bracket], depths, places[is_quote]
+def _end(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
+    match = pattern.match(data, start)
+    return match.end() if match else start
 
 
-def _backslashes(data: _Bytes, places: _Ints) -> _Ints:
-    """How many backslashes stand right before each place; there is one at least."""
-    counts = np.ones(len(places), np.int64)
-    going = np.arange(len(places))
-    while len(going):
-        before = places[going] - counts[going] - 1
-        going = going[(before >= 0) & (data[np.maximum(before, 0)] == 92)]
-        counts[going] += 1
-    return counts
+def _end_of_values(data: bytes) -> int:
+    """Where the blanks at the end begin, with a sign before them behind which a bracket may stand."""
+    end = len(data.rstrip(BLANKS))
+    return end - 1 if data[end - 1 : end] in (b",", b":", b"[") else end
 
 
-def _with_scalars(
-    data: bytes, view: _Bytes, starts: _Ints, ends: _Ints, until: int, *, is_last: bool
-) -> tuple[_Ints, _Ints]:
-    """The records and, where anything but commas stands between them, the bare values there."""
-    gap_starts = np.concatenate([[0], ends])
-    gap_ends = np.concatenate([starts, [until]])
-    lengths = gap_ends - gap_starts
-    offsets = np.repeat(gap_starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    clean = _GAP[view[offsets + np.arange(len(offsets))]]
-    if clean.all():
-        return starts, ends
-    dirty = np.unique(np.searchsorted(np.cumsum(lengths), np.flatnonzero(~clean), side="right"))
-    found: list[tuple[int, int]] = []
-    for number in dirty.tolist():
-        spans = (match.span() for match in _SCALAR.finditer(data, int(gap_starts[number]), int(gap_ends[number])))
-        # One that touches the end may go on in the next chunk.
-        found.extend(span for span in spans if span[1] < until or is_last)
-    extra = np.array(found, np.int64).reshape(-1, 2)
-    return np.sort(np.concatenate([starts, extra[:, 0]])), np.sort(np.concatenate([ends, extra[:, 1]]))
+def _is_array(data: bytes, places: Ints) -> np.ndarray:
+    is_opening: np.ndarray = np.frombuffer(data, np.uint8)[places] == ord("[")
+    return is_opening
 
 
-def _key(data: bytes, key: str, level: int, after: int, places: _Ints, depths: _Ints, quotes: _Ints) -> int | None:
+def _inner(places: Ints, depths: Ints, outside: int) -> tuple[Ints, Ints]:
+    """Where objects and arrays begin and end that lie at a depth."""
+    rises = np.diff(depths, prepend=outside)
+    return places[(depths == outside + 1) & (rises == 1)], places[(depths == outside) & (rises == -1)] + 1
+
+
+def _complete(inner: tuple[Ints, Ints], end: int) -> tuple[Ints, Ints, int]:
+    """Those that end before `end`, and where the first begins that does not."""
+    starts, ends = inner
+    starts, ends = starts[starts < end], ends[ends <= end]
+    ends = ends[: len(starts)]
+    open_at = int(starts[len(ends)]) if len(starts) > len(ends) else end
+    return starts[: len(ends)], ends, open_at
+
+
+def _key(data: bytes, key: str, level: int, after: int, end: int, seen: Structure) -> int | None:
     """Where the value of a key begins, in the object at depth `level` that is open at `after`."""
     token = json.dumps(key, ensure_ascii=False).encode()
-    place = data.find(token, after)
+    first = seen.bracket_at(after)
+    place = data.find(token, after, end)
     while place >= 0:
-        is_opening = np.searchsorted(quotes, place) % 2 == 0
-        number = int(np.searchsorted(places, place)) - 1
-        first = int(np.searchsorted(places, after))
-        if number >= 0 and (depths[first : number + 1] < level).any():
+        number = seen.bracket_at(place) - 1
+        if number >= 0 and (seen.depths[first : number + 1] < level).any():
             return None  # the object has ended
-        if is_opening and number >= 0 and depths[number] == level:
-            rest = re.compile(rb"\s*:\s*").match(data, place + len(token))
-            if rest and rest.end() < len(data):
+        is_opening = np.searchsorted(seen.quotes, place) % 2 == 0
+        if is_opening and number >= 0 and seen.depths[number] == level:
+            rest = _COLON.match(data, place + len(token), end)
+            if rest and rest.end() < end:
                 return rest.end()
-        place = data.find(token, place + 1)
+        place = data.find(token, place + 1, end)
     return None

@@ -58,7 +58,7 @@ class Limits:
     line_bytes: int = 16 * _MEGABYTE
     """A longer line is rejected."""
     record_bytes: int = 64 * _MEGABYTE
-    """A document is given up at a longer record."""
+    """A longer record of a document is rejected, if it does not come in one chunk."""
     artifact_bytes: int = 64 * 1024 * _MEGABYTE
     """Reading an artifact stops there: it is taken for a bomb."""
     memory: str | None = None

@@ -6,11 +6,13 @@ import io
 import json
 import tarfile
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import pytest
 
 from tailpipe.errors import UsageError
+from tailpipe.kernel.json_split import Splitter
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
 from tailpipe.plugin.formats import Json
@@ -92,8 +94,12 @@ def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
     ("document", "reason"),
     [
         (b'{"Error": "none"}', 'there is no array "Records" in the document'),
-        (b'{"Records": {"a": 1}}', 'there is no array "Records" in the document'),
-        (b"[1, 2]", 'there is no array "Records" in the document'),
+        (b'{"Records": {"a": 1}}', '"Records" is an object, not an array'),
+        (b'{"Records": null}', '"Records" is null, not an array'),
+        (b'{"Records": "[]"}', '"Records" is a string, not an array'),
+        (b'{"Records": -1.5}', '"Records" is a number, not an array'),
+        (b'{"Records": true}', '"Records" is a boolean, not an array'),
+        (b"[[1, 2]]", 'there is no array "Records" in the document'),
         (b"not json at all", 'there is no array "Records" in the document'),
         (b'{"Records": [', "the document ends early"),
     ],
@@ -111,6 +117,113 @@ def test_records_that_are_no_objects_are_rejected_and_keep_their_ordinals(limits
     assert done.accounts == (7, 2, 0, 5, 0)
     assert [row["ordinal"] for row in done.rejected] == [2, 3, 4, 5, 7]
     assert done.column("n") == [0, 5]
+
+
+FOREIGN = [
+    dump({"source": "aws.securityhub", "detail-type": "Insight Results", "detail": {"x": "é]}"}}),
+    dump({"Records": None}),
+    dump({"Records": {"Records": records(0, 2)}}),
+    dump({"Records": "[]"}),
+    b"17",
+    dump('a "string" {['),
+    b"--- 12 lines follow, or not; it's \"text",
+]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("document", [None, "event"])
+def test_a_foreign_document_costs_itself_only(document: str | None, limits: Limits) -> None:
+    good = [dump({"id": 1, "Records": records(n * 10, n * 10 + 10)}) for n in range(3)]
+    contents = {
+        f"/{number}/{place}": b"\n".join([*good[:place], foreign, *good[place:]])
+        for number, foreign in enumerate(FOREIGN)
+        for place in range(4)
+    }
+    done = run(contents, N, Json(records="Records", document=document), limits=limits)
+    count = len(contents)
+    assert done.accounts == (31 * count, 30 * count, 0, count, 0)
+    assert done.column("n") == list(range(30)) * count
+    for rejected in done.rejected:
+        _, number, place = rejected["artifact"].split("/")
+        assert (rejected["ordinal"], rejected["raw"].encode()) == (int(place) * 10 + 1, FOREIGN[int(number)])
+        assert "array" in rejected["reason"]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_foreign_documents_of_a_file_that_grows_are_rejected_once(limits: Limits) -> None:
+    parts = [dump({"Records": records(0, 5)}), FOREIGN[0], dump({"Records": records(5, 10)}), FOREIGN[1]]
+    rows, rejected = [], []
+    reading: dict[str, Any] = {}
+    for count in range(1, 5):
+        content = b"\n".join(parts[:count]) + b'\n{"Rec'
+        done = run(content, N, Json(records="Records"), limits=limits, reading={**reading, "is_closed": False})
+        (result,) = done.outcome.results
+        assert result.unread_bytes > 0
+        reading = {"since_bytes": result.committed_bytes, "since_ordinals": result.committed_ordinals}
+        rows += done.column("n")
+        rejected += [(row["ordinal"], row["raw"].encode()) for row in done.rejected]
+    assert rows == list(range(10))
+    assert rejected == [(6, FOREIGN[0]), (12, FOREIGN[1])]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_documents_in_an_array_are_documents(limits: Limits) -> None:
+    parts = [{"Records": records(0, 5)}, {"Error": 1}, 7, [{"Records": records(0, 5)}], {"Records": records(5, 9)}]
+    done = run(dump(parts), N, Json(records="Records"), limits=limits)
+    assert done.accounts == (12, 9, 0, 3, 0)
+    assert [row["raw"] for row in done.rejected] == [json.dumps(part) for part in parts[1:4]]
+    early = run(dump(parts)[:-1], N, Json(records="Records"), limits=limits)
+    assert early.accounts == (13, 9, 0, 4, 0)
+    assert early.rejected[-1]["reason"] == "the document ends early"
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+@pytest.mark.parametrize("cut", [10, -60, -2])
+def test_behind_a_document_that_was_cut_off_the_next_is_read(cut: int, limits: Limits) -> None:
+    broken = dump({"id": "a", "Records": records(0, 10), "z": [1]})[:cut]
+    content = broken + b"\n" + dump({"id": "b", "Records": records(10, 20)})
+    done = run(content, N, Json(records="Records"), limits=limits)
+    read, kept, _, bad, _ = done.accounts
+    assert (read, bad) == (kept + 1, 1)
+    assert [n for n in done.column("n") if n >= 10] == list(range(10, 20))
+    (rejected,) = done.rejected
+    assert rejected["reason"] == "the document is cut off: another one begins before its end"
+    assert broken.endswith(rejected["raw"].encode())
+
+
+def test_a_cut_off_document_without_its_array_is_rejected_with_its_text() -> None:
+    done = run(b'{"id": 1, "Rec', N, Json(records="Records"))
+    assert [(row["reason"], row["raw"]) for row in done.rejected] == [("the document ends early", '{"id": 1, "Rec')]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_behind_a_record_or_document_that_is_too_long_reading_goes_on(limits: Limits) -> None:
+    long = {"time": 1706695200, "n": 1, "s": 'x"{' * 2000}
+    small = replace(STREAMED, record_bytes=1000)
+    done = run(dump({"Records": [*records(0, 5), long, *records(5, 9)]}), N, Json(records="Records"), limits=small)
+    assert done.column("n") == list(range(9))
+    assert [row["ordinal"] for row in done.rejected] == [6]
+    assert done.rejected[0]["reason"] == "a record is longer than 1,000 bytes"
+    documents = [{"Records": records(0, 5)}, {"Records": records(0, 90)}, {"Records": records(5, 9)}]
+    format = Json(records="Records", max_document_bytes=2000)
+    done = run(b"\n".join(map(dump, documents)), N, format, limits=limits)
+    assert done.accounts[3] == 1
+    assert done.rejected[0]["reason"] == "the document has more than 2,000 bytes"
+    assert (done.column("n")[:5], done.column("n")[-4:]) == ([0, 1, 2, 3, 4], [5, 6, 7, 8])
+    assert 5 + 4 < len(done.rows) < 5 + 90 + 4
+
+
+def test_many_documents_of_one_chunk_take_time_in_proportion() -> None:
+    few, many = (b"\n".join(dump({"Records": [{"n": n}]}) for n in range(count)) for count in (200, 6_000))
+    seconds = []
+    for content in (few, many):
+        best = float("inf")
+        for _ in range(3):
+            start = process_time()
+            assert sum(map(len, Splitter(("Records",)).feed(content))) == content.count(b"{") // 2
+            best = min(best, process_time() - start)
+        seconds.append(best)
+    assert seconds[1] < seconds[0] * 30 * 6
 
 
 def test_an_empty_array_is_no_row() -> None:

@@ -24,3 +24,13 @@ def test_lines_become_typed_rows_with_the_common_columns() -> None:
     assert first["tp_ingest_timestamp"] == datetime(2024, 6, 1, 12)
     assert [row["tp_id"].partition("-")[2] for row in done.rows] == ["1", "2"]
     assert len(done.outcome.files) == 2
+
+
+def test_a_bad_line_costs_itself_only() -> None:
+    bad = [b'{"time": 1, "n": ', b"[1]", b"null", b'"text', b"{}}", b"garbage {"]
+    for place in (0, 3, 6):
+        good = [b'{"time": 1706695200, "n": %d}' % n for n in range(6)]
+        content = b"\n".join([*good[:place], *bad, *good[place:]])
+        done = run(content, [Column("n", "integer")])
+        assert done.accounts == (12, 6, 0, 6, 0)
+        assert [(row["ordinal"], row["raw"].encode()) for row in done.rejected] == list(enumerate(bad, place + 1))
