@@ -183,8 +183,10 @@ class Workspace:
 
     def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
         """What a table makes of one file; nothing is written."""
+        from tailpipe.collect.check import check_sql
         from tailpipe.kernel.trial import try_file
 
+        check_sql(self.config, (), tables=[table])
         return try_file(path, self.registry.sources["file"], table, format_, limit, datetime.now(UTC))
 
     def check_sql(self) -> None:
@@ -192,7 +194,8 @@ class Workspace:
         from tailpipe.collect.check import check_sql
         from tailpipe.query.check import check_schemas
 
-        check_sql(self.config, self._chosen(()), check_schemas(self.config, self.known_tables))
+        schemas = check_schemas(self.config, self.known_tables)
+        check_sql(self.config, self._chosen(()), schemas, self.config.tables.values())
 
     # Keeping
 
@@ -328,6 +331,10 @@ class Workspace:
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""
         return self.data.databases().make(wish)
+
+    def connect_script(self, database: Path) -> Path:
+        """A script that attaches that database, for clients which start with one."""
+        return self.data.databases().script(database)
 
     def client_statements(self, wish: Wish) -> list[str]:
         """The statements that make the views of a wish in a client's own database."""

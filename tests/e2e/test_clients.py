@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -69,6 +70,20 @@ def test_the_shell_lines_of_the_page_run(own: Workspace, tmp_path: Path) -> None
             )
             assert done.returncode == 0, done.stderr
             assert str(expected(own)) in done.stdout
+
+
+def test_powerpipe_gets_a_database_and_a_script_that_attaches_it(own: Workspace, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("tailpipe")), "connect", "--output", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert count(Path(found["database_filepath"])) == expected(own)
+    with duckdb.connect() as connection:
+        connection.execute(Path(found["init_script_path"]).read_text())
+        assert connection.sql("SELECT count(*) FROM app_log").fetchone() == (expected(own),)
 
 
 def test_a_database_shows_what_queries_show(demo: Workspace) -> None:

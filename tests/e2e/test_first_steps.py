@@ -121,6 +121,17 @@ def test_a_trial_in_which_nothing_fits_tells_the_next_step(
     assert advice in run("table", "test", "app", "a.jsonl").err
 
 
+def test_a_transform_whose_types_clash_is_shown_where_it_stands(run: Run, write_config: Write, tmp_path: Path) -> None:
+    clash = "transform = \"coalesce(try_strptime(a, '%d/%b/%Y'), b)\""
+    write_config('table "app" {\n  format = format.csv.default\n  column "tp_timestamp" { ' + clash + " }\n}")
+    (tmp_path / "a.csv").write_text("a,b\n10/Nov/2026,x\n")
+    for arguments in (("config", "check", "--sql"), ("table", "test", "app", "a.csv")):
+        done = run(*arguments)
+        assert done.code == 2
+        assert "error: cannot mix values of type TIMESTAMP and VARCHAR" in done.err
+        assert ".tpc:3:" in done.err
+
+
 def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     run: Run, write_config: Write, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_time", "misfits"]
+__all__ = ["about_field", "about_time", "misfits", "unfilled"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" gives no time')
@@ -49,6 +49,11 @@ def misfits(nulls: Mapping[str, int]) -> list[str]:
     """For each column, how many values did not fit its type."""
     told = {column: (render.counted(count, "value"), "is" if count == 1 else "are") for column, count in nulls.items()}
     return [f"column {column}: {many} did not fit its type and {verb} null" for column, (many, verb) in told.items()]
+
+
+def unfilled(columns: Mapping[str, str]) -> list[str]:
+    """For each column that is null in every row, which field the config names for it."""
+    return [f'column {name} is null in every row: no value for field "{field}"' for name, field in columns.items()]
 
 
 def _name(field: str) -> str:

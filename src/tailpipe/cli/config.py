@@ -31,7 +31,7 @@ def check(context: click.Context, sql: bool) -> None:
     Without a problem, it prints what was found. Exits with 2 if there is a problem; a warning is none. Nothing is
     collected or changed.
     """
-    from tailpipe.config.suspicions import broken_layouts, odd_layouts
+    from tailpipe.config.suspicions import broken_layouts, ignored_columns, odd_layouts
 
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
@@ -57,7 +57,7 @@ def check(context: click.Context, sql: bool) -> None:
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
         render.say("no .tpc file is there yet; tailpipe collect shows an example of one")
-    odd = list(odd_layouts(config))
+    odd = [*odd_layouts(config), *ignored_columns(config)]
     render.warnings(odd)
     warnings = len(odd) + warn_of_schemas(workspace)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import click
@@ -9,6 +10,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.narrowing import rows_chosen
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.errors import UsageError
 
 __all__ = ["command"]
 
@@ -19,6 +21,7 @@ __all__ = ["command"]
         'duckdb -readonly "$(tailpipe connect)"',
         "tailpipe connect --from T-7d --partition app_log.shop",
         "tailpipe connect --format sql > views.sql",
+        "tailpipe connect --output json",
     ),
 )
 @click.option(
@@ -32,6 +35,13 @@ __all__ = ["command"]
     show_default=True,
     help="A database, or the statements that make the views in one of your own.",
 )
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Print the path, or JSON with the path and an init script.",
+)
 @rows_chosen
 @common
 @click.pass_context
@@ -39,6 +49,7 @@ def command(
     context: click.Context,
     live: bool,
     form: str,
+    output: str,
     start: str | None,
     end: str | None,
     partitions: tuple[str, ...],
@@ -59,10 +70,17 @@ def command(
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
     narrowing.check(current(workspace.data.prepare()).files, workspace.config.partitions)  # as a query does
     warn_of_schemas(workspace)
+    if form == "sql" and output == "json":
+        raise UsageError("--output json prints the path of a database, not of --format sql")
     if form == "sql":
         statements = workspace.client_statements(wish)
         if wants_inet(schema.where for schema in workspace.config.schemas.values()):
             statements = ["INSTALL inet", "LOAD inet", *statements]
         render.data(";\n".join([*statements, ""]).rstrip("\n"))
     else:
-        render.data(str(workspace.connect(wish)))
+        path = workspace.connect(wish)
+        if output == "json":
+            found = {"database_filepath": path, "init_script_path": workspace.connect_script(path)}
+            render.data(json.dumps({name: str(one) for name, one in found.items()}))
+        else:
+            render.data(str(path))

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_time, misfits
+from tailpipe.cli.advice import about_time, misfits, unfilled
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
@@ -95,7 +95,8 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")
-    lines += [f"  {line}" for line in (*misfits(summary.nulls), *_noticed(summary.noticed))]
+    lines += [f"  {line}" for line in (*misfits(summary.nulls), *unfilled(summary.unfilled))]
+    lines += [f"  {line}" for line in _noticed(summary.noticed)]
     if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
         lines.append(f"  {advice}")
     for failed in summary.failed:

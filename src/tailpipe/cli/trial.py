@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_field, about_time, misfits
+from tailpipe.cli.advice import about_field, about_time, misfits, unfilled
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
@@ -40,7 +40,7 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
         render.say("common columns without a value are left out; --output line shows all")
     for sample in _some(trial.rejected):
         render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
-    for line in misfits(trial.nulls):
+    for line in (*misfits(trial.nulls), *unfilled(trial.unfilled)):
         render.say(line)
     accounts = trial.accounts
     part = "" if trial.is_whole else " in the beginning of the file"

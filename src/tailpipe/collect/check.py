@@ -13,14 +13,21 @@ from tailpipe.model.table import Table
 __all__ = ["check_sql"]
 
 
-def check_sql(config: Config, partitions: Iterable[tuple[Partition, Table]], others: Iterable[Diagnostic] = ()) -> None:
-    """Raise one `ConfigError` with every problem in filters, transforms and indexes, and with the others."""
+def check_sql(
+    config: Config,
+    partitions: Iterable[tuple[Partition, Table]],
+    others: Iterable[Diagnostic] = (),
+    tables: Iterable[Table] = (),
+) -> None:
+    """Raise one `ConfigError` with every problem in filters, transforms and indexes, and with the others.
+
+    The tables of the partitions are checked, and further `tables`.
+    """
+    chosen = list(partitions)
     found = list(others)
-    tables: set[str] = set()
-    for partition, table in partitions:
-        if table.name not in tables:
-            tables.add(table.name)
-            found += _diagnostics(config, f"table.{table.name}", check_table(table))
+    for table in {table.name: table for table in (*(table for _, table in chosen), *tables)}.values():
+        found += _diagnostics(config, f"table.{table.name}", check_table(table))
+    for partition, table in chosen:
         found += _diagnostics(config, f"partition.{partition.address}", check_partition(partition, table))
     if found:
         raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))

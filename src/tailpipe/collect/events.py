@@ -155,6 +155,8 @@ class Summary:
     nulls: Mapping[str, int] = field(default_factory=dict)
     noticed: Mapping[str, int] = field(default_factory=dict)
     """What was left out of archives or is no text, and how often."""
+    unfilled: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are null in every row although the config names a field for them, with that field."""
     samples: tuple[Sample, ...] = ()
     unfinished: int = 0
     """How many artifacts end in a line that somebody may still be writing."""

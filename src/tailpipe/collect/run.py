@@ -21,6 +21,7 @@ from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
 from tailpipe.kernel.dedupe import Dedupe
+from tailpipe.kernel.outputs import mapped_fields
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -67,6 +68,7 @@ class PartitionRun:
     noticed: Counter[str] = field(default_factory=Counter)
     samples: list[Sample] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
+    filled: set[str] = field(default_factory=set)
     unfinished: int = 0
     fetched: int = 0
     """Bytes that the batches before this one have read."""
@@ -264,6 +266,7 @@ class PartitionRun:
             self.emit(events.Warned(self.address, told))
         self.bad += work.errors
         self.samples += work.samples
+        self.filled.update(*(outcome.filled for outcome in work.outcomes))
         accounts = sum((result.accounts for _, result in work.results), Accounts())
         for _, result in work.results:
             self.unfinished += result.unread_bytes > 0
@@ -285,6 +288,15 @@ class PartitionRun:
     def _sources(self) -> Mapping[str, Source]:
         return {source.name: source for source in self.partition.sources if self.options.source in (None, source.name)}
 
+    def _unfilled(self) -> dict[str, str]:
+        """The columns without a value in any row of the run although a field was named for them, with the field."""
+        if not sum(one.accounts.kept for one in self.committed):
+            return {}
+        mapped: dict[str, str] = {}
+        for source in self._sources().values():
+            mapped |= mapped_fields(self.table, source.format or self.table.format)
+        return {name: field for name, field in mapped.items() if name not in self.filled}
+
     def _window(self) -> Window:
         ask = self.options.ask
         return ask.window or Window(ask.now - LOOKBACK, ask.now)
@@ -303,6 +315,7 @@ class PartitionRun:
             listed=planned.listed,
             nulls=dict(self.nulls),
             noticed=dict(self.noticed),
+            unfilled=self._unfilled(),
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
             gaps=open_days(self.catalog.coverage(self.address), self.partition, self.options.ask.now),

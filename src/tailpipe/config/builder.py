@@ -10,25 +10,28 @@ from typing import Any
 from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
 from tailpipe.config.decoder import Decoder
+from tailpipe.config.former import former_block
 from tailpipe.config.functions import Surroundings
+from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import construct, options_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
-from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.table import COMMON_COLUMNS, STAMPED_COLUMNS, Column, Table
 from tailpipe.plugin import Registry
 
 __all__ = ["build_config"]
 
 _COMMON = {column.name: column for column in COMMON_COLUMNS}
-_MAPPED_BY_US = {"tp_id", "tp_date", "tp_ingest_timestamp", "tp_table", "tp_partition", "tp_index"}
+_MAPPED_BY_US = STAMPED_COLUMNS | {"tp_index"}
 
 
 def build_config(
@@ -71,6 +74,7 @@ class _Builder:
         self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
         self.decoded: dict[Reference, Any] = {}
         self.decoding: list[Reference] = []
+        self.reversed: set[str] = set()
         self.classes = classes
 
     @cached_property
@@ -100,7 +104,7 @@ class _Builder:
 
     def _gather(self, text: ConfigText, block: Block) -> None:
         if block.type not in LABELS:
-            hint = did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
+            hint = former_block(block.type) or did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
             self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
             return
         labels = tuple(label.text for label in block.labels)
@@ -155,11 +159,15 @@ class _Builder:
         if reference.kind == "table":
             for problem in _table_problems(value, located.block):
                 self.decoder.report(located.text, problem)
+            if value is not None:
+                self._check_mapping(located, value, value.format)
         elif reference.kind == "partition" and len(reference.labels) == LABELS["partition"]:
             for problem in self._partition_problems(reference.labels[0], value, located.block):
                 self.decoder.report(located.text, problem)
         if isinstance(value, Partition):
             self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources))
+        elif isinstance(value, Table):
+            self.decoded[reference] = _mapped(value)
 
     def _partition_problems(self, name: str, partition: Partition | None, block: Block) -> Iterable[Problem]:
         own = Reference("table", (name,))
@@ -181,6 +189,22 @@ class _Builder:
             if source.format is None and table.format is None and not self._says_format(own, source_block):
                 hint = "add one to the source, or to the table: format = format.jsonl.default"
                 yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
+            if source.format is not None and own in self.scope.blocks:
+                self._check_mapping(self.scope.blocks[own], table, source.format)
+
+    def _check_mapping(self, located: Located, table: Table, format: Format | None) -> None:
+        """Check the fields that a table names against the format; each problem is reported once."""
+        for problem in path_problems(table, format, located.block):
+            diagnostic = located.text.diagnostic(problem)
+            if diagnostic not in self.decoder.problems:
+                self.decoder.problems.append(diagnostic)
+        fix = reversed_names(table, format)
+        address = f"format.{format.type}.{format.name}.field_map" if format is not None else ""
+        if fix and address in self.decoder.spans and address not in self.reversed:
+            self.reversed.add(address)
+            text, span = self.decoder.spans[address]
+            message = f'the table "{table.name}" has columns of these names: the map is the wrong way round'
+            self.decoder.report(text, Problem(message, span, f'write name = "field in the log": {fix}'))
 
     def _says_format(self, table: Reference, source: Block) -> bool:
         """Whether a format is named that could not be made; what is wrong with it is told where it stands."""
@@ -207,7 +231,9 @@ class _Builder:
 def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
     """What is wrong with a table's columns, told by its block, so that it is told beside other problems of it."""
     inner = [candidate for candidate in block.body.blocks if candidate.type == "column" and candidate.labels]
-    if not block.body.is_broken and not any(column.labels[0].text.lower() == "tp_timestamp" for column in inner):
+    names = {column.labels[0].text.lower() for column in inner}
+    has_time = "tp_timestamp" in names or (table is not None and table.time_column is not None)
+    if not block.body.is_broken and not has_time:
         hint = 'add column "tp_timestamp" { source = "…" }'
         title = f'table "{block.labels[0].text}"' if block.labels else "the table"
         yield Problem(f"{title} does not say where tp_timestamp comes from", block.span, hint)
@@ -227,15 +253,26 @@ def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
             yield from _common_problems(name, column.type if column else None, span)
 
 
+def _mapped(table: Table) -> Table:
+    """The table without the columns that tailpipe fills in itself, and with its only time as `tp_timestamp`."""
+    columns = [column for column in table.columns if column.name.lower() not in STAMPED_COLUMNS]
+    time = table.time_column
+    if not table.maps_time and time is not None:
+        field = None if time.transform is not None else time.source or time.name
+        columns.append(Column("tp_timestamp", source=field, transform=time.transform, null_if=time.null_if))
+    return dataclasses.replace(table, columns=columns)
+
+
 def _says(block: Block, name: str) -> bool:
     """Whether an argument is there with a value; null is as if it were not said."""
     return any(one.name == name and one.value != Literal(None) for one in block.body.attributes)
 
 
 def _common_problems(name: str, kind: str | None, span: Span) -> Iterable[Problem]:
-    if name in _MAPPED_BY_US:
-        hint = "set it on the partition" if name == "tp_index" else "it is filled in by tailpipe itself"
-        yield Problem(f'a table cannot map "{name}"', span, hint)
+    if name == "tp_index":
+        yield Problem(f'a table cannot map "{name}"', span, "set it on the partition")
+    elif name in STAMPED_COLUMNS:
+        return  # left out of the table, with a warning
     elif name not in _COMMON:
         hint = did_you_mean(name, _COMMON.keys() - _MAPPED_BY_US, "names with tp_ are kept for the common columns")
         yield Problem(f'there is no common column "{name}"', span, hint)

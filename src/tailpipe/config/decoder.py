@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
+from tailpipe.config.former import former_argument
 from tailpipe.config.scope import LABELS
-from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span
+from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span, Template
 from tailpipe.config.text import Absent, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
@@ -62,7 +63,9 @@ class Decoder:
         """The class of a typed block, by its first label."""
         known = self.types[block.type]
         if not block.labels:
-            hint = f'write {block.type} "TYPE"' + ("" if block.type == "source" else ' "NAME"') + " { … }"
+            said = next((one.value for one in block.body.attributes if one.name == "type"), None)
+            name = said.value if isinstance(said, Literal) and isinstance(said.value, str) else "TYPE"
+            hint = f'write {block.type} "{name}"' + ("" if block.type == "source" else ' "NAME"') + " { … }"
             self.report(text, Problem(f'the block "{block.type}" has no type', block.span, hint))
             return None
         name = block.labels[0].text
@@ -120,7 +123,8 @@ class Decoder:
         expression = attribute.value
         values[option.name] = None  # it is there, even if it has a problem
         try:
-            value = self.evaluate(text, expression)
+            value = _verbatim(expression) if option.is_verbatim else None
+            value = self.evaluate(text, expression) if value is None else value
             if value is None and not option.is_required:
                 del values[option.name]  # null is as if it were not said
                 return
@@ -202,7 +206,8 @@ class Decoder:
                 return Problem(f'"{name}" is a label, not an argument', attribute.span, hint)
         known = [option.name for option in options.values() if option.kind == "option"]
         otherwise = "there are: " + ", ".join(known) if known else "it takes none"
-        hint = did_you_mean(name, known, otherwise)
+        present = former_argument(name, known)
+        hint = f'it is called "{present}"' if present else did_you_mean(name, known, otherwise)
         return Problem(f'unknown argument "{name}" in {_title(block)}', attribute.span, hint)
 
     def _unknown_block(
@@ -223,7 +228,16 @@ class Decoder:
 def _is_misspelt(name: str, block: Block, known: Mapping[str, Option]) -> bool:
     """Whether something in the block, which is told as unknown, was meant to be this."""
     said = [*(attribute.name for attribute in block.body.attributes), *(inner.type for inner in block.body.blocks)]
-    return any(nearest(word, known) == name for word in said)
+    return any(name in (nearest(word, known), former_argument(word, known)) for word in said)
+
+
+def _verbatim(expression: Expression) -> str | None:
+    """A text whose `${…}` are names for somebody else, as it stands; None for anything else."""
+    if not isinstance(expression, Template):
+        return None
+    if not all(isinstance(part, str) or (isinstance(part, Name) and len(part.parts) == 1) for part in expression.parts):
+        return None
+    return "".join(part if isinstance(part, str) else f"${{{part.parts[0]}}}" for part in expression.parts)  # type: ignore[union-attr]
 
 
 def _is_bare(expression: Expression) -> bool:

@@ -11,10 +11,10 @@ from typing import Any
 from tailpipe.config.config import Config
 from tailpipe.errors import Diagnostic, UsageError
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.table import PATH_COLUMNS
+from tailpipe.model.table import PATH_COLUMNS, STAMPED_COLUMNS
 from tailpipe.plugin.grok import compile_layout
 
-__all__ = ["broken_layouts", "odd_layouts", "unknown_tables"]
+__all__ = ["broken_layouts", "ignored_columns", "odd_layouts", "unknown_tables"]
 
 _WILDCARDS = frozenset("*?[")
 _DATE = ("year", "month", "day")
@@ -34,6 +34,15 @@ def unknown_tables(config: Config, known: Iterable[str], schemas: Iterable[str] 
             if place is not None and table not in names and not _WILDCARDS & set(table):
                 hint = did_you_mean(table, sorted(names), "it shows nothing until there is such a table")
                 yield Diagnostic(f'schema "{schema.name}" shows the table "{table}", which is not known', place, hint)
+
+
+def ignored_columns(config: Config) -> Iterator[Diagnostic]:
+    """The columns of tables that tailpipe fills in itself, whatever the table says."""
+    for name in config.tables:
+        for column in sorted(STAMPED_COLUMNS):
+            if place := config.place(f"table.{name}.column.{column}"):
+                hint = "tailpipe fills it in itself; leave the column out"
+                yield Diagnostic(f'column "{column}" of table "{name}" has no effect', place, hint)
 
 
 def broken_layouts(config: Config) -> Iterator[Diagnostic]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from tailpipe.model.format import Format
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
-__all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "output_columns"]
+__all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "mapped_fields", "output_columns"]
 
 COMMON_TYPES: Mapping[str, ColumnType] = {
     column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None
@@ -105,6 +106,20 @@ def _respelt(kind: ColumnType, *, is_pascal: bool) -> ColumnType:
 def _camel(name: str, is_pascal: bool) -> str:
     first, *rest = name.split("_")
     return "".join([first.capitalize() if is_pascal else first, *(word.capitalize() for word in rest)])
+
+
+def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:
+    """The columns that somebody has named a field for, with the field: one that no log has is a mistake.
+
+    Tables of plugins are left out: a field that a service writes now and then is none.
+    """
+    if type(table) is not Table:
+        return {}
+    found = dict(getattr(format, "field_map", {}))
+    for column in table.columns:
+        if column.source is not None and not column.source.endswith("*"):
+            found[column.name] = column.source
+    return found
 
 
 def is_wanted(table: Table, field: str) -> bool:

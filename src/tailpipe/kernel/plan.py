@@ -194,7 +194,8 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     )
     fields = None
     if isinstance(task.format, Json | Jsonl):
-        renamed = task.format.field_map if isinstance(task.format, Jsonl) else {}
+        mapped = task.format.field_map if isinstance(task.format, Jsonl) else {}
+        renamed = {field: name for name, field in mapped.items()}
         fields = JsonFields(wanted, renamed)
     noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
     return Plan(task, shape, artifacts, names, fields, noun)

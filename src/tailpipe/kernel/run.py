@@ -189,7 +189,7 @@ class TaskRun:
                 )
             results.append(result)
         widenings = tuple(Widening(name, kind) for name, kind in sorted(self.widenings.items()))
-        return Outcome(tuple(stage.files), tuple(results), tuple(self.samples), widenings)
+        return Outcome(tuple(stage.files), tuple(results), tuple(self.samples), widenings, frozenset(stage.filled))
 
 
 def _accounts(group: Group) -> Accounts:

@@ -38,6 +38,8 @@ class Stage:
         self._staging = staging
         self._number = 0
         self.files: list[StagedFile] = []
+        self.filled: set[str] = set()
+        """The columns that have a value in some row."""
 
     def write(self, engine: Engine, groups: Iterable[Group]) -> None:
         """Write the kept rows that the engine has in hand."""
@@ -139,6 +141,7 @@ class Stage:
 
     def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
+        self.filled |= {name for name in columns if _has_value(row[4].get(f'"{name}"'), row[1])}
         self.files.append(
             StagedFile(
                 path=path.name,
@@ -156,6 +159,11 @@ class Stage:
     def _path(self) -> Path:
         self._number += 1
         return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
+
+
+def _has_value(statistics: Mapping[str, str] | None, rows: int) -> bool:
+    """Whether a column has a value in some row, as its statistics say; nested ones have none of their own."""
+    return statistics is None or int(statistics.get("null_count", 0)) < rows
 
 
 def key_condition(key: Key) -> str:

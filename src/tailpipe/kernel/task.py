@@ -163,6 +163,8 @@ class Outcome:
     results: tuple[Result, ...] = ()
     samples: tuple[Sample, ...] = ()
     widenings: tuple[Widening, ...] = ()
+    filled: frozenset[str] = frozenset()
+    """The columns that have a value in some row of the files."""
 
     @property
     def accounts(self) -> Accounts:

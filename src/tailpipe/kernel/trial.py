@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.kernel.outputs import mapped_fields
 from tailpipe.kernel.run import TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
@@ -42,6 +43,8 @@ class Trial:
     error: str | None
     nulls: dict[str, int] = field(default_factory=dict)
     """For each column, how many values did not fit its type."""
+    unfilled: dict[str, str] = field(default_factory=dict)
+    """Columns that are null in every row although the config names a field for them, with that field."""
 
 
 def try_file(path: Path, files: type[Source], table: Table, format_: Format | None, limit: int, now: datetime) -> Trial:
@@ -87,7 +90,14 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
         rows = pa.Table.from_batches(batches).slice(0, limit) if batches else None
         error = errors[0] if errors else None
         nulls = run.tallies[0].nulls
-        trial = Trial(rows, tuple(run.samples), accounts, is_whole, error, nulls)
+        trial = Trial(rows, tuple(run.samples), accounts, is_whole, error, nulls, _unfilled(task, rows))
         return trial, dict(run.widenings)
     finally:
         run.close()
+
+
+def _unfilled(task: Task, rows: pa.Table | None) -> dict[str, str]:
+    if rows is None or not rows.num_rows:
+        return {}
+    mapped = mapped_fields(task.table, task.format)
+    return {n: f for n, f in mapped.items() if n in rows.column_names and rows[n].null_count == rows.num_rows}

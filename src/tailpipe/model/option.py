@@ -100,6 +100,7 @@ class Option:
     """The value when config says nothing, or `dataclasses.MISSING` if it must say something."""
     check: Check | None
     block: str
+    is_verbatim: bool = False
 
     @property
     def is_required(self) -> bool:
@@ -118,12 +119,14 @@ def option(
     default: Any = MISSING,
     config_default: Any = MISSING,
     check: Check | None = None,
+    is_verbatim: bool = False,
 ) -> Any:
     """An argument of a block. `check` gets the value and raises `ValueError` or `UsageError` if it is wrong.
 
-    `config_default` is the default in config where it differs from the one in Python.
+    `config_default` is the default in config where it differs from the one in Python. In a text that `is_verbatim`,
+    `${name}` stands for itself.
     """
-    return _field("option", description, default, check, config_default=config_default)
+    return _field("option", description, default, check, config_default=config_default, is_verbatim=is_verbatim)
 
 
 def label(description: str, *, default: Any = MISSING, check: Check | None = None) -> Any:
@@ -220,6 +223,7 @@ def _options_of(declared: Any) -> Mapping[str, Option]:
             default=default,
             check=facts["check"],
             block=facts.get("block", ""),
+            is_verbatim=facts.get("is_verbatim", False),
         )
     return found
 

@@ -10,7 +10,7 @@ from tailpipe.model.names import check_name
 from tailpipe.model.option import Declared, description_of, fact, label, nested, option
 from tailpipe.model.types import ColumnType, parse_type
 
-__all__ = ["COMMON_COLUMNS", "PATH_COLUMNS", "Column", "Table"]
+__all__ = ["COMMON_COLUMNS", "PATH_COLUMNS", "STAMPED_COLUMNS", "Column", "Table"]
 
 
 class Column(Declared, kw_only=False):
@@ -84,6 +84,12 @@ class Table(Declared):
         """Whether it says where a row's `tp_timestamp` comes from."""
         return "tp_timestamp" in self.common or self.column("tp_timestamp") is not None
 
+    @property
+    def time_column(self) -> Column | None:
+        """The only column of a time that the table has, if there is exactly one."""
+        times = [column for column in self.columns if column.type == "timestamp" and not column.name.startswith("tp_")]
+        return times[0] if len(times) == 1 else None
+
 
 COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_akas", "varchar[]", "Other names of what the row is about, such as ARNs."),
@@ -110,6 +116,9 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_usernames", "varchar[]", "Names and ids of users in the row."),
 )
 """The columns that every table has, beside its own."""
+
+STAMPED_COLUMNS = frozenset({"tp_id", "tp_date", "tp_ingest_timestamp", "tp_table", "tp_partition"})
+"""The common columns that tailpipe fills in itself, whatever a table says."""
 
 PATH_COLUMNS = frozenset(
     [

@@ -17,7 +17,7 @@ from tailpipe.plugin.format_options import (
     timezone_option,
 )
 
-__all__ = ["CSV", "DELIMITED", "W3C", "Delimited"]
+__all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "Csv", "Delimited"]
 
 
 class Delimited(Format):
@@ -76,6 +76,13 @@ class Delimited(Format):
                 raise UsageError(f'the {name} "{character}" is part of the delimiter "{self.delimiter}"')
 
 
+class Csv(Delimited):
+    """Comma-separated values; a header is found out from the text if `header` does not say."""
+
+    type = "csv"
+
+
+CSV_DEFAULT = Csv(name="default", description="Comma-separated values; a header is found out from the text.")
 CSV = Delimited(name="csv", description="Comma-separated values with a header line.", header=True)
 DELIMITED = Delimited(name="default", description="Comma-separated values; a header is found out from the text.")
 W3C = Delimited(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -15,11 +16,27 @@ __all__ = ["JSON", "JSONL", "PARQUET", "Json", "Jsonl", "Parquet"]
 _MEGABYTE = 1024 * 1024
 
 
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _check_map(fields: Mapping[str, str]) -> None:
+    """Refuse the old direction, field = name, where it can be told, and a field with two names."""
+    for name, field in fields.items():
+        if not _NAME.fullmatch(name) and _NAME.fullmatch(field):
+            raise UsageError(
+                f'"{name}" is not a name of a column', hint=f'write column = "field in the log": {field} = "{name}"'
+            )
+        if list(fields.values()).count(field) > 1:
+            raise UsageError(f'the field "{field}" is mapped twice', hint=f'use a column with source = "{field}"')
+
+
 class Jsonl(Format):
     """One JSON object in each line."""
 
     type = "jsonl"
-    field_map: Mapping[str, str] = option("New names for fields: field = name.", default={})
+    field_map: Mapping[str, str] = option(
+        "Other names for fields: name = field in the log.", default={}, check=_check_map
+    )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 

@@ -18,6 +18,7 @@ from time import monotonic
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
+from tailpipe.kernel.sql import literal
 
 __all__ = ["Databases", "Wish"]
 
@@ -94,6 +95,12 @@ class Databases:
             message = f"cannot write a database into {self.layout.home}: {error.strerror}"
             raise WorkspaceError(message, path=str(self.layout.home), hint=hint) from error
         return path
+
+    def script(self, path: Path) -> Path:
+        """Write the statements that attach one of the databases to a DuckDB of a client's own, such as Powerpipe's."""
+        script = self.layout.clients / f"{path.stem}.sql"
+        script.write_text(f"ATTACH IF NOT EXISTS {literal(str(path))} AS tailpipe (READ_ONLY);\nUSE tailpipe;\n")
+        return script
 
     @contextmanager
     def following(self, clock: Callable[[], float] = monotonic) -> Iterator[Callable[[], None]]:

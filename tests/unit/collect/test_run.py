@@ -438,3 +438,25 @@ def test_a_filter_and_an_index_may_name_undeclared_fields_also_ones_that_come_la
     assert summary.is_done, summary
     assert (summary.accounts.kept, summary.accounts.filtered) == (2, 1)
     assert world.rows("message, tp_index") == [("a", None), ("c", "z1")]
+
+
+def test_a_column_whose_field_no_row_has_is_reported(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.text = CONFIG.replace(
+        'column "message"',
+        'column "level" { source = "lvl" }\n  column "said" { source = "message" }\n  column "message"',
+    )
+    world.write(f"{TODAY}.jsonl", "a", "b")
+    summary = world.collect()
+    assert summary.unfilled == {"level": "lvl"}
+    print_report(events.Report((summary,)), "text", lambda _: DaySet())
+    assert 'column level is null in every row: no value for field "lvl"' in capsys.readouterr().out
+
+
+def test_a_mapped_field_that_no_row_has_is_reported(world: World) -> None:
+    world.text = 'format "jsonl" "mapped" { field_map = { level = "lvl", said = "message" } }' + CONFIG.replace(
+        "jsonl.default", "jsonl.mapped"
+    ).replace('column "message" { type = "varchar" }', 'column "said" {}\n  column "level" {}')
+    world.write(f"{TODAY}.jsonl", "a", "b")
+    summary = world.collect()
+    assert world.rows("said") == ["a", "b"]
+    assert summary.unfilled == {"level": "lvl"}

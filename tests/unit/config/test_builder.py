@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tailpipe.config.builder import build_config
+from tailpipe.config.suspicions import ignored_columns
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import ConfigError, Diagnostic, Place
+from tailpipe.plugin import Registry
 from tests.unit.config.world import AROUND, REGISTRY, build, messages, problems
 
 TABLE = 'table "web_log" {\n  format = format.jsonl.default\n  column "tp_timestamp" { source = "time" }\n}\n'
@@ -120,3 +122,37 @@ def test_a_format_that_could_not_be_made_is_one_problem_not_two(where: str) -> N
     source = f'source "file" {{ paths = ["/a"]\n{named if where == "source" else ""}\n}}'
     text = f'{table}partition "web_log" "p" {{\n{source}\n}}\nformat "regex" "mine" {{ layout = "(?P<a" }}\n'
     assert [one.startswith("not a regular expression") for one in messages(text)] == [True]
+
+
+def test_the_only_time_of_a_table_is_its_tp_timestamp() -> None:
+    table = build('table "t" {\n  column "seen" {\n    type = "datetime"\n    source = "ts"\n  }\n}').tables["t"]
+    time = table.column("tp_timestamp")
+    assert time is not None
+    assert time.source == "ts"
+    two = 'table "t" {\n  column "a" { type = "datetime" }\n  column "b" { type = "timestamp" }\n}'
+    assert messages(two) == ['table "t" does not say where tp_timestamp comes from']
+
+
+def test_columns_that_tailpipe_fills_in_itself_are_left_out_with_a_warning() -> None:
+    config = build(TABLE.replace("}\n}", '}\n  column "tp_date" { source = "day" }\n}'))
+    assert config.tables["web_log"].column("tp_date") is None
+    (found,) = ignored_columns(config)
+    assert (found.message, found.place.line) == ('column "tp_date" of table "web_log" has no effect', 4)
+
+
+@pytest.mark.parametrize("quote", ['"', "`"])
+def test_a_flow_log_layout_may_be_copied_from_aws(quote: str) -> None:
+    layout = f"{quote}${{version}} ${{vpc-id}} ${{srcaddr}}{quote}"
+    text = ConfigText("main.tpc", f'format "aws_vpc_flow_log" "f" {{ layout = {layout} }}')
+    format_ = build_config([text], Registry.installed(), AROUND).formats["aws_vpc_flow_log.f"]
+    assert list(format_.read_as().fields) == ["version", "vpc_id", "srcaddr"]  # type: ignore[attr-defined]
+
+
+def test_a_command_may_be_one_text() -> None:
+    source = """source "command" { command = "prog --since '1 day ago' -o json" }"""
+    text = ConfigText("main.tpc", f'{TABLE}partition "web_log" "p" {{ {source} }}')
+    (found,) = build_config([text], Registry.installed(), AROUND).partitions["web_log.p"].sources
+    assert found.command == ("prog", "--since", "1 day ago", "-o", "json")  # type: ignore[attr-defined]
+    shell = text.text.replace('json" }', 'json | head"\n  shell = true }')
+    (found,) = build_config([ConfigText("m", shell)], Registry.installed(), AROUND).partitions["web_log.p"].sources
+    assert found.command == ("prog --since '1 day ago' -o json | head",)  # type: ignore[attr-defined]

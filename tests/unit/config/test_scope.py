@@ -37,9 +37,9 @@ def test_defaults_and_presets_exist_without_a_block() -> None:
 
 
 def test_a_part_of_a_map_is_reached_by_points_and_by_brackets() -> None:
-    other = 'format "jsonl" "mine" { field_map = { a = "b", "c.d" = "e" } }'
+    other = 'format "jsonl" "mine" { field_map = { a = "b", "c-d" = "e-f" } }'
     assert region("format.jsonl.mine.field_map.a", other) == "b"
-    assert region('format.jsonl.mine.field_map["c.d"]', other) == "e"
+    assert region('format.jsonl.mine.field_map["c-d"]', other) == "e-f"
 
 
 def test_a_name_with_a_dash_is_one_name() -> None:

@@ -176,7 +176,7 @@ def test_documents_are_sampled_too() -> None:
 
 
 def test_a_field_map_renames() -> None:
-    made = task(lines({"@n": 5}), of=ALL, format=Jsonl(field_map={"@n": "number"}))
+    made = task(lines({"@n": 5}), of=ALL, format=Jsonl(field_map={"number": "@n"}))
     done, types = settled(made)
     assert types == {"number": "bigint", "time": "varchar"}
     assert done.column("number") == [5]

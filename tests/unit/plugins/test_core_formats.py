@@ -41,7 +41,7 @@ def refusal(declared: type, name: str, value: object) -> UsageError:
 
 
 def test_the_promised_formats_are_there() -> None:
-    names = ["delimited", "grok", "json", "jsonl", "logfmt", "parquet", "regex", "syslog"]
+    names = ["csv", "delimited", "grok", "json", "jsonl", "logfmt", "parquet", "regex", "syslog"]
     assert sorted(Registry([plugin]).formats) == names
     assert [declared.type for declared in FORMATS] == names
 
@@ -49,6 +49,7 @@ def test_the_promised_formats_are_there() -> None:
 def test_the_promised_presets_are_there() -> None:
     presets = Registry([plugin]).presets
     assert sorted(presets) == [
+        "csv.default",
         "delimited.csv",
         "delimited.default",
         "delimited.w3c",

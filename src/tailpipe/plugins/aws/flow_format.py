@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tailpipe.plugin import Format, UsageError, did_you_mean, option
 from tailpipe.plugin.formats import Delimited
 
@@ -21,7 +23,7 @@ FIELDS = (*DEFAULT_LAYOUT.split(), *_LATER.split())
 
 
 def _check_layout(layout: str) -> None:
-    words = layout.split()
+    words = _names(layout)
     if not words:
         raise UsageError("the layout has no field", hint=f"the default is: {DEFAULT_LAYOUT}")
     for word in words:
@@ -40,6 +42,7 @@ class FlowLogFormat(Format):
         "Names of the fields as AWS spells them, with blanks between; for logs without a header.",
         default=DEFAULT_LAYOUT,
         check=_check_layout,
+        is_verbatim=True,
     )
 
     def read_as(self) -> Format:
@@ -50,9 +53,14 @@ class FlowLogFormat(Format):
             quote="",
             null_if=("-",),
             snake_case=True,
-            fields=[_snake(field) for field in self.layout.split()],
+            fields=[_snake(field) for field in _names(self.layout)],
             known_fields=[_snake(field) for field in FIELDS],
         )
+
+
+def _names(layout: str) -> list[str]:
+    """The fields of a layout, which may be written as AWS does it: `${version} ${vpc-id}`."""
+    return [re.sub(r"\A\$\{(.*)\}\Z", r"\1", word) for word in layout.split()]
 
 
 def _snake(field: str) -> str:

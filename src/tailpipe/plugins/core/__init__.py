@@ -12,6 +12,7 @@ plugin = Plugin(
         Late("file", "tailpipe.plugins.core.sources:File"),
     ],
     formats=[
+        Late("csv", f"{_FORMATS}.delimited_format:Csv"),
         Late("delimited", f"{_FORMATS}.delimited_format:Delimited"),
         Late("grok", f"{_FORMATS}.line_formats:Grok"),
         Late("json", f"{_FORMATS}.record_formats:Json"),
@@ -22,6 +23,7 @@ plugin = Plugin(
         Late("syslog", f"{_FORMATS}.line_formats:Syslog"),
     ],
     presets=[
+        Late("csv.default", f"{_FORMATS}.delimited_format:CSV_DEFAULT"),
         Late("delimited.csv", f"{_FORMATS}.delimited_format:CSV"),
         Late("delimited.default", f"{_FORMATS}.delimited_format:DELIMITED"),
         Late("delimited.w3c", f"{_FORMATS}.delimited_format:W3C"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +21,29 @@ _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME")
 _TAIL_LINES = 5
 
 
-def _check_command(command: Sequence[str]) -> None:
-    if not command or not command[0]:
-        raise UsageError("name the program to run", hint='write ["program", "argument"]')
+def _check_command(command: Sequence[str] | str) -> None:
+    if not command or not command[0].strip():
+        raise UsageError("name the program to run", hint='write ["program", "argument"], or "program argument"')
+
+
+def _words(command: Sequence[str] | str, *, is_shell: bool) -> tuple[str, ...]:
+    """Program and arguments; a text is cut at its blanks, as a shell would, but means nothing else to one."""
+    if not isinstance(command, str):
+        return tuple(command)
+    if is_shell:
+        return (command,)
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&")
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        words = tuple(lexer)
+    except ValueError as error:
+        raise UsageError(f"the command cannot be split into words: {str(error).lower()}") from None
+    for word in words:
+        if word and not word.strip("();<>|&"):
+            hint = 'set shell = true, or write ["program", "argument"]'
+            raise UsageError(f'"{word}" means something to a shell only', hint=hint)
+    return words
 
 
 def _check_timeout(text: str) -> None:
@@ -34,13 +55,18 @@ class Command(Source):
     """Runs a program, once for each day, and takes what it prints."""
 
     type = "command"
-    command: Sequence[str] = option("Program and arguments; no shell is involved.", check=_check_command)
+    command: Sequence[str] | str = option(
+        "Program and arguments, as a list or as one text; no shell is involved.", check=_check_command
+    )
     shell: bool = option("Whether the first word is a command line for `/bin/sh`.", default=False)
     per_day: bool = option(
         "Whether it runs once for each day, with `TAILPIPE_FROM` and `TAILPIPE_TO` set; else once a run.", default=True
     )
     timeout: str = option("How long it may take, such as `30s` or `10m`.", default="10m", check=_check_timeout)
     env: Mapping[str, str] = option("Variables that it gets, beside the few that every program needs.", default={})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "command", _words(self.command, is_shell=self.shell))
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """One run for each day of the window, or one alone."""
