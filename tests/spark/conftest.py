@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.session import open_context, session_of, stop_context
+from tests.unit.query.attempts import SECRET, VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +33,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.setenv("LC_ALL", "C")
+        patch.setenv(VARIABLE, SECRET)
         context = open_context(SparkSettings(master="local[2]"), cache=spark_log.parent / "cache", log=spark_log)
     yield session_of(context)
     stop_context(context)

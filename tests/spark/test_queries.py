@@ -81,6 +81,30 @@ STATEMENTS = [
     "SELECT count(*) FROM app_log WHERE id = '00000000-0000-4000-8000-000000000007' OR regexp_matches(text, '^w[12]$')",
     "SELECT arg_max(text, big) AS last, string_agg(tiny::VARCHAR, ',' ORDER BY tiny) AS all FROM app_log WHERE n < 5",
     "SELECT * EXCLUDE (raw, place) FROM app_log WHERE later IS NULL ORDER BY tp_id LIMIT 2",
+    "SELECT n, sum(n) OVER w AS a, lag(n) OVER w AS b FROM app_log WHERE n < 9"
+    " WINDOW w AS (PARTITION BY flag ORDER BY n) ORDER BY n",
+    "SELECT n FROM app_log WHERE n IN (SELECT n FROM app_log WHERE NOT flag) AND n BETWEEN 3 AND 9 OR n & 3 = 5"
+    " ORDER BY n",
+    "SELECT a.n FROM app_log a LEFT JOIN app_log b ON a.n = b.n + 190 WHERE b.n IS NOT NULL ORDER BY a.n",
+    "SELECT flag, n FROM app_log WHERE n < 9 GROUP BY GROUPING SETS ((flag), (n), ()) ORDER BY ALL",
+    "SELECT n FROM app_log WHERE n < 9 EXCEPT SELECT n FROM app_log WHERE n > 5 ORDER BY n LIMIT 3 OFFSET 1",
+    "SELECT n, w FROM app_log, unnest(words) u(w) WHERE n < 3 ORDER BY ALL",
+    "SELECT word FROM (SELECT unnest(words) AS word FROM app_log WHERE n < 3) t GROUP BY word HAVING count(*) > 1",
+    "SELECT flag, count(*) FROM app_log a WHERE EXISTS (FROM app_log b WHERE b.n = a.n + 1) GROUP BY flag ORDER BY ALL",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT n FROM r ORDER BY n",
+    "WITH app_log AS (SELECT n + 1 AS n FROM app_log WHERE n < 4) SELECT app_log.n FROM app_log ORDER BY n",
+    "WITH unused AS (SELECT max(n) FROM app_log) SELECT '%${jndi:ldap://x}' LIKE '%${jndi:%' AS a, DISTINCT_ON.n FROM"
+    " (SELECT min(n) AS n FROM app_log) AS DISTINCT_ON",
+    "SELECT DISTINCT flag, CASE WHEN n > 3 THEN 'a' ELSE 'b' END AS c, -n % 2 AS d FROM app_log WHERE n < 9"
+    " ORDER BY ALL",
+    "SELECT trim(text) AS a, split_part(text, 'w', 2) AS b, contains(text, 'w') AS c, lpad(text, 4, '-') AS d,"
+    " md5(text) AS e, sha256(text) AS f, left(text, 1) AS g, substring(text, 1, 1) AS h, reverse(text) AS i"
+    " FROM app_log WHERE n < 9 AND text LIKE 'w%' ORDER BY tp_id",
+    "SELECT year(day) AS a, quarter(day) AS b, hour(tp_timestamp) AS c, last_day(day) AS d, make_date(2024, 1, 2) AS e,"
+    " strptime('2024-01-02', '%Y-%m-%d') AS f, greatest(n, 5) AS g, nullif(n, 3) AS h, abs(-n) AS i, sqrt(n) AS j"
+    " FROM app_log WHERE n < 9 ORDER BY n",
+    "SELECT median(n) AS a, stddev_samp(n) AS b, bool_or(flag) AS c, arg_min(text, n) AS d, round(var_pop(n), 9) AS e,"
+    " ntile(2) OVER (ORDER BY count(*)) AS f FROM app_log WHERE n < 9",
     "SELECT 1 AS one, NULL AS nothing, 'x' AS x",
     "SELECT n FROM app_log WHERE n < 3 UNION ALL SELECT -1 ORDER BY n",
     # what the two mean different things by
@@ -186,7 +210,7 @@ def test_what_spark_may_not_do_is_refused(queries: SparkQueries, sql: str, messa
 def test_what_spark_lacks_is_told_with_the_translation(queries: SparkQueries) -> None:
     with pytest.raises(TailpipeError, match="Spark refused it") as refused:
         queries.run("SELECT n AS k FROM app_log WHERE k > 3").rows  # noqa: B018
-    assert "`tailpipe__app_log`" in refused.value.hint
+    assert refused.value.hint.endswith("SELECT `n` AS `k` FROM `app_log` AS `app_log` WHERE `k` > 3")
 
 
 def test_a_table_is_a_dataframe(session: Session, spark: SparkSession, tmp_path: Path) -> None:

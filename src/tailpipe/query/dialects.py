@@ -9,30 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import UsageError
+from tailpipe.query.allowed import SAME, refused
 from tailpipe.query.json_paths import spark_path
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
-__all__ = ["reconcile", "refused"]
+__all__ = ["reconcile"]
 
-_SAME = frozenset(
-    """
-    Alias And Or Not Case If Cast TryCast Array Struct Interval Exists Columns
-    Count CountIf Sum Min Max Avg Stddev StddevSamp StddevPop Variance VariancePop ArgMax ArgMin AnyValue
-    LogicalAnd LogicalOr ApproxDistinct Median GroupConcat Grouping
-    RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
-    Coalesce Nullif Greatest Least Abs Ceil Floor Round Sign Sqrt Exp Ln Pow
-    Upper Lower Length Trim Left Right Substring Replace Reverse Concat ConcatWs SplitPart Split StrPosition Contains
-    StartsWith EndsWith Pad Repeat MD5 SHA2 RegexpLike RegexpReplace RegexpExtract
-    CurrentTimestamp CurrentDate TimestampTrunc DateTrunc Extract Year Month Day DayOfMonth DayOfYear Quarter Hour
-    Minute Second DateDiff TimeToStr StrToTime Dayname Monthname LastDay DateFromParts
-    JSONExtract JSONExtractScalar ArrayContains ArraySize Transform ArrayFilter Explode Unnest GenerateSeries
-    StructExtract
-    """.split()  # noqa: SIM905 - a list would be a hundred lines
-)
-"""What is known to give the same answer: by the names of the classes of its translator."""
 _NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL")
 """Types of numbers that may have something behind the point; the first two are rounded to the even one."""
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT", "INT128"})
@@ -49,6 +33,7 @@ def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
         distinct = select.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
             raise refused("DISTINCT ON", "write: QUALIFY row_number() OVER (PARTITION BY …) = 1")
+        _write_out_windows(select)
     aliases: dict[str, list[Expr]] = {}
     for alias in statement.find_all(exp.Alias):
         aliases.setdefault(alias.alias.lower(), []).append(alias.this)
@@ -62,6 +47,24 @@ def reconcile(statement: Expr, types: Mapping[str, str]) -> Expr:
     return statement
 
 
+def _write_out_windows(select: Expr) -> None:
+    """Put the windows of a WINDOW clause where they are used: Spark does not show what is in such a clause."""
+    from sqlglot import exp
+
+    named = {window.name.lower(): window for window in select.args.get("windows") or ()}
+    select.set("windows", None)
+    for window in select.find_all(exp.Window) if named else ():
+        meant = named.get(window.text("alias").lower())
+        if meant is not None and window.parent_select is select:
+            if any(window.args.get(key) for key in ("partition_by", "order", "spec")) or meant.args.get("alias"):
+                raise refused("a window that builds on another")
+            for key in ("partition_by", "order", "spec"):
+                value = meant.args.get(key)
+                copied = [one.copy() for one in value] if isinstance(value, list) else value and value.copy()
+                window.set(key, copied)
+            window.set("alias", None)
+
+
 def _check(node: Expr, kinds: _Kinds) -> None:
     """Refuse what is not known to give the same answer."""
     from sqlglot import exp
@@ -69,7 +72,7 @@ def _check(node: Expr, kinds: _Kinds) -> None:
     if isinstance(node, exp.Anonymous):
         if node.name.lower() != "now":
             raise refused(node.name.lower())
-    elif isinstance(node, exp.Func) and type(node).__name__ not in _SAME:
+    elif isinstance(node, exp.Func) and type(node).__name__ not in SAME:
         raise refused(node.sql_name().lower())
     elif isinstance(node, exp.Extract) and node.name.upper() not in _PARTS:
         raise refused(f"extract({node.name.lower()} …)")
@@ -131,6 +134,9 @@ def _rewritten(node: Expr, kinds: _Kinds) -> Expr:
         return _call("try_element_at", node.this, place)
     elif isinstance(node, exp.ArrayContains):  # a null in the list would make it null
         return _call("array_contains", _call("array_compact", node.this), node.expression)
+    elif isinstance(node, exp.ArgMax | exp.ArgMin):  # DuckDB passes over a null, Spark would give it
+        is_null = exp.Is(this=node.this.copy(), expression=exp.Null())
+        node.set("expression", exp.If(this=is_null, true=exp.Null(), false=node.expression.copy()))
     elif isinstance(node, exp.AtTimeZone):
         name = "from_utc_timestamp" if kinds.is_zoned(node.this) else "to_utc_timestamp"
         return _call(name, node.this, node.args["zone"])
@@ -270,8 +276,3 @@ class _Kinds:
             return any(ask(meant) for meant in self._aliases[name])
         finally:
             self._open.discard(name)
-
-
-def refused(what: str, hint: str = "leave out --engine spark, or write it in simpler words") -> UsageError:
-    """The error for what Spark would answer in another way."""
-    return UsageError(f"{what} may give another answer on Spark", hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -14,8 +15,9 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
 from tailpipe.query.stars import Starred
 from tailpipe.query.statements import words
-from tailpipe.query.translate import refuse_other, spark_name, to_spark, to_spark_condition
+from tailpipe.query.translate import Translated, refuse_other, to_spark, to_spark_condition
 from tailpipe.query.views import View
+from tailpipe.spark.jail import checked_frame, jailed_session, text_session
 from tailpipe.spark.jobs import told
 from tailpipe.spark.tables import FileSet, table_frame
 
@@ -37,24 +39,26 @@ class SparkQueries:
     def __init__(self, session: Session, start: Callable[[], SparkSession]) -> None:
         self._session = session
         self._start = start
+        self._token = secrets.token_hex(16)
         self._registered: dict[tuple[str, str], int] = {}
 
     @cached_property
     def _spark(self) -> SparkSession:
-        return self._start().newSession()
+        return jailed_session(self._start())
 
     def run(self, sql: str) -> Answer:
         """Run one SELECT; its rows come over when Spark has them all."""
         refuse_other(sql)
         columns, types = self._session.describe(sql)
-        tables: dict[str, list[str]] = {}
-        for view in self._session.views:
-            tables.setdefault(view.schema, []).append(view.name)
-        translated = to_spark(sql, tables, default=self._session.schema, types=self._types(sql))
-        for view in self._session.views:
-            if (view.schema, view.name) in translated.tables:
-                self._register(view)
-        return _answer(self._collected(translated.sql), columns, types)
+        views = {view.address: view for view in self._session.views}
+        names = {address: f"view_{self._token}_{number}" for number, address in enumerate(views)}
+        translated = to_spark(
+            sql, names, default=self._session.schema, prefix=f"cte_{self._token}", types=self._types(sql)
+        )
+        for address, name in names.items():
+            if name in translated.names:
+                self._register(views[address], name)
+        return _answer(self._collected(translated, frozenset(names.values())), columns, types)
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star."""
@@ -75,22 +79,28 @@ class SparkQueries:
         """End what Spark is doing."""
         self._spark.sparkContext.cancelAllJobs()
 
-    def _register(self, view: View) -> None:
+    def _register(self, view: View, name: str) -> None:
         if self._registered.get(view.address) != self._session.sequence:
             frame = _frame(self._spark, view, self._session.column_sets)
-            frame.createOrReplaceTempView(spark_name(view.schema, view.name))
+            frame.createOrReplaceTempView(name)
             self._registered[view.address] = self._session.sequence
 
-    def _collected(self, sql: str) -> pa.Table:
+    def _collected(self, translated: Translated, views: frozenset[str]) -> pa.Table:
         from pyspark.errors import PySparkException
 
+        spark = self._spark
+        relations = views & set(translated.names)
         try:
-            return _beside(lambda: self._spark.sql(sql).toArrow())
+            return _beside(lambda: checked_frame(spark, translated.sql, relations).toArrow())
         except KeyboardInterrupt:
             self.interrupt()
             raise
         except PySparkException as error:
-            raise SparkError(f"Spark refused it: {first_line(error)}", hint=f"it was translated to: {sql}") from error
+            message = translated.in_own_words(first_line(error))
+            hint = f"it was translated to: {translated.in_own_words(translated.sql)}"
+            raise SparkError(f"Spark refused it: {message}", hint=hint) from error
+        except TailpipeError:
+            raise
         except Exception as error:
             raise told(error) from error
 
@@ -132,7 +142,7 @@ def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> 
     schema, _, table = name.rpartition(".")
     for view in session.views:
         if view.address == ((schema or session.schema).lower(), table.lower()):
-            return _frame(start().newSession(), view, session.column_sets)
+            return _frame(text_session(start()), view, session.column_sets)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
     raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
-from tailpipe.query.dialects import reconcile, refused
+from tailpipe.query.allowed import refuse_unknown, refused
+from tailpipe.query.dialects import reconcile
+from tailpipe.query.relations import rename_relations
 from tailpipe.query.statements import words
 
 if TYPE_CHECKING:
     from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.dialects.spark import Spark
     from sqlglot.expressions import Expr
 
-__all__ = ["Translated", "refuse_other", "spark_name", "to_spark", "to_spark_condition"]
-
-_REACHES_OUT = frozenset({"reflect", "java_method", "try_reflect"})
-"""Functions of Spark that call any method of Java, so also those that read and write files."""
+__all__ = ["Translated", "refuse_other", "to_spark", "to_spark_condition"]
 
 
 @dataclass(frozen=True)
 class Translated:
-    """Spark SQL, and the tables it reads by schema and name."""
+    """Spark SQL; the relations in it by their names there, and what the statement calls them."""
 
     sql: str
-    tables: tuple[tuple[str, str], ...]
+    names: Mapping[str, str]
 
-
-def spark_name(schema: str, table: str) -> str:
-    """How a table is called in Spark, whose temporary views have no schema."""
-    return f"{schema}__{table}"
+    def in_own_words(self, text: str) -> str:
+        """A text of Spark with the names that the statement has."""
+        for name in sorted(self.names, key=len, reverse=True):  # one name may be the beginning of another
+            text = text.replace(name, self.names[name])
+        return text
 
 
 def refuse_other(sql: str) -> None:
@@ -43,39 +44,28 @@ def refuse_other(sql: str) -> None:
 
 
 def to_spark(
-    sql: str, tables: Mapping[str, Collection[str]], *, default: str, types: Mapping[str, str] | None = None
+    sql: str,
+    tables: Mapping[tuple[str, str], str],
+    *,
+    default: str,
+    prefix: str,
+    types: Mapping[str, str] | None = None,
 ) -> Translated:
-    """The statement for Spark; `tables` are those that it may read, by schema, `default` the one without a name.
+    """The statement for Spark, in which each relation has a name that the statement cannot know.
 
-    `types` are those of the columns, by name in lower case.
+    `tables` names the tables that it may read, by schema and name in lower case; `default` is the schema without a
+    name; the names of its CTEs begin with the prefix. `types` are those of the columns, by name in lower case.
     """
-    from sqlglot import exp
-    from sqlglot.optimizer.scope import traverse_scope
-
     statement = _parsed(sql)
-    known = {(schema.lower(), name.lower()): (schema, name) for schema, names in tables.items() for name in names}
-    used: dict[tuple[str, str], None] = {}
-    for scope in traverse_scope(statement):
-        for table in scope.tables:
-            if table.name.lower() in map(str.lower, scope.cte_sources) or isinstance(table.this, exp.Func):
-                continue
-            found = known.get(((table.db or default).lower(), table.name.lower()))
-            if found is None or table.catalog:
-                shown = ".".join(part.name for part in table.parts)
-                raise UsageError(f"there is no table {shown}", hint="see: tailpipe table list")
-            used[found] = None
-            alias = table.alias or table.name
-            table.replace(exp.alias_(exp.table_(spark_name(*found), quoted=True), alias, table=True, quoted=True))
-    for column in statement.find_all(exp.Column):
-        if (column.text("db").lower(), column.text("table").lower()) in known:  # the table is known by its own name
-            column.set("db", None)
-            column.set("catalog", None)
-    return Translated(_written(statement, types or {}), tuple(used))
+    names = rename_relations(statement, tables, default=default, prefix=prefix)
+    return Translated(_written(statement, types or {}), names)
 
 
 def to_spark_condition(sql: str, types: Mapping[str, str] | None = None) -> str:
-    """A condition on rows for Spark."""
-    return _written(_parsed(sql), types or {})
+    """A condition on rows for Spark, which reads nothing else."""
+    condition = _parsed(sql)
+    rename_relations(condition, {}, default="", prefix="")
+    return _written(condition, types or {})
 
 
 def _written(statement: Expr, types: Mapping[str, str]) -> str:
@@ -87,31 +77,28 @@ def _written(statement: Expr, types: Mapping[str, str]) -> str:
         # Spark measures lists by another function than text.
         if isinstance(length.this, exp.Column) and types.get(length.this.name.lower(), "").endswith("[]"):
             length.replace(exp.ArraySize(this=length.this))
+    refuse_unknown(reconciled)
     try:
-        return reconciled.sql(dialect="spark", unsupported_level=ErrorLevel.RAISE)
+        # Comments could be hints; names in quotes are never taken for words of Spark.
+        return reconciled.sql(_spark(), unsupported_level=ErrorLevel.RAISE, comments=False, identify=True)
     except UnsupportedError as error:
         raise _untranslatable(error) from error
 
 
 def _parsed(sql: str) -> Expr:
     import sqlglot
-    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     try:
         if any(token.token_type.name == "TILDE" for token in sqlglot.tokenize(sql, read="duckdb")):
             raise refused("~", "write regexp_matches")
-        parsed = sqlglot.parse_one(sql, read=_dialect())
+        return sqlglot.parse_one(sql, read=_duckdb())
     except SqlglotError as error:
         raise (refused("inet") if "inet" in words(sql) else _untranslatable(error)) from error
-    for call in parsed.find_all(exp.Anonymous):
-        if call.name.lower() in _REACHES_OUT:
-            raise UsageError(f"{call.name} is not allowed in a query")
-    return parsed
 
 
 @cache
-def _dialect() -> type[DuckDB]:
+def _duckdb() -> type[DuckDB]:
     """DuckDB's SQL with its paths of JSON as they are written: the translator would take a key apart at its dots."""
     from sqlglot.dialects.duckdb import DuckDB
 
@@ -120,6 +107,20 @@ def _dialect() -> type[DuckDB]:
             return path
 
     return AsWritten
+
+
+@cache
+def _spark() -> type[Spark]:
+    """Spark's SQL without `${`, which Spark would replace in the text by a variable of this machine."""
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.generators.spark import SparkGenerator
+
+    class Inert(Spark):
+        class Generator(SparkGenerator):
+            def escape_str(self, text: str, *args: Any, **options: Any) -> str:
+                return super().escape_str(text, *args, **options).replace("${", "$\\u007b")
+
+    return Inert
 
 
 def _untranslatable(error: Exception) -> UsageError:
