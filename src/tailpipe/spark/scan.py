@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -37,13 +35,27 @@ def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     if not tasks:
         raise SparkError("there is nothing to scan")
     session = spark.newSession()
-    session.dataSource.register(TaskSource)
-    payload = pickle.dumps([replace(task, staging=None) for task in tasks])
-    return session.read.format(_NAME).option("tasks", base64.b64encode(payload).decode()).load()
+    session.dataSource.register(_source_of([replace(task, staging=None) for task in tasks]))
+    return session.read.format(_NAME).load()
+
+
+def _source_of(tasks: Sequence[Task]) -> type[DataSource]:
+    """A data source that holds its tasks, credentials among them.
+
+    A class that is made in a function travels whole, as bytes that Spark passes on to its workers and never shows.
+    The options of a data source are parts of its plan, which is printed, logged and kept.
+    """
+
+    class Bound(TaskSource):
+        _tasks = tuple(tasks)
+
+    return Bound
 
 
 class TaskSource(DataSource):
-    """Reads tasks, which travel as an option."""
+    """Reads the rows of tasks."""
+
+    _tasks: tuple[Task, ...]
 
     @classmethod
     def name(cls) -> str:
@@ -54,15 +66,11 @@ class TaskSource(DataSource):
         """The columns of the table's files."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return from_arrow_schema(_schema(self._tasks()[0]), prefer_timestamp_ntz=True)
+        return from_arrow_schema(_schema(self._tasks[0]), prefer_timestamp_ntz=True)
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - it is ours
         """One partition to a task."""
-        return _Reader(self._tasks())
-
-    def _tasks(self) -> list[Task]:
-        found: list[Task] = pickle.loads(base64.b64decode(self.options["tasks"]))  # noqa: S301 - our own bytes
-        return found
+        return _Reader(self._tasks)
 
 
 class _Reader(DataSourceReader):

@@ -78,6 +78,8 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[s
         "spark.python.worker.reuse": "true",
         "spark.eventLog.enabled": "false",
         "spark.sql.timeType.enabled": "true",  # for the columns of that type in our files
+        # Work that is larger travels through a file, and credentials are a part of it.
+        "spark.broadcast.UDFCompressionThreshold": "1g",
     }
     if is_local(settings.master):
         conf |= {
@@ -254,7 +256,9 @@ def _log_to(log: Path) -> None:
         for handler in [one for one in logger.handlers if isinstance(one, _LogFile)]:
             logger.removeHandler(handler)
             handler.close()
-        logger.addHandler(_LogFile(log, delay=True))
+        handler = _LogFile(log, delay=True)
+        handler.setLevel(logging.INFO)  # below that, py4j writes down all that is sent, credentials among it
+        logger.addHandler(handler)
     logging.getLogger().addFilter(_is_not_of_py4j)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True  # they tell every failure, which is raised as well
