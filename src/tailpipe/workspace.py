@@ -121,6 +121,7 @@ class Workspace:
         start: str | None = None,
         end: str | None = None,
         overwrite: bool = False,
+        fill: bool = False,
         skip_bad_artifacts: bool = False,
         source: str | None = None,
         command: str = "",
@@ -137,7 +138,7 @@ class Workspace:
         from tailpipe.collect.run import Options
         from tailpipe.lifecycle.tidy import tidy
 
-        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
+        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite, fill=fill)
         with self._working(emit) as (catalog, engine):
             chosen = self._ready(partitions, source)
             options = Options(ask, skip_bad_artifacts, source, command)
@@ -155,6 +156,7 @@ class Workspace:
         start: str | None = None,
         end: str | None = None,
         overwrite: bool = False,
+        fill: bool = False,
         source: str | None = None,
     ) -> list[tuple[Partition, Planned]]:
         """What collecting would do; nothing is changed."""
@@ -162,7 +164,7 @@ class Workspace:
         from tailpipe.collect.collect import preview
         from tailpipe.collect.run import Options
 
-        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite)
+        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite, fill=fill)
         with self._working() as (catalog, engine):
             return preview(self._ready(partitions, source), catalog, engine, Options(ask, source=source))
 

@@ -58,7 +58,7 @@ class Both(plans.Catalog):
 
     def ask(self, plan: Plan) -> None:
         super().ask(plan)
-        self._really(lambda writer: writer.begin_run(plans.EVER, plan.asks))
+        self._really(lambda writer: writer.begin_run(plans.EVER, plan.asks, frontiers=plan.frontiers))
 
     def note(self, entry: LedgerEntry) -> None:
         super().note(entry)

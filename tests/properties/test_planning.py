@@ -14,10 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tailpipe.catalog.identity import Listed, decide, needs
 from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, SourceState, UnitPlan
-from tailpipe.catalog.planning import gaps, listing, plan_units
+from tailpipe.catalog.planning import plan_units
+from tailpipe.catalog.scope import listing
 from tailpipe.kernel.unpack_streams import Reader
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, first_day
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
@@ -81,6 +82,8 @@ class Catalog:
             self.coverage[name] = known.drop(days)
 
     def ask(self, plan: Plan) -> None:
+        for name, day in plan.frontiers.items():
+            self.coverage[name] = self.coverage[name].advance(day)
         for name, days in plan.asks.items():
             self.coverage[name] = self.coverage[name].ask(days)
 
@@ -159,7 +162,8 @@ class World:
 
     def plan(self, ask: Ask) -> Plan:
         catalog = self.catalog
-        sources = [SourceState(name, catalog.coverage[name], all_) for name, all_ in SOURCES.items()]
+        since = first_day(catalog.coverage.values())
+        sources = [SourceState(name, catalog.coverage[name], all_, since=since) for name, all_ in SOURCES.items()]
         asked = listing(sources, ask, catalog.lost)
         listed = [
             Listed(log.source, log.artifact(uri))
@@ -190,7 +194,9 @@ class World:
             for unit in plan.units:
                 for one in unit.artifacts:
                     dropped = self.catalog.coverage[one.decision.source].dropped
-                    assert not (one.dates or NO_DAYS) & dropped
+                    # A dated artifact is taken whole, but for dates of which its Day had rows and lost them.
+                    gone = self.catalog.lost.get(unit.unit, NO_DAYS) if unit.unit.day else dropped
+                    assert not (one.dates or NO_DAYS) & dropped & gone
                     assert unit.unit.day not in dropped or one.cause == "lost dates"
 
     def run(self, ask: Ask, *, stop: int | None = None) -> Plan:
@@ -237,7 +243,7 @@ class Collecting(RuleBasedStateMachine):
             for source in SOURCES:
                 self.log_comes(source, offset, 2, is_dated=number % 2 == 0)
         if is_collected:
-            self.collect(None, None, overwrite=False)
+            self.collect(None, None, overwrite=False, is_open=False)
 
     @rule(
         source=st.sampled_from(sorted(SOURCES)),
@@ -297,13 +303,21 @@ class Collecting(RuleBasedStateMachine):
         first = self._day(span[0])
         self.world.catalog.drop(DaySet.span(first, first + timedelta(days=span[1])))
 
-    @rule(span=st.none() | spans, overwrite=st.booleans(), stop=st.none() | st.integers(0, 6))
-    def collect(self, span: tuple[int, int] | None, stop: int | None, *, overwrite: bool) -> None:
-        window = None
+    @rule(span=st.none() | spans, overwrite=st.booleans(), is_open=st.booleans(), stop=st.none() | st.integers(0, 6))
+    def collect(self, span: tuple[int, int] | None, stop: int | None, *, overwrite: bool, is_open: bool) -> None:
+        now, window = self._tick(), None
         if span is not None:
             start = datetime.combine(self._day(span[0]), datetime.min.time(), UTC)
-            window = Window(start, start + timedelta(days=span[1] + 1))
-        ask = Ask(self._tick(), window, overwrite)
+            is_open = is_open and start <= now
+            window = Window(start, now if is_open else start + timedelta(days=span[1] + 1))
+        self._run(Ask(now, window, overwrite, is_open=is_open and window is not None), stop)
+
+    @rule(stop=st.none() | st.integers(0, 6))
+    def fill(self, stop: int | None) -> None:
+        self._run(Ask(self._tick(), fill=True), stop)
+
+    def _run(self, ask: Ask, stop: int | None) -> None:
+        overwrite = ask.overwrite
         self.world.run(ask, stop=stop)
         if stop is None:
             again = self.world.plan(replace(ask, overwrite=False))
@@ -316,7 +330,7 @@ class Collecting(RuleBasedStateMachine):
         ask = Ask(self._tick())
         world.run(ask)
         for name, known in world.catalog.coverage.items():
-            assert not gaps(known, ask.today), name
+            assert not known.gaps(ask.today), name
         assert world.plan(ask).is_empty
 
     @invariant()
@@ -353,7 +367,8 @@ def worlds(draw: st.DrawFn) -> World:
         for source, offset, size, is_dated in draw(st.lists(comes, max_size=8)):
             machine.log_comes(source, offset, size, is_dated=is_dated)
         if has_passed and draw(st.booleans()):
-            machine.collect(draw(st.none() | spans), draw(st.none() | st.integers(0, 4)), overwrite=False)
+            span, stop = draw(st.none() | spans), draw(st.none() | st.integers(0, 4))
+            machine.collect(span, stop, overwrite=False, is_open=draw(st.booleans()))
             machine.time_passes(draw(st.integers(1, 200)))
         if has_passed and draw(st.booleans()):
             machine.days_are_dropped(draw(spans))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tailpipe.catalog import frontier
+from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.coverage import Coverage
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact, StagedFile
 
@@ -56,10 +58,15 @@ def load_coverage(connection: sqlite3.Connection, partition_id: int) -> dict[str
     found: dict[str, dict[str, str]] = {}
     for source, state, days in rows:
         found.setdefault(source, {})[state] = days
-    return {
-        source: Coverage(**{state: DaySet.parse(days) for state, days in states.items()})
-        for source, states in found.items()
-    }
+    frontiers: dict[str, str | None] = {}
+    if found and has_table(connection, "frontiers"):
+        rows = connection.execute("SELECT source, day FROM frontiers WHERE partition_id = ?", (partition_id,))
+        frontiers = dict(rows.fetchall())
+    coverage = {source: Coverage.parse(states, frontiers.get(source)) for source, states in found.items()}
+    for source in coverage.keys() - frontiers.keys():
+        known = coverage[source]
+        coverage[source] = replace(known, frontier=frontier.derived(connection, partition_id, known))
+    return coverage
 
 
 def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str, coverage: Coverage) -> None:
@@ -67,6 +74,11 @@ def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str
     connection.executemany(
         "INSERT INTO coverage VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET days = excluded.days",
         [(partition_id, source, state, str(getattr(coverage, state))) for state in STATES],
+    )
+    day = coverage.frontier.isoformat() if coverage.frontier else None
+    connection.execute(
+        "INSERT INTO frontiers VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET day = excluded.day",
+        (partition_id, source, day),
     )
 
 

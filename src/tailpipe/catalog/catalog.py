@@ -19,7 +19,7 @@ from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequenc
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, dropped_days
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet, dropped_days
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
@@ -199,16 +199,24 @@ class Writer:
     recovered: int
     run_id: int | None = None
 
-    def begin_run(self, window: Window, asks: Mapping[str, DaySet], command: str = "") -> None:
-        """Note what this run sets out to do: the days it asks for are missing until they are covered."""
+    def begin_run(
+        self, window: Window, asks: Mapping[str, DaySet], command: str = "", frontiers: Mapping[str, date] | None = None
+    ) -> None:
+        """Record what this run sets out to do: the days it requests are missing until they are covered.
+
+        `frontiers` are the days up to which sources are requested by a run without an end.
+        """
+        frontiers = frontiers or {}
         with self.store.writing() as connection:
             locks.check_epoch(self.store, self.partition, self.partition_id, self.epoch)
             known = load_coverage(connection, self.partition_id)
             # What was dropped before there was a source stays away from it too.
-            dropped = dropped_days(known.values()) & DaySet.span(window.start.date(), date.max)
-            for source, days in asks.items():
-                asked = known.get(source, Coverage(dropped=dropped)).ask(days)
-                save_coverage(connection, self.partition_id, source, asked)
+            dropped = dropped_days(known.values())
+            for source in sorted({*known, *asks, *frontiers}):
+                asked = known.get(source, Coverage(dropped=dropped))
+                if source in frontiers:
+                    asked = asked.advance(frontiers[source])
+                save_coverage(connection, self.partition_id, source, asked.ask(asks.get(source, NO_DAYS)))
             self.run_id = connection.execute(
                 "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",
                 (

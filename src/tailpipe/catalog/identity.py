@@ -229,9 +229,11 @@ def _decide_whole(fresh: Decision, known: LedgerEntry | None, now: datetime) -> 
     is_object = fresh.artifact.kind == "object"
     if is_object and not _is_same_object(fresh.artifact, known):
         return replace(fresh, fate="replaced", entry=known)
-    if fresh.artifact.kind == "range" and known.as_of < now:
+    is_unchanged = is_object or known.as_of == now
+    if known.as_of > now:  # the clock was ahead then, and it cannot have been later than now
+        known = replace(known, as_of=now)
+    if fresh.artifact.kind == "range" and not is_unchanged:
         return replace(_continue(fresh, known), fate="asked_again")
-    is_unchanged = is_object or known.as_of >= now
     return replace(
         fresh,
         origin=known.origin,

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from tailpipe.catalog.frontier import derived_of
 from tailpipe.errors import CatalogError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -171,8 +172,10 @@ def _artifact(one: Mapping[str, Any]) -> StagedArtifact:
     return StagedArtifact(entry, Accounts(**one["accounts"]), one["since_bytes"], one["since_ordinals"])
 
 
-def _coverage(one: Mapping[str, str]) -> Coverage:
-    return Coverage(**{state: DaySet.parse(text) for state, text in one.items()})
+def _coverage(one: Mapping[str, str | None]) -> Coverage:
+    known = Coverage.parse({name: text for name, text in one.items() if text}, one.get("frontier"))
+    # Before there was a frontier, none was written.
+    return known if "frontier" in one else dataclasses.replace(known, frontier=derived_of(known))
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -10,7 +10,7 @@ from datetime import date
 from tailpipe.catalog import commit
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.catalog import Writer
-from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Loss, Manifest
 
@@ -34,13 +34,8 @@ def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
         return replace(
             made,
             removed=tuple(paths),
-            coverage={source: _missing(known, days) for source, known in coverage.items()},
+            coverage={source: known.lose(days) for source, known in coverage.items()},
             losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
         )
 
     return transaction.record(draft)
-
-
-def _missing(known: Coverage, days: DaySet) -> Coverage:
-    lost = known.covered & days
-    return Coverage(known.covered - lost, known.missing | lost, known.dropped, known.unsettled - lost)

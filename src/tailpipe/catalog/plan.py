@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from tailpipe.catalog.identity import Decision
+from tailpipe.errors import UsageError
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
@@ -22,20 +23,33 @@ Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "
 
 @dataclass(frozen=True)
 class Ask:
-    """What the user wants of a run; without a window it takes up where the last one ended.
+    """What the user wants of a run; without a window it goes on from the frontier.
 
-    `oldest` is the first day that the partition keeps: without a window nothing older is asked for.
+    `oldest` is the first day that the partition keeps: without a window nothing older is requested. `is_open`
+    says that the window has no end of its own: it reaches up to now, and later runs go on from there. With
+    `fill` a run without a window takes the days too that nobody has requested, from the oldest one on.
     """
 
     now: datetime
     window: Window | None = None
     overwrite: bool = False
     oldest: date | None = None
+    is_open: bool = False
+    fill: bool = False
 
     @classmethod
-    def parse(cls, start: str | None, end: str | None, *, now: datetime, overwrite: bool = False) -> Ask:
+    def parse(
+        cls, start: str | None, end: str | None, *, now: datetime, overwrite: bool = False, fill: bool = False
+    ) -> Ask:
         """What the words of the command line ask for."""
-        return cls(now, None if start is end is None else Window.parse(start, end, now=now), overwrite)
+        if fill and (overwrite or start is not None or end is not None):
+            other = "--overwrite" if overwrite else "--from" if start is not None else "--to"
+            raise UsageError(
+                f"--fill cannot be combined with {other}",
+                hint="--fill fetches the days between the oldest one and now that were never requested",
+            )
+        window = None if start is end is None else Window.parse(start, end, now=now)
+        return cls(now, window, overwrite, is_open=start is not None and end is None, fill=fill)
 
     @property
     def today(self) -> date:
@@ -47,7 +61,8 @@ class Ask:
 class SourceState:
     """A source that takes part in the run, and what is known of its days.
 
-    `dropped` are days that the partition dropped before it had this source.
+    `dropped` are days that the partition dropped before it had this source, and `since` is the oldest day that
+    any of its sources covers or is to bring.
 
     `lists_all` is true for a source that lists so cheaply that each run may look at all its days;
     another is asked only for what is missing and for the last `overlap_days`.
@@ -58,6 +73,7 @@ class SourceState:
     lists_all: bool = True
     overlap_days: int = 2
     dropped: DaySet = NO_DAYS
+    since: date | None = None
 
 
 @dataclass(frozen=True)
@@ -130,8 +146,9 @@ class Skip:
 class Plan:
     """All that a run has to do, in this order, and what it leaves alone.
 
-    `asks` are recorded (`Coverage.ask`) before the first unit, so that the next run completes this one if
-    it is interrupted; `noted` entries and the `closing` days, which need no unit, after the last one.
+    `asks` and `frontiers` are recorded (`Coverage.ask`, `Coverage.advance`) before the first unit, so that the
+    next run completes this one if it is interrupted; `noted` entries and the `closing` days, which need no
+    unit, after the last one.
     """
 
     units: tuple[UnitPlan, ...] = ()
@@ -139,6 +156,7 @@ class Plan:
     asks: Mapping[str, DaySet] = field(default_factory=dict)
     noted: tuple[LedgerEntry, ...] = ()
     closing: tuple[Covered, ...] = ()
+    frontiers: Mapping[str, date] = field(default_factory=dict)
 
     @property
     def reasons(self) -> dict[str, int]:
@@ -148,7 +166,7 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether the workspace already has all that was asked for."""
-        return not (self.units or self.noted or self.closing)
+        return not (self.units or self.noted or self.closing or self.frontiers)
 
     def closing_without(self, failed: Collection[Unit]) -> tuple[Covered, ...]:
         """The closing days if these units have failed: a source with a failed pack closes none."""

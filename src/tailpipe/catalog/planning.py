@@ -1,6 +1,6 @@
 """Planning: which units a run must do and in which order, and what it leaves alone and why.
 
-A run asks `listing` which days each source has to list, lets `identity` decide what became of the
+A run asks `scope.listing` which days each source has to list, lets `identity` decide what became of the
 listed artifacts, and then gets its plan from `plan_units`. Nothing here reads a clock, a disk or a catalog.
 """
 
@@ -15,13 +15,12 @@ from typing import get_args
 
 from tailpipe.catalog.identity import NOBODY, Decision
 from tailpipe.catalog.plan import Ask, Cause, Plan, PlannedArtifact, Skip, SourceState, UnitPlan, kind_of
-from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
+from tailpipe.catalog.scope import Scope, listing, moved_frontiers, scope_of
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Covered
-from tailpipe.model.window import LOOKBACK
 
-__all__ = ["UNFINISHED", "gaps", "listing", "open_days", "plan_units"]
+__all__ = ["UNFINISHED", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
@@ -30,44 +29,6 @@ UNFINISHED = "ends in an unfinished line"
 """Why an artifact is skipped that has more than was taken of it: somebody may be writing that line."""
 
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
-
-
-def gaps(coverage: Coverage, today: date, oldest: date | None = None) -> DaySet:
-    """The days that the next plain run fills: all since the oldest known one, neither covered nor dropped.
-
-    What lies before `oldest`, the first day that is kept, is no gap.
-    """
-    first = coverage.known.first
-    if first is None:
-        return NO_DAYS
-    return DaySet.span(max(first, oldest or first), today) - coverage.covered - coverage.dropped
-
-
-def open_days(coverage: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> DaySet:
-    """The gaps of all sources of a partition; what the config no longer names, be it a source or all, fills none."""
-    if partition is None:
-        return NO_DAYS
-    today, oldest = now.astimezone(UTC).date(), partition.oldest(now)
-    known = (coverage.get(source.name, Coverage()) for source in partition.sources)
-    return DaySet.union(gaps(one, today, oldest) for one in known)
-
-
-def listing(sources: Iterable[SourceState], ask: Ask, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:
-    """The days that each source has to list; artifacts without a date are always listed.
-
-    A Day that lost dates is listed too if these are asked for, although it may lie beside the window.
-    """
-    days = {}
-    for source in sources:
-        scope = _scope(source, ask)
-        asked, coverage = scope.wanted, source.coverage
-        if ask.window is None and not ask.overwrite and not source.lists_all and coverage.known:
-            frontier = coverage.covered.last or ask.today
-            recent = DaySet.span(frontier - timedelta(days=source.overlap_days), ask.today)
-            asked &= gaps(coverage, ask.today, ask.oldest) | coverage.unsettled | recent
-        recalled = DaySet.of(unit.day for unit in lost if unit.day and lost[unit] & scope.dates)
-        days[source.name] = asked | recalled
-    return days
 
 
 def plan_units(
@@ -87,19 +48,23 @@ def plan_units(
     """
     lost = lost or {}
     entries = _by_unit(ledger, decisions)
-    scopes = {source.name: _scope(source, ask) for source in sources}
+    scopes = {source.name: scope_of(source, ask) for source in sources}
     asked = {name: days & scopes[name].wanted for name, days in listing(sources, ask, lost).items()}
     groups, skipped, noted = _sort_out(decisions, scopes, ask, _redone(scopes, ask, entries, lost))
-    groups = {unit: [_cut(one, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()}
+    groups = {
+        unit: [_cut(one, unit, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()
+    }
     builder = _Builder(sources, ask, asked, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, ask))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
+    moved = moved_frontiers(sources, ask)
     return Plan(
         units,
         (*skipped, *_left(units, decisions, scopes)),
         {name: days for name, scope in scopes.items() if (days := scope.unasked | (planned & asked[name]))},
-        tuple(noted),
+        (*noted, *_corrected(units, ledger, scopes, moved, ask)),
         tuple(_closing(sources, ask, asked, planned)),
+        moved,
     )
 
 
@@ -113,41 +78,8 @@ def _by_unit(ledger: Iterable[LedgerEntry], decisions: Iterable[Decision]) -> di
     return entries
 
 
-@dataclass(frozen=True)
-class _Scope:
-    """What of a source may be taken: the days of dated artifacts, and the dates of rows."""
-
-    source: SourceState
-    wanted: DaySet
-    dates: DaySet
-
-    @property
-    def unasked(self) -> DaySet:
-        coverage = self.source.coverage
-        return (self.wanted - coverage.covered - coverage.missing) | (self.dates & coverage.dropped)
-
-    def anew(self, entry: LedgerEntry | None, dates: DaySet | None) -> DaySet | None:
-        """The dates to which an artifact is cut that is taken again whole: what it had comes again."""
-        if entry is None or dates is None:
-            return dates
-        return dates | (entry.taken - self.source.coverage.dropped)
-
-
-def _scope(source: SourceState, ask: Ask) -> _Scope:
-    coverage, past = source.coverage, DaySet.span(date.min, ask.today)
-    if ask.window is not None:
-        whole = ask.window.widened()
-        days = DaySet.span(whole.start.date(), whole.end.date() - timedelta(days=1))
-        return _Scope(source, days & past, days)
-    first = coverage.known.first
-    if first is None or ask.overwrite:
-        first = (ask.now - LOOKBACK).astimezone(UTC).date()
-    dates = DaySet.span(max(first, ask.oldest or first), date.max) - coverage.dropped - source.dropped
-    return _Scope(source, dates & past, dates)
-
-
 def _redone(
-    scopes: Mapping[str, _Scope],
+    scopes: Mapping[str, Scope],
     ask: Ask,
     entries: Mapping[Unit, Sequence[LedgerEntry]],
     lost: Mapping[Unit, DaySet],
@@ -164,7 +96,7 @@ def _redone(
             continue
         taking_part = owners & scopes.keys()
         for owner in taking_part:
-            dates &= scopes[owner].dates
+            dates = scopes[owner].restorable(unit, dates)
         if taking_part and dates:
             redone[unit] = "lost dates"
     for unit, known in entries.items() if ask.overwrite else ():
@@ -176,7 +108,7 @@ def _redone(
 
 
 def _sort_out(
-    decisions: Iterable[Decision], scopes: Mapping[str, _Scope], ask: Ask, redone: Mapping[Unit, Cause]
+    decisions: Iterable[Decision], scopes: Mapping[str, Scope], ask: Ask, redone: Mapping[Unit, Cause]
 ) -> tuple[dict[Unit, list[PlannedArtifact]], list[Skip], list[LedgerEntry]]:
     """What to take by units, what to skip, and of that what to note down."""
     groups: dict[Unit, list[PlannedArtifact]] = defaultdict(list)
@@ -194,10 +126,10 @@ def _sort_out(
     return groups | _packs(unpacked), skipped, noted
 
 
-def _cut(one: PlannedArtifact, lost: DaySet, scopes: Mapping[str, _Scope]) -> PlannedArtifact:
+def _cut(one: PlannedArtifact, unit: Unit, lost: DaySet, scopes: Mapping[str, Scope]) -> PlannedArtifact:
     """An artifact of a Day that is done again, without those of its lost dates that nobody asks for: they would be
     there in part, because other Days have rows of them too."""
-    unasked = lost - scopes[one.decision.source].dates
+    unasked = lost - scopes[one.decision.source].restorable(unit, lost)
     if one.cause not in ("lost dates", "overwritten") or one.dates is not None or not unasked:
         return one
     return replace(one, dates=EVERY_DAY - unasked)
@@ -211,7 +143,7 @@ def _unit(decision: Decision) -> Unit | None:
 
 
 def _take(
-    decision: Decision, unit: Unit | None, scope: _Scope, ask: Ask, redone: Mapping[Unit, Cause]
+    decision: Decision, unit: Unit | None, scope: Scope, ask: Ask, redone: Mapping[Unit, Cause]
 ) -> PlannedArtifact | str:
     """How to read an artifact, or the reason not to."""
     entry, day = decision.entry, unit.day if unit is not None else None
@@ -221,7 +153,7 @@ def _take(
     if unit is not None and unit in redone:
         return PlannedArtifact(decision, redone[unit], is_anew=entry is not None, dates=scope.anew(entry, dates))
     if day is not None and day not in scope.wanted:
-        return _why_not(day, scope, ask)
+        return scope.why_not(day, ask)
     if decision.fate == "replaced":
         return PlannedArtifact(decision, "replaced", is_anew=True, dates=scope.anew(entry, dates))
     if entry is not None and day is None and entry.left_out & scope.dates:
@@ -245,18 +177,6 @@ def _take(
     if day is None and ask.window is not None and ask.window.widened().end <= entry.as_of:
         return "has grown since the window"
     return PlannedArtifact(decision, "grown", decision.start_byte, decision.start_ordinal, dates=dates)
-
-
-def _why_not(day: date, scope: _Scope, ask: Ask) -> str:
-    if day > ask.today:
-        return "lies in the future"
-    if ask.window is not None:
-        return "outside the window"
-    if ask.oldest is not None and day < ask.oldest:
-        return "beyond the retention: ask for it with --from"
-    if day in scope.source.coverage.dropped or day in scope.source.dropped:
-        return "dropped: ask for it with --from"
-    return "before the first day: ask for it with --from"
 
 
 def _is_settled(decision: Decision, entry: LedgerEntry, source: SourceState) -> bool:
@@ -299,10 +219,14 @@ def _order(groups: Mapping[Unit, Sequence[PlannedArtifact]], sources: Iterable[S
 
 
 def _pivot(sources: Iterable[SourceState], ask: Ask) -> date:
+    """The newest day up to which the sources were followed: what windows with an end have brought is no beginning."""
     done = NO_DAYS
     for source in sources:
-        done |= source.coverage.covered | source.coverage.dropped
-    return (done & DaySet.span(date.min, ask.today)).last or date.max
+        frontier = source.coverage.frontier
+        if frontier is not None:
+            followed = DaySet.span(date.min, min(frontier, ask.today))
+            done |= (source.coverage.covered | source.coverage.dropped) & followed
+    return done.last or date.max
 
 
 @dataclass(frozen=True)
@@ -356,7 +280,7 @@ class _Builder:
         return dates
 
 
-def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, _Scope]) -> list[Skip]:
+def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapping[str, Scope]) -> list[Skip]:
     """The artifacts of units that are done again which their source no longer lists."""
     found = {decision.entry.identity for decision in decisions if decision.entry is not None}
     return [
@@ -364,6 +288,26 @@ def _left(units: Iterable[UnitPlan], decisions: Iterable[Decision], scopes: Mapp
         for unit in units
         for entry in unit.keeps
         if entry.identity not in found and entry.source in scopes
+    ]
+
+
+def _corrected(
+    units: Iterable[UnitPlan],
+    ledger: Iterable[LedgerEntry],
+    scopes: Mapping[str, Scope],
+    moved: Mapping[str, date],
+    ask: Ask,
+) -> list[LedgerEntry]:
+    """The ranges and runs that were taken while the clock was ahead, with the latest time at which that can have been.
+
+    As they stand they would count as complete once the clock has got there.
+    """
+    planned = {one.decision.entry.identity for unit in units for one in unit.artifacts if one.decision.entry}
+    return [
+        replace(entry, as_of=ask.now)
+        for entry in ledger
+        if entry.kind in ("range", "run") and entry.as_of > ask.now
+        if entry.source in scopes and entry.source in moved and entry.identity not in planned
     ]
 
 

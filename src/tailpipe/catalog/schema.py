@@ -6,7 +6,7 @@ import sqlite3
 
 from tailpipe.errors import CatalogError
 
-__all__ = ["APPLICATION", "VERSION", "ensure", "migrate"]
+__all__ = ["APPLICATION", "VERSION", "ensure", "has_table", "migrate"]
 
 APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
 
@@ -138,12 +138,26 @@ CREATE INDEX runs_of_partition ON runs (partition_id);
 """
 """A history of years is not read from its beginning to find what belongs to one partition or unit."""
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+_THIRD = """
+CREATE TABLE frontiers (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    source TEXT NOT NULL,
+    day TEXT, -- null: only windows with an end were requested
+    PRIMARY KEY (partition_id, source)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE facts (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""A source without a frontier is of an older version: it is derived when it is read, and written with the next run."""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
 VERSION = len(MIGRATIONS)
 READABLE = 1
-"""The oldest version that a reader understands: those after it differ in nothing but indexes."""
+"""The oldest version that a reader understands: those after it have more indexes, and tables that may be missing."""
 
 
 def migrate(connection: sqlite3.Connection, path: str, migrations: tuple[str, ...] = MIGRATIONS) -> None:
@@ -165,6 +179,12 @@ def ensure(connection: sqlite3.Connection, path: str) -> None:
         raise CatalogError(
             f"{path} is of an older version", path=path, hint="any command that collects brings it up to date"
         )
+
+
+def has_table(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether the database has this table: a reader may meet one of an older version."""
+    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
+    return found.fetchone() is not None
 
 
 def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:

@@ -57,6 +57,7 @@ class CollectCommand(click.Command):
     epilog=examples(
         "tailpipe collect",
         "tailpipe collect app_log.local --from T-7d",
+        "tailpipe collect app_log.local --from 2024-03-05 --to 2024-03-05",
         "tailpipe collect 'aws_*' --dry-run",
         "tailpipe collect app_log.local file",
     ),
@@ -64,6 +65,7 @@ class CollectCommand(click.Command):
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
 @click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
 @click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
+@click.option("--fill", is_flag=True, help="Also collect the days since the oldest one that were never requested.")
 @click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, not their day.")
@@ -78,8 +80,10 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     A SELECTOR is a table, a table and a partition, or a pattern: app_log, app_log.local, 'aws_*', '*.prod'.
     The name of a source after a single partition collects that source alone.
 
-    The first time, the last 30 days are collected, from today back; later what is new since then, what is
-    late, and what is missing. Each day is there whole, or not at all, and can be queried at once.
+    The first run collects the last 30 days, newest first. Later runs go on from the day that the last one
+    reached, and finish what earlier runs were asked for and did not finish. --from without --to starts over
+    from that day; a window with --to is collected once and changes nothing for later runs. Each day is
+    committed atomically and can be queried at once.
     """
     workspace = workspace_of(context)
     if workspace.config.is_empty:
@@ -99,6 +103,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
             start=flags["start"],
             end=flags["end"],
             overwrite=flags["overwrite"],
+            fill=flags["fill"],
             skip_bad_artifacts=flags["skip_bad_artifacts"],
             source=source,
             with_compaction=flags["compact"],
@@ -107,7 +112,8 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         )
     finally:
         display.close()
-    print_report(report, flags["output"], workspace.left_out)
+    has_window = bool(flags["start"] or flags["end"])
+    print_report(report, flags["output"], workspace.left_out, has_window=has_window)
     _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
     if not report.is_done:
         context.exit(EXIT_FAILED)
@@ -128,7 +134,7 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
 def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags: dict[str, Any]) -> None:
     from tailpipe.cli.report import print_preview
 
-    window = {name: flags[name] for name in ("start", "end", "overwrite")}
+    window = {name: flags[name] for name in ("start", "end", "overwrite", "fill")}
     previews = workspace.preview(chosen, source=source, **window)
     print_preview(previews, flags["output"])
 

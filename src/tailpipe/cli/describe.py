@@ -7,8 +7,8 @@ from dataclasses import MISSING
 from datetime import datetime
 from typing import Any
 
-from tailpipe.catalog.planning import open_days
 from tailpipe.catalog.read import PartitionTotals
+from tailpipe.catalog.scope import not_requested, open_days
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.coverage import Coverage
@@ -161,7 +161,7 @@ def held_record(held: PartitionTotals) -> Record:
 
 
 def coverage_record(known: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> Record:
-    """Which days of each source are here, and which of them the next plain collection fills."""
+    """Which days of each source are here, which the next plain run fetches, and which nobody has requested."""
     return {
         "coverage": [
             {
@@ -169,10 +169,12 @@ def coverage_record(known: Mapping[str, Coverage], partition: Partition | None, 
                 "covered": str(coverage.covered),
                 "missing": str(coverage.missing),
                 "dropped": str(coverage.dropped),
+                "frontier": str(coverage.frontier) if coverage.frontier else None,
             }
             for source, coverage in known.items()
         ],
         "gaps": str(open_days(known, partition, now)),
+        "not_requested": str(not_requested(known, partition, now)),
     }
 
 

@@ -20,7 +20,13 @@ from tailpipe.workspace import Workspace
 __all__ = ["command"]
 
 SOURCES = {"name": "source", "type": "type", "format": "format", "options": "options"}
-COVERAGE = {"source": "source", "covered": "covered", "missing": "missing", "dropped": "dropped"}
+COVERAGE = {
+    "source": "source",
+    "covered": "covered",
+    "missing": "missing",
+    "dropped": "dropped",
+    "frontier": "frontier",
+}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ Record = Mapping[str, Any]
 _SIZES = {"bytes", "file_size", "new_size", "size"}
 _COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "rejected_rows", "row_count", "rows"}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
-_DAYS = {"covered", "missing", "dropped", "dates", "gaps"}
+_DAYS = {"covered", "missing", "dropped", "dates", "gaps", "not_requested"}
 """Fields that are sets of days."""
 _SPANS = 5
 """So many spans of days are shown at the beginning of very many, and at their end."""

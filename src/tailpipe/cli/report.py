@@ -26,10 +26,13 @@ UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts
 _SHOWN = 5
 
 
-def print_report(report: events.Report, output: str, left_out: LeftOut = lambda _: None) -> None:
+def print_report(
+    report: events.Report, output: str, left_out: LeftOut = lambda _: None, *, has_window: bool = False
+) -> None:
     """What was read and kept, what failed and why, and what to do next.
 
-    `left_out` tells the days of the rows of a partition that lay outside every window so far.
+    `left_out` tells the days of the rows of a partition that lay outside every window so far. After a run that
+    `has_window`, the days that nobody has requested are listed; `tailpipe status` always has them.
     """
     if output == "json":
         render.data(json.dumps([_record(one) for one in report.partitions], indent=2, ensure_ascii=False, default=str))
@@ -37,6 +40,9 @@ def print_report(report: events.Report, output: str, left_out: LeftOut = lambda 
     for summary in report.partitions:
         for line in _lines(summary, left_out):
             render.data(line)
+        if has_window and summary.not_requested:
+            days = render.days(summary.not_requested)
+            render.data(f"  not requested: {days}; fetch them with: tailpipe collect {summary.partition} --fill")
 
 
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
@@ -182,6 +188,7 @@ def _record(summary: events.Summary) -> dict[str, Any]:
         **asdict(summary),
         "accounts": asdict(summary.accounts),
         "gaps": str(summary.gaps),
+        "not_requested": str(summary.not_requested),
         "lost": str(summary.lost),
         "tidied": {**asdict(summary.tidied), "expired": str(summary.tidied.expired)},
         "is_done": summary.is_done,

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from tailpipe.catalog.overview import Overview
-from tailpipe.catalog.planning import open_days
 from tailpipe.catalog.read import PartitionTotals
+from tailpipe.catalog.scope import not_requested, open_days
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
 from tailpipe.cli.options import common, examples, workspace_of
@@ -24,6 +24,8 @@ __all__ = ["command"]
 
 HEADINGS = ["partition", "last run", "days", "gaps", "rows", "size", "files", "rejected"]
 WIDTH = 80
+SHOWN = 5
+"""For so many partitions the days that were not requested are listed."""
 SUMS = ("rows", "bytes", "files", "rejected_rows")
 
 
@@ -34,8 +36,9 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 def command(context: click.Context, output: str) -> None:
     """Show all partitions on one screen: last run, days covered, gaps, rows, size, files and rejected rows.
 
-    Gaps are days that the next plain collect fills. A partition that the config no longer names is marked
-    with a star.
+    Gaps are requested days that are not here; the next plain collect fetches them. Days that were never
+    requested are listed below the table; collect --fill fetches them. A partition that the config no longer
+    names is marked with a star.
     """
     workspace, now = workspace_of(context), datetime.now(UTC)
     records = _records(workspace, now)
@@ -72,6 +75,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         covered = DaySet.union(coverage.covered for coverage in one.coverage.values())
         missing = open_days(one.coverage, partition, now)
+        unasked = not_requested(one.coverage, partition, now)
         run, totals = one.last_run, one.totals
         records.append(
             {
@@ -89,6 +93,8 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "last_date": str(totals.last_date) if totals.last_date else None,
                 "gaps": str(missing),
                 "gap_days": len(missing),
+                "not_requested": str(unasked),
+                "not_requested_days": len(unasked),
                 "rows": totals.rows,
                 "bytes": totals.size,
                 "files": totals.files,
@@ -144,6 +150,18 @@ def _fitted(cells: list[list[str]], room: int | None) -> list[list[str]]:
     return [[shorten(line[0], most), *line[1:]] for line in cells]
 
 
+def _not_requested(records: list[dict[str, Any]]) -> list[str]:
+    """The days that no plain run fetches, and the command that does."""
+    lines = [
+        f"not requested: {record['partition']} {render.days(DaySet.parse(record['not_requested']))}"
+        for record in records[:SHOWN]
+    ]
+    if more := len(records) - len(lines):
+        lines.append(f"not requested: days of {render.counted(more, 'other partition')}; --output json has them")
+    name = records[0]["partition"] if len(records) == 1 else "PARTITION"
+    return [*lines, f"fetch them with: tailpipe collect {name} --fill"] if lines else []
+
+
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     lines = []
     running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
@@ -153,6 +171,7 @@ def _remarks(records: list[dict[str, Any]]) -> list[str]:
         lines.append("* no longer in the config")
     if any(record["gap_days"] for record in records):
         lines.append("gaps are filled by: tailpipe collect")
+    lines += _not_requested([record for record in records if record["not_requested_days"]])
     if any(record["rejected_rows"] for record in records):
         lines.append("rejected rows are shown by: tailpipe rejected show")
     return lines

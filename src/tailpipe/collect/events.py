@@ -161,6 +161,8 @@ class Summary:
     unfinished: int = 0
     """How many artifacts end in a line that somebody may still be writing."""
     gaps: DaySet = NO_DAYS
+    not_requested: DaySet = NO_DAYS
+    """Days since the oldest one that nobody has requested: no plain run brings them."""
     lost: DaySet = NO_DAYS
     """Dates whose files were lost, and whose logs no source lists any more."""
     tidied: Tidied = field(default_factory=Tidied)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from tailpipe.catalog.identity import NOBODY, Listed, Prints, decide, needs
 from tailpipe.catalog.plan import Ask, Plan, SourceState
-from tailpipe.catalog.planning import listing, plan_units
+from tailpipe.catalog.planning import plan_units
 from tailpipe.catalog.read import PartitionState
+from tailpipe.catalog.scope import check_clock, listing
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import LedgerEntry, Span
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -47,6 +48,7 @@ def plan_partition(
 
     `count` hears how many artifacts were listed so far. Contents are read only where names and times do not tell.
     """
+    since = first_day(known for name, known in state.coverage.items() if name in {*sources, *others})
     states = [
         SourceState(
             name,
@@ -54,9 +56,11 @@ def plan_partition(
             lists_all=source.lists_all,
             overlap_days=getattr(source, "overlap_days", 2),
             dropped=NO_DAYS if name in state.coverage else dropped_days(state.coverage.values()),
+            since=since,
         )
         for name, source in sources.items()
     ]
+    check_clock(state.partition, states, ask)
     listed: list[Listed] = []
     refused: list[Refused] = []
     withheld: list[Withheld] = []

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Ended, Writer
 from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, UnitPlan
-from tailpipe.catalog.planning import UNFINISHED, open_days
+from tailpipe.catalog.planning import UNFINISHED
+from tailpipe.catalog.scope import not_requested, open_days
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
@@ -136,14 +137,14 @@ class PartitionRun:
             self.emit(events.Warned(self.address, told))
 
     def _carry_out(self, writer: Writer, plan: Plan) -> None:
-        writer.begin_run(self._window(), plan.asks, self.options.command)
+        writer.begin_run(self._window(), plan.asks, self.options.command, plan.frontiers)
         outcome: Ended = "interrupted"
         try:
             self.types = self._types(plan)
             for batch in batches(plan.units):
                 self._batch(writer, batch)
             closing = plan.closing_without(self.failed)
-            if plan.noted or closing:
+            if plan.noted or closing or not plan.units:
                 writer.note(plan.noted, closing)
             outcome = "failed" if self.failed or self.bad else "done"
         except Exception:
@@ -303,6 +304,7 @@ class PartitionRun:
 
     def _summary(self, planned: Planned) -> events.Summary:
         skipped = planned.plan.reasons
+        known, now = self.catalog.coverage(self.address), self.options.ask.now
         return events.Summary(
             partition=self.address,
             committed=tuple(self.committed),
@@ -318,6 +320,7 @@ class PartitionRun:
             unfilled=self._unfilled(),
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
-            gaps=open_days(self.catalog.coverage(self.address), self.partition, self.options.ask.now),
+            gaps=open_days(known, self.partition, now),
+            not_requested=not_requested(known, self.partition, now),
             lost=planned.lost,
         )

@@ -1,16 +1,16 @@
-"""Coverage: which days of a source are in the workspace, which are still to come, which were given up."""
+"""Coverage: which days of a source are in the workspace, which are missing, dropped or not requested."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days"]
+__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days", "first_day"]
 
 State = Literal["covered", "missing", "dropped"]
 
@@ -128,16 +128,20 @@ EVERY_DAY = DaySet.span(date.min, date.max)
 class Coverage:
     """What is known of the days of one source of a partition; no day has two states.
 
-    A *covered* day was listed and all that it held is committed. A *missing* one was asked for and has
-    not been done; so has every day between the oldest known one and today that has no state. A
-    *dropped* one was deleted or has expired. `unsettled` days are covered, but late artifacts may have
-    come since they were listed, or are known to have: they are listed once more.
+    A *covered* day was listed and all that it held is committed. A *missing* one was requested and has not
+    been done. A *dropped* one was deleted or has expired. A day without a state was never requested.
+    `unsettled` days are covered, but late artifacts may have come since they were listed, or are known to
+    have: they are listed once more.
+
+    `frontier` is the newest day that a run without an end has requested; the next plain run goes on from it.
+    A window with an end never moves it. None if only such windows were ever requested.
     """
 
     covered: DaySet = field(default=NO_DAYS)
     missing: DaySet = field(default=NO_DAYS)
     dropped: DaySet = field(default=NO_DAYS)
     unsettled: DaySet = field(default=NO_DAYS)
+    frontier: date | None = None
 
     def __post_init__(self) -> None:
         twice = (self.covered & self.missing) | (self.covered & self.dropped) | (self.missing & self.dropped)
@@ -146,23 +150,49 @@ class Coverage:
         if self.unsettled - self.covered:
             raise ValueError(f"unsettled days that are not covered: {self.unsettled - self.covered}")
 
+    @classmethod
+    def parse(cls, states: Mapping[str, str], frontier: str | None = None) -> Coverage:
+        """The coverage whose sets of days and frontier are written as text."""
+        return cls(
+            DaySet.parse(states.get("covered", "")),
+            DaySet.parse(states.get("missing", "")),
+            DaySet.parse(states.get("dropped", "")),
+            DaySet.parse(states.get("unsettled", "")),
+            date.fromisoformat(frontier) if frontier else None,
+        )
+
     @property
     def known(self) -> DaySet:
         """All days that have a state."""
         return self.covered | self.missing | self.dropped
 
+    @property
+    def requested(self) -> DaySet:
+        """The days that somebody has requested and nobody has dropped since."""
+        return self.covered | self.missing
+
     def state(self, day: date) -> State | None:
-        """The recorded state of a day, or None if nobody ever asked for it."""
+        """The recorded state of a day, or None if nobody ever requested it."""
         if day in self.covered:
             return "covered"
         if day in self.missing:
             return "missing"
         return "dropped" if day in self.dropped else None
 
+    def gaps(self, today: date) -> DaySet:
+        """The days that were requested and are not here: missing ones, and those that came after the frontier."""
+        since = NO_DAYS if self.frontier is None else DaySet.span(self.frontier, today)
+        return (self.missing | since) - self.covered - self.dropped
+
+    def not_requested(self, since: date, today: date) -> DaySet:
+        """The days from `since` on that nobody has requested and that no plain run reaches from the frontier."""
+        return DaySet.span(since, min(self.frontier or today, today)) - self.known
+
     def cover(self, days: DaySet, *, settled_before: date) -> Coverage:
         """The coverage once these days are done; those before `settled_before` need no second look."""
         early = days & DaySet.span(settled_before, date.max)
-        return Coverage(
+        return replace(
+            self,
             covered=self.covered | days,
             missing=self.missing - days,
             dropped=self.dropped - days,
@@ -170,22 +200,48 @@ class Coverage:
         )
 
     def ask(self, days: DaySet) -> Coverage:
-        """The coverage once somebody has asked for these days: missing, or unsettled if they were covered."""
-        return Coverage(
-            covered=self.covered,
+        """The coverage once somebody has requested these days: missing, or unsettled if they were covered."""
+        return replace(
+            self,
             missing=self.missing | (days - self.covered),
             dropped=self.dropped - days,
             unsettled=self.unsettled | (self.covered & days),
         )
 
+    def advance(self, today: date) -> Coverage:
+        """The coverage once a run without an end has begun today.
+
+        Days after today that are known were requested while the clock was ahead: what was seen of them then
+        says nothing, and they are requested again when they come.
+        """
+        past = DaySet.span(date.min, today)
+        return replace(
+            self,
+            covered=self.covered & past,
+            missing=self.missing & past,
+            unsettled=self.unsettled & past,
+            frontier=today,
+        )
+
+    def lose(self, days: DaySet) -> Coverage:
+        """The coverage once files of these days were lost: what was covered is missing."""
+        lost = self.covered & days
+        return replace(self, covered=self.covered - lost, missing=self.missing | lost, unsettled=self.unsettled - lost)
+
     def drop(self, days: DaySet) -> Coverage:
         """The coverage once these days are deleted or have expired."""
-        return Coverage(
+        return replace(
+            self,
             covered=self.covered - days,
             missing=self.missing - days,
             dropped=self.dropped | days,
             unsettled=self.unsettled - days,
         )
+
+
+def first_day(known: Iterable[Coverage]) -> date | None:
+    """The oldest day that any source of a partition covers or is to bring; None if there is none."""
+    return min((first for one in known if (first := one.requested.first) is not None), default=None)
 
 
 def dropped_days(known: Iterable[Coverage]) -> DaySet:

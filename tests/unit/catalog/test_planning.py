@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from tailpipe.catalog.identity import Decision, Fate
 from tailpipe.catalog.plan import Ask, Plan, SourceState
-from tailpipe.catalog.planning import PACK_BYTES, gaps, listing, plan_units
+from tailpipe.catalog.planning import PACK_BYTES, plan_units
+from tailpipe.catalog.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -41,8 +42,15 @@ def source(
     dropped: DaySet = NO_DAYS,
     unsettled: DaySet = NO_DAYS,
     lists_all: bool = True,
+    frontier: int | None = -1,
 ) -> SourceState:
-    return SourceState(name, Coverage(covered, missing, dropped, unsettled), lists_all)
+    """A source; unless it is given, its frontier is the newest day that is known."""
+    coverage = Coverage(covered, missing, dropped, unsettled)
+    if frontier == -1:
+        coverage = replace(coverage, frontier=coverage.known.last)
+    elif frontier is not None:
+        coverage = replace(coverage, frontier=date(2024, 6, frontier))
+    return SourceState(name, coverage, lists_all, since=coverage.requested.first)
 
 
 def new(uri: str, day: int | None = None, **facts: object) -> Decision:
@@ -126,7 +134,7 @@ def test_a_later_run_goes_forward_from_where_the_last_one_ended() -> None:
 
 
 def test_an_interrupted_first_run_is_completed_forward_first_and_then_backward() -> None:
-    state = source(covered=june(27, 28), missing=span(1, 26))
+    state = source(covered=june(27, 28), missing=span(1, 26), frontier=28)
     plan = make(state, [new(str(day), day) for day in (25, 26, 28, 29, 30)])
     assert days(plan) == [28, 29, 30, 26, 25]
     assert plan.units[-1].reason == "missing day"
@@ -137,23 +145,17 @@ def test_a_run_without_any_earlier_day_done_still_goes_backward() -> None:
 
 
 def test_missing_days_are_listed_and_filled() -> None:
-    state = source(covered=span(1, 5) | span(8, 30), lists_all=False)
+    state = source(covered=span(1, 5) | span(8, 30), missing=june(6, 7), lists_all=False)
     assert listing([state], Ask(NOW), {})["s"] == june(6, 7) | span(28, 30)
     assert days(make(state, [new("a", 6), new("b", 7)])) == [7, 6]
-    assert gaps(state.coverage, TODAY) == june(6, 7)
-
-
-def test_there_are_no_gaps_before_anything_was_asked_for() -> None:
-    assert gaps(Coverage(), TODAY) == NO_DAYS
-    assert gaps(Coverage(dropped=span(1, 29)), TODAY) == june(30)
+    assert state.coverage.gaps(TODAY) == june(6, 7)
 
 
 def test_nothing_is_asked_for_that_is_older_than_what_is_kept() -> None:
     ask = Ask(NOW, oldest=date(2024, 6, 20))
     assert listing([source()], ask, {}) == {"s": span(20, 30)}
     state = source(covered=june(1, 25), missing=june(2, 22), lists_all=False)
-    assert gaps(state.coverage, TODAY, ask.oldest) == span(20, 30) - june(25)
-    assert listing([state], ask, {})["s"] == span(20, 30)
+    assert listing([state], ask, {})["s"] == june(22) | span(25, 30)
     plan = plan_units([state], [new("a", 2), new("b", 22)], ask)
     assert days(plan) == [22]
     assert reasons(plan) == {"a": "beyond the retention: ask for it with --from"}
@@ -254,9 +256,9 @@ def test_a_file_source_lists_every_covered_day_and_a_bucket_the_overlap() -> Non
 
 
 def test_a_bucket_lists_days_again_until_late_artifacts_had_their_time() -> None:
-    # The run of the 10th saw only half of that day, and one with a window has moved the frontier since.
-    state = source(covered=span(1, 10) | june(29), unsettled=span(8, 10), lists_all=False)
-    assert listing([state], Ask(NOW), {})["s"] == span(8, 30)
+    # The run of the 10th saw only half of that day, and one with --from has moved the frontier since.
+    state = source(covered=span(1, 10) | june(29), unsettled=span(8, 10), lists_all=False, frontier=29)
+    assert listing([state], Ask(NOW), {})["s"] == span(8, 10) | june(29, 30)
 
 
 def test_a_window_is_all_that_is_listed_and_the_future_is_never_listed() -> None:

@@ -142,6 +142,8 @@ def test_a_catalog_of_the_first_version_can_be_read_and_gets_its_indexes_by_the_
     with workspace.open() as catalog:
         for name in ("transactions_of_unit", "runs_of_partition"):
             catalog.store.connection.execute(f"DROP INDEX {name}")
+        for name in ("frontiers", "facts"):
+            catalog.store.connection.execute(f"DROP TABLE {name}")
         catalog.store.connection.execute("PRAGMA user_version = 1")
     assert sum(workspace.ids().values()) == 1
     with workspace.open() as catalog:

@@ -95,14 +95,16 @@ def test_status_fits_on_one_screen(run: Run, home: Path, tmp_path: Path) -> None
     assert re.fullmatch(r"app\.prod +never +4 +[\d,]+ +12 +\S+ kB +4 +0", lines[4])
     assert re.fullmatch(r"old\.gone\* +never +1 +[\d,]+ +3 +\S+ kB +1 +0", lines[5])
     assert re.fullmatch(r"total 3 +15 +\S+ kB +5 +0", lines[6])
-    assert lines[7:] == ["* no longer in the config", "gaps are filled by: tailpipe collect"]
+    assert lines[7] == "* no longer in the config"
+    assert re.fullmatch(r"not requested: app\.prod 2024-01-05\.\.\d{4}-\d\d-\d\d", lines[8])
+    assert lines[9:] == ["fetch them with: tailpipe collect app.prod --fill"]
     cells = [[f"{long}.prod", "never", "0", "0", "0", "0 B", "0", "0"]]
     assert all(len(line) <= 80 for line in grid(HEADINGS, _fitted(cells, 80)).lines)
 
 
 def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home: Path) -> None:
     with Catalog.open(home) as catalog, catalog.writer("app.prod") as writer:
-        writer.begin_run(Window.of_day(DAYS[0]), {})
+        writer.begin_run(Window.of_day(DAYS[0]), {}, frontiers={"file": DAYS[3]})
         going = json.loads(run("status", "--output", "json").stdout)
         shown = run("status").stdout
         writer.end_run("failed")
@@ -112,6 +114,8 @@ def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home
     assert "being collected now: app.prod" in shown
     assert (prod["days_covered"], prod["rows"], prod["files"], prod["is_in_config"]) == (4, 12, 4, True)
     assert prod["gaps"].startswith("2024-01-05..")
+    assert (prod["not_requested"], prod["not_requested_days"]) == ("", 0)
+    assert "gaps are filled by: tailpipe collect" in shown
     assert (prod["first_date"], prod["last_date"]) == ("2024-01-01", "2024-01-04")
     assert (gone["is_in_config"], gone["last_run"]) == (False, None)
     assert (going["location"], going["total"]["rows"]) == (str(home), 15)

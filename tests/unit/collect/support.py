@@ -24,7 +24,6 @@ from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
 from tailpipe.kernel.task import Outcome, Task
-from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 from tests.spark.inprocess import InProcess
 
@@ -106,16 +105,20 @@ class World:
         return self.report(start, end, **options).partitions[0]
 
     def report(
-        self, start: str | None = None, end: str | None = None, overwrite: bool = False, **options: Any
+        self,
+        start: str | None = None,
+        end: str | None = None,
+        overwrite: bool = False,
+        fill: bool = False,
+        **options: Any,
     ) -> events.Report:
         """Collect all partitions; each run is a minute after the last."""
         self.now += timedelta(minutes=2)
-        window = Window.parse(start, end, now=self.now) if start or end else None
         config = self.config
         tables = {**config.tables}
         chosen = [(one, tables[one.table]) for one in config.partitions.values()]
         with self.catalog() as catalog:
-            asked = Options(Ask(self.now, window, overwrite), **options)
+            asked = Options(Ask.parse(start, end, now=self.now, overwrite=overwrite, fill=fill), **options)
             return collect(config, chosen, catalog, self.engine, asked, self.seen.append)
 
     def catalog(self) -> Catalog:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
-from tailpipe.catalog import planning
+from tailpipe.catalog import planning, scope
 from tailpipe.catalog.plan import Cause
 from tailpipe.cli.trial import NOWHERE
 from tailpipe.collect.listing import list_source
@@ -118,7 +118,7 @@ def test_every_layout_dates_the_file_as_is_said(tmp_path: Path) -> None:
 def test_every_reason_to_read_or_to_skip_is_described() -> None:
     described = section(read("docs/reference/collect.md"), "What a run would do")
     told = {codes(cells[0])[0] for cells in rows(described)}
-    source = inspect.getsource(planning)
+    source = inspect.getsource(planning) + inspect.getsource(scope)
     assert set(get_args(Cause)) - {"new"} <= told
     for reason in told - set(get_args(Cause)):
         assert f'"{reason}"' in source, reason
