@@ -118,7 +118,9 @@ def test_a_trial_in_which_nothing_fits_tells_the_next_step(
 ) -> None:
     write_config(TABLE)
     (tmp_path / "a.jsonl").write_text(row + "\n")
-    assert advice in run("table", "test", "app", "a.jsonl").err
+    done = run("table", "test", "app", "a.jsonl")
+    assert advice in done.err
+    assert done.code == 1  # no row fits
 
 
 def test_a_transform_whose_types_clash_is_shown_where_it_stands(run: Run, write_config: Write, tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     (logs / "a.jsonl").write_text('{"at": "2024-01-31T10:00:00Z"}\n')
     config = TABLE.replace("/tmp", str(logs))
     write_config(config)
-    told = "app.prod: none of its rows fits, 1 row was rejected; when the config is fixed, run: "
+    told = "app.prod: no rows were kept, 1 row was rejected; after correcting the config, run: "
     first = run("collect", "--from", "2024-01-01", "--no-progress")
     assert told + "tailpipe collect app.prod --overwrite --from 2024-01-01\n" in first.err
     write_config(config.replace('"time"', '"at"'))

@@ -147,12 +147,14 @@ def _say_again(workspace: Workspace, empty: Sequence[Summary], start: str | None
         if here is not None and here.rows:
             continue
         again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
+        if one.accounts.out_of_window:
+            continue  # they fit; the report says for which days to ask
         if here is not None and here.rejected_rows:
-            told = render.counted(here.rejected_rows, "row") + (" was" if here.rejected_rows == 1 else " were")
-            render.say(f"{name}: none of its rows fits, {told} rejected; when the config is fixed, run: {again}")
+            rejected = render.counted(here.rejected_rows, "row") + (" was" if here.rejected_rows == 1 else " were")
+            render.say(f"{name}: no rows were kept, {rejected} rejected; after correcting the config, run: {again}")
         elif one.accounts.filtered:
-            told = render.counted(one.accounts.filtered, "row")
-            render.say(f"{name}: its filter keeps none of {told}; if that is a mistake, fix it and run: {again}")
+            filtered = render.counted(one.accounts.filtered, "row")
+            render.say(f"{name}: no rows were kept, the filter excludes {filtered}; to read them again, run: {again}")
 
 
 def _show_example(workspace: Workspace) -> None:

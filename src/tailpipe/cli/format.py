@@ -10,7 +10,8 @@ import click
 from tailpipe.cli.describe import format_record, format_type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
-from tailpipe.cli.trial import NOWHERE, limit_option, show_trial
+from tailpipe.cli.trial import NOWHERE, fits_nothing, limit_option, show_trial
+from tailpipe.errors import EXIT_FAILED
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -60,8 +61,11 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     """Show what a FORMAT makes of a FILE.
 
     It prints the first rows, and the lines that do not fit, with place and reason. Types are those that the values
-    show. Nothing is collected or written.
+    show. Nothing is collected or written. Exits with 1 if no line fits.
     """
     workspace = workspace_of(context)
     format_ = with_built_ins(workspace, lambda asked: asked.format(name.removeprefix("format.")))
-    show_trial(workspace.try_file(file, NOWHERE, format_, limit), output, is_format=True)
+    trial = workspace.try_file(file, NOWHERE, format_, limit)
+    show_trial(trial, output, is_format=True)
+    if fits_nothing(trial):
+        context.exit(EXIT_FAILED)

@@ -10,7 +10,8 @@ import click
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.listing import COLUMNS, noun_group
 from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
-from tailpipe.cli.trial import NOWHERE, advise, limit_option, show_trial
+from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, limit_option, show_trial
+from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.format import Format
 from tailpipe.workspace import Workspace
 
@@ -58,12 +59,15 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     """Show what a TABLE makes of a FILE.
 
     It prints the first rows, and rows that are rejected, with place and reason. Nothing is collected or written.
+    Exits with 1 if no row fits.
     """
     workspace = workspace_of(context)
     table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))
     trial = workspace.try_file(file, table, format_, limit)
     show_trial(trial, output, is_format=False)
     advise(trial, lambda: _fields(workspace.try_file(file, NOWHERE, format_ or table.format, limit)))
+    if fits_nothing(trial):
+        context.exit(EXIT_FAILED)
 
 
 def _fields(trial: Any) -> list[str]:

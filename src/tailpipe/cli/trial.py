@@ -13,7 +13,7 @@ from tailpipe.cli.advice import about_field, about_time, misfits, unfilled
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
-__all__ = ["NOWHERE", "advise", "limit_option", "show_trial"]
+__all__ = ["NOWHERE", "advise", "fits_nothing", "limit_option", "show_trial"]
 
 _OF_A_KIND = 3
 
@@ -51,6 +51,11 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
         render.say("some bytes are not valid text and stand as \ufffd; name the encoding of the format")
     if trial.error is not None:
         raise TailpipeError(trial.error)
+
+
+def fits_nothing(trial: Any) -> bool:
+    """Whether there are rows, and none of them fits."""
+    return bool(trial.accounts.read and not trial.accounts.kept)
 
 
 def advise(trial: Any, fields: Callable[[], Collection[str]]) -> None:

@@ -19,7 +19,11 @@ _RELATIVE = re.compile(r"T-(\d{1,6})([YmWdHM])")
 _NEARLY = re.compile(r"([Tt]-|-)?(\d{1,6})([YymMWwdDhH])")
 _SPAN = re.compile(r"(\d{1,6})([YmWd])")
 _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?:[ T](.+))?")
-_FORMS = "use a date (2024-01-31), a time (2024-01-31T10:00:00Z), 1/31/2024, or back from now: T-7d, T-9H (Y m W d H M)"
+_FORMS = (
+    "use a date (2024-01-31), a time (2024-01-31T10:00:00Z), 1/31/2024, today, yesterday,"
+    " or back from now: T-7d, T-9H (Y m W d H M)"
+)
+_DAYS_BACK = {"today": 0, "yesterday": 1}
 
 
 @dataclass(frozen=True, order=True)
@@ -87,8 +91,8 @@ class Window:
 def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
     """Read one end of a window; a bare date as the end includes that day.
 
-    A date-time without a zone is UTC. `T-10d` counts back from `now`; months and years are those of
-    the calendar, and a day that does not exist there becomes the last one of its month.
+    A date-time without a zone is UTC. `today` and `yesterday` are days in UTC. `T-10d` counts back from `now`; months
+    and years are those of the calendar, and a day that does not exist there becomes the last one of its month.
     """
     try:
         moment, is_bare_date = _read(text.strip(), now)
@@ -127,6 +131,10 @@ def _read(text: str, now: datetime) -> tuple[datetime, bool]:
     """The moment, and whether it was written as a date alone."""
     if match := _RELATIVE.fullmatch(text):
         return _back(now.astimezone(UTC), int(match[1]), match[2]), False
+    if text.lower() == "now":
+        return now.astimezone(UTC), False
+    if (days := _DAYS_BACK.get(text.lower())) is not None:
+        return datetime.combine(now.astimezone(UTC).date() - days * DAY, time(), UTC), True
     if match := _US_DATE.fullmatch(text):
         month, day, year, clock = match.groups()
         text = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tailpipe.errors import Place, QueryError, TailpipeError
-from tailpipe.kernel.duck import duckdb
+from tailpipe.kernel.duck import blank, duckdb
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.visible import width
@@ -93,7 +93,24 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         hint = f"try_cast({match[2]} AS {match[1]}) is null where a value does not fit"
         return QueryError(_first(text), hint=hint, place=_place(text, sql))
     hint = next((hint for words, hint in _HINTS.items() if words in text), "")
-    return QueryError(_first(text), hint=hint, place=_place(text, sql))
+    place = _place(text, sql)
+    return QueryError(_first(text), hint=hint or _about_alias(text, sql, place), place=place)
+
+
+def _about_alias(text: str, sql: str, place: Place | None) -> str:
+    """What to write if a word of SQL stands where an alias may: `min(x) first` is none, `min(x) AS first` is one."""
+    near = _NEAR.search(text)
+    if near is None or place is None or not re.fullmatch(r"[A-Za-z_]+", near[1]):
+        return ""
+    lines = sql.split("\n")
+    before, after = lines[place.line - 1][: place.column - 1], lines[place.line - 1][place.column - 1 :]
+    corrected = "\n".join([*lines[: place.line - 1], f"{before}AS {after}", *lines[place.line :]])
+    with blank() as connection:
+        try:
+            connection.extract_statements(corrected)
+        except duckdb.Error:
+            return ""
+    return f'"{near[1]}" is a keyword; as an alias it needs AS: AS {near[1]}'
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:

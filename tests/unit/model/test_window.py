@@ -116,6 +116,7 @@ def test_counting_back_months_keeps_the_day_or_takes_the_last_of_the_month(now: 
         ("20240131", utc(2024, 2, 1)),
         ("2024-W05-3", utc(2024, 2, 1)),
         ("1/31/2024", utc(2024, 2, 1)),
+        ("yesterday", utc(2024, 5, 31)),
         ("2024-02-28", utc(2024, 2, 29)),
         ("2023-02-28", utc(2023, 3, 1)),
         ("2023-12-31", utc(2024, 1, 1)),
@@ -132,7 +133,7 @@ def test_only_a_bare_date_as_the_end_includes_that_day(text: str, expected: date
     "text",
     [
         "",
-        "yesterday",
+        "tomorrow",
         "2024",
         "2024-13-01",
         "2023-02-29",

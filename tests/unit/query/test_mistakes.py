@@ -125,6 +125,12 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "JSON is compared with JSON; x->>'name' takes the value as text, x.name does not",
         ),
         (
+            "SELECT min(x) first FROM (SELECT 1 AS x)",
+            'syntax error at or near "first"',
+            '"first" is a keyword; as an alias it needs AS: AS first',
+        ),
+        ("SELECT (x FROM (SELECT 1 AS x)", 'syntax error at or near "FROM"', ""),
+        (
             "SELECT $1",
             "values were not provided for the following prepared statement parameters: 1",
             "write the values themselves",

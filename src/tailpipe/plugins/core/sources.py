@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,12 +22,18 @@ __all__ = ["File"]
 _Found = tuple[str, os.stat_result]
 
 
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
 def _check_paths(paths: Sequence[str]) -> None:
     if not paths:
         raise UsageError("name at least one path")
     for path in paths:
         if not path or "\0" in path:
             raise UsageError("a path cannot be empty or hold a NUL")
+        if match := _ADDRESS.match(path):
+            hint = f'use source "aws_s3_bucket" {{ paths = ["{path}"] }}' if match[1] == "s3" else "name a mounted path"
+            raise UsageError(f'"{path}" is not a path: source "file" reads local files', hint=hint)
 
 
 def _check_patterns(patterns: Mapping[str, str]) -> None:
