@@ -262,12 +262,12 @@ class Workspace:
         layout = self.data.prepare()
         return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
 
-    def rebuild(self) -> Rebuilt:
-        """Write the catalog anew from the manifests."""
+    def rebuild(self, *, accept_loss: bool = False) -> Rebuilt:
+        """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""
         from tailpipe.catalog.rebuild import rebuild
 
         layout = self.data.prepare()
-        return rebuild(layout.home, data=layout.data)
+        return rebuild(layout.home, data=layout.data, accept_loss=accept_loss)
 
     # What there is
 

@@ -21,7 +21,7 @@ from tailpipe.model.staged import StagedArtifact, StagedFile
 if TYPE_CHECKING:
     from tailpipe.catalog.commit import Transaction
 
-__all__ = ["apply", "load_coverage", "refused", "save_coverage"]
+__all__ = ["apply", "columns_id", "load_coverage", "refused", "save_coverage"]
 
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
@@ -44,6 +44,9 @@ def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: i
         "INSERT INTO losses VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
         [(partition_id, str(loss.unit), loss.tp_date.isoformat(), loss.reason) for loss in manifest.losses],
     )
+    if manifest.image:
+        connection.execute("DELETE FROM images WHERE partition_id = ?", (partition_id,))
+        connection.execute("INSERT INTO images VALUES (?, ?)", (partition_id, transaction_id))
     connection.executemany(
         "INSERT INTO rejected_samples VALUES (?, ?, ?, ?, ?, ?)",
         [(transaction_id, number, *astuple(sample)) for number, sample in enumerate(manifest.samples)],
@@ -259,7 +262,11 @@ def _goes_on(one: StagedArtifact) -> bool:
 
 def _columns_id(connection: sqlite3.Connection, columns: Mapping[str, str]) -> int:
     """The number of a set of columns; the files of one table share a few of them."""
-    text = json.dumps(dict(columns), ensure_ascii=False)
+    return columns_id(connection, json.dumps(dict(columns), ensure_ascii=False))
+
+
+def columns_id(connection: sqlite3.Connection, text: str) -> int:
+    """The same for a set as it is written down."""
     row = connection.execute("SELECT id FROM column_sets WHERE columns = ?", (text,)).fetchone()
     if row is None:
         row = (connection.execute("INSERT INTO column_sets (columns) VALUES (?)", (text,)).lastrowid,)

@@ -157,6 +157,7 @@ class Catalog:
                 held.enter_context(locks.hold(self.store, partition))
                 self.store.failpoints.reach("lock.taken")
                 partition_id, epoch = locks.take_over(self.store, partition)
+                snapshot(self.store, partition=partition)  # nothing is written on top of damage
                 recovered = recover.recover(self.store, partition, partition_id)
             yield Writer(self.store, partition, partition_id, epoch, recovered)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from tailpipe.catalog import layout
+from tailpipe.catalog import aside, layout
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.store import Store
 
@@ -23,6 +23,8 @@ class Cleaned:
 
     files: int = 0
     size: int = 0
+    set_aside: int = 0
+    """Of these, how many were moved and not removed."""
 
 
 def clean(store: Store, partition: str, grace: timedelta = GRACE) -> Cleaned:
@@ -54,19 +56,44 @@ def _due(store: Store, partition: str, grace: timedelta) -> list[tuple[str, int]
 
 
 def sweep(store: Store, partition: str) -> Cleaned:
-    """Unlink stored files that the catalog does not know; the caller holds the partition's lock."""
-    count = size = 0
+    """Take out stored files that the catalog does not know; the caller holds the partition's lock.
+
+    Only what was never committed is removed. Anything else may be the last copy of somebody's rows, and is set aside.
+    """
+    count = size = kept = 0
     parents = set()
     for path in list(orphans(store, partition)):
-        # A name that we never give is somebody's own: it stays, and the doctor tells of it.
-        if layout.is_our_name(path.name) is None:
+        owner = layout.is_our_name(path.name)
+        # A name that we never give is somebody's own, and a manifest that we do not know is for a rebuild to read.
+        if owner is None:
+            continue
+        state = _state(store, owner)
+        if state is None and store.layout.manifest(owner).exists():
             continue
         size += path.stat().st_size
         count += 1
         parents.add(path.parent)
-        store.disk.unlink(path)
+        if state == "aborted":
+            store.disk.unlink(path)
+        else:
+            _set_aside(store, path)
+            kept += 1
     _remove_empty(store, partition, parents)
-    return Cleaned(count, size)
+    return Cleaned(count, size, kept)
+
+
+def _set_aside(store: Store, path: Path) -> None:
+    """Set a stored file aside, and take the same file out of the hive."""
+    if path.is_relative_to(store.layout.files):
+        public = store.layout.public(path.relative_to(store.layout.internal).as_posix())
+        if public.exists() and (path.samefile(public) or aside.digest(path) == aside.digest(public)):
+            store.disk.unlink(public)
+    aside.put_aside(store, path)
+
+
+def _state(store: Store, transaction: str) -> str | None:
+    row = store.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
+    return row[0] if row else None
 
 
 def _remove_empty(store: Store, partition: str, directories: set[Path]) -> None:

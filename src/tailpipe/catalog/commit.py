@@ -202,6 +202,7 @@ class Transaction:
                     self.unit,
                     self.begun_at,
                     self.store.now(),
+                    previous=self._previous(connection),
                 ),
             )
             row = connection.execute(
@@ -214,6 +215,15 @@ class Transaction:
             apply(connection, made, partition_id=self.partition_id, transaction_id=row[0])
             self.store.failpoints.reach("commit.before")
         return made
+
+    def _previous(self, connection: sqlite3.Connection) -> str:
+        """The last transaction of the partition: a rebuild notices by it that a manifest was lost."""
+        row = connection.execute(
+            "SELECT name FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL"
+            " ORDER BY sequence DESC LIMIT 1",
+            (self.partition_id,),
+        ).fetchone()
+        return str(row[0]) if row else ""
 
     def _publish(self, made: Manifest) -> Committed:
         problem = ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from tailpipe.catalog.layout import Layout, foreign_data
 from tailpipe.errors import WorkspaceError
 
-__all__ = ["is_begun", "make_directories", "refuse_foreign"]
+__all__ = ["has_history", "is_begun", "make_directories", "refuse_foreign"]
 
 
 def make_directories(directories: Iterable[Path], say: Callable[[str], None]) -> None:
@@ -41,4 +41,9 @@ def refuse_foreign(directory: Path, workspace: str) -> None:
 
 def is_begun(layout: Layout) -> bool:
     """Whether anything was ever collected: there is a catalog, or manifests that remember one."""
-    return layout.database.exists() or any(layout.manifests.glob("*.manifest"))
+    return layout.database.exists() or has_history(layout)
+
+
+def has_history(layout: Layout) -> bool:
+    """Whether there are manifests, or a head that speaks of some."""
+    return layout.head.exists() or any(layout.manifests.glob("*.manifest"))

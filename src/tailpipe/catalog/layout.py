@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 __all__ = ["INTERNAL", "Layout", "foreign_data", "index_segment", "is_our_name"]
 
@@ -77,6 +77,16 @@ class Layout:
         return self.internal / "manifests"
 
     @property
+    def head(self) -> Path:
+        """The file that names the newest transaction."""
+        return self.internal / "head"
+
+    @property
+    def set_aside(self) -> Path:
+        """Where a repair puts what it takes out and must not delete."""
+        return self.internal / "set-aside"
+
+    @property
     def spark_log(self) -> Path:
         """What Spark has to say."""
         return self.home / INTERNAL / "logs" / "spark.log"
@@ -102,6 +112,16 @@ class Layout:
     def manifest(self, transaction: str) -> Path:
         """The manifest of a transaction."""
         return self.manifests / f"{transaction}.manifest"
+
+    @property
+    def gaps(self) -> Path:
+        """The numbers of commits whose manifests are known to be lost."""
+        return self.manifests / "gaps.json"
+
+    def partitions_on_disk(self) -> list[str]:
+        """The partitions that have a directory of stored files, whether or not a catalog knows them."""
+        places = self.files.glob("tp_table=*/tp_partition=*")
+        return sorted(f"{_value(place.parent.name)}.{_value(place.name)}" for place in places)
 
     def swap(self, transaction: str) -> Path:
         """Where the projection builds directories before it exchanges them, in the shape of the hive."""
@@ -185,6 +205,10 @@ def foreign_data(path: Path) -> Path | None:
         if entry.suffix == ".parquet" or entry.name == "metadata.sqlite":
             return entry
     return None
+
+
+def _value(segment: str) -> str:
+    return unquote(segment.partition("=")[2])
 
 
 def _encode(value: str) -> str:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from tailpipe.catalog.frontier import derived_of
 from tailpipe.errors import CatalogError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.manifest import Loss, Manifest
+from tailpipe.model.manifest import ImageRow, Loss, Manifest
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 
 __all__ = ["from_text", "read", "to_text", "write"]
 
+RESTORE = "restore it from a backup, or, while catalog.db is sound, run: tailpipe doctor --repair"
 FORMAT = 1
-_LISTS = ("added", "removed", "artifacts", "coverage", "losses", "samples")
+WITH_IMAGE = 2
+"""Not to be read by a version that would take the image for nothing."""
+_LISTS = ("added", "removed", "artifacts", "coverage", "losses", "samples", "image")
 _COLUMNS = ("entry", "name", "tp_date", "rows", "body")
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -46,7 +50,11 @@ def write(manifest: Manifest, path: Path) -> None:
         entries += [(name, entry) for entry in _entries(whole[name])]
     schema = pa.schema(
         [(name, pa.int64() if name == "rows" else pa.string()) for name in _COLUMNS],
-        metadata={"tailpipe.manifest": str(FORMAT), "tailpipe.entries": str(len(entries))},
+        metadata={
+            "tailpipe.manifest": str(WITH_IMAGE if manifest.image else FORMAT),
+            "tailpipe.entries": str(len(entries)),
+            "tailpipe.check": str(_check((kind, _encode(entry)) for kind, entry in entries)),
+        },
     )
     columns = [
         [kind for kind, _ in entries],
@@ -70,8 +78,12 @@ def read(path: Path) -> Manifest:
             table = file.read(use_threads=False)
         facts = table.schema.metadata or {}
         rows = table.select(["entry", "body"]).to_pylist()
-        if facts[b"tailpipe.manifest"] != str(FORMAT).encode() or int(facts[b"tailpipe.entries"]) != len(rows):
+        if int(facts[b"tailpipe.manifest"]) not in (FORMAT, WITH_IMAGE) or int(facts[b"tailpipe.entries"]) != len(rows):
             raise ValueError("unknown format")
+        # Manifests of earlier versions have no checksum.
+        total = int(facts.get(b"tailpipe.check", -1))
+        if total not in (-1, _check((row["entry"], row["body"]) for row in rows)):
+            raise ValueError("its checksum is another")
         whole: dict[str, Any] = {name: [] for name in _LISTS}
         for row in rows:
             body = json.loads(row["body"])
@@ -83,9 +95,15 @@ def read(path: Path) -> Manifest:
         whole["coverage"] = {one.pop("source"): one for one in whole["coverage"]}
         return _manifest(whole)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
-        raise CatalogError(
-            f"{path} is not a readable manifest: {problem}", path=str(path), hint="restore it from a backup"
-        ) from problem
+        raise CatalogError(f"{path} is not a readable manifest: {problem}", path=str(path), hint=RESTORE) from problem
+
+
+def _check(entries: Iterable[tuple[str, str]]) -> int:
+    """A checksum of all that a manifest says: parquet notices only what it cannot unpack."""
+    total = 0
+    for kind, body in entries:
+        total = crc32(f"{kind} {body}".encode(), total)
+    return total
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:
@@ -148,6 +166,8 @@ def _manifest(whole: Mapping[str, Any]) -> Manifest:
             for one in whole["losses"]
         ),
         samples=tuple(Sample(**one) for one in whole["samples"]),
+        previous=whole.get("previous"),
+        image=tuple(ImageRow(one["table"], one["values"]) for one in whole.get("image", ())),
     )
 
 

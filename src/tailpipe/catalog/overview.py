@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.store import Store
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
 __all__ = ["LastRun", "Overview", "overview"]
 
@@ -35,6 +36,8 @@ class Overview:
     totals: PartitionTotals
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     last_run: LastRun | None = None
+    lost: DaySet = NO_DAYS
+    """The dates of rows that were lost and have not been collected again."""
 
 
 def overview(store: Store) -> list[Overview]:
@@ -50,15 +53,24 @@ def overview(store: Store) -> list[Overview]:
             )
         }
         coverage = {key: load_coverage(connection, key) for key, _ in known}
+        lost = {key: _lost(connection, key) for key, _ in known}
     return [
         Overview(
             held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
             coverage[key],
             _last_run(store, name, *runs[key]) if key in runs else None,
+            lost[key],
         )
         for key, name in known
         if name in held or key in runs
     ]
+
+
+def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
+    rows = connection.execute(
+        "SELECT tp_date FROM losses WHERE partition_id = ? AND reason = 'missing'", (partition_id,)
+    )
+    return DaySet.of(date.fromisoformat(day) for (day,) in rows)
 
 
 def _last_run(store: Store, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:

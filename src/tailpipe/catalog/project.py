@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailpipe.catalog.aside import free_name
 from tailpipe.catalog.disk import CANNOT_EXCHANGE, CANNOT_LINK
 from tailpipe.catalog.layout import is_our_name
 from tailpipe.catalog.store import Store
@@ -63,10 +64,10 @@ def drain(store: Store, transaction: str) -> None:
                 store.disk.unlink(aside / name)
             else:
                 store.disk.make_directory(home)
-                store.disk.rename(aside / name, _free_name(home / name))
+                store.disk.rename(aside / name, free_name(home / name))
         for name in directories:
             if not store.disk.remove_empty(aside / name):
-                store.disk.rename(aside / name, _free_name(home / name))
+                store.disk.rename(aside / name, free_name(home / name))
     store.disk.remove_empty(swap)
 
 
@@ -77,14 +78,6 @@ def is_ours(store: Store, name: str) -> bool:
         return False
     found = store.connection.execute("SELECT 1 FROM transactions WHERE name = ?", (transaction,))
     return found.fetchone() is not None
-
-
-def _free_name(path: Path) -> Path:
-    """The path, or one beside it: its owner may have made the file anew while it lay aside."""
-    free, number = path, 1
-    while os.path.lexists(free):
-        free, number = path.with_name(f"{path.name}.{number}"), number + 1
-    return free
 
 
 def _change(store: Store, directory: str) -> _Change:

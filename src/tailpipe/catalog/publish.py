@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tailpipe.catalog import head
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.project import drain, project
 from tailpipe.catalog.store import Store
@@ -15,7 +16,10 @@ def publish(store: Store, manifest: Manifest) -> None:
     _write_manifest(store, manifest)
     project(store, manifest.transaction, [*(file.path for file in manifest.added), *manifest.removed])
     store.failpoints.reach("publish.before")
+    newest = head.of(store, manifest.partition, manifest.transaction, manifest.sequence)
+    draft = head.draft(store, newest, store.layout.staging / manifest.transaction / "head")
     with store.writing() as connection:
+        head.advance(store, newest, draft)
         connection.execute(
             "UPDATE transactions SET state = 'published', record = NULL WHERE name = ? AND state = 'committed'",
             (manifest.transaction,),

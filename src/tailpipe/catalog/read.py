@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
+from tailpipe.catalog import seals
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.layout import below, rejected_directory
+from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.store import Store
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -55,9 +57,10 @@ class PartitionState:
 
 def partitions(store: Store) -> list[PartitionTotals]:
     """All partitions that ever held something, with what they hold now."""
+    path = str(store.layout.database)
     with store.reading() as connection:
         rows = connection.execute(
-            "SELECT p.name, count(f.path) FILTER (WHERE role = 'data'),"
+            "SELECT p.id, p.name, count(f.path) FILTER (WHERE role = 'data'),"
             " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
             " min(tp_date) FILTER (WHERE role = 'data'), max(tp_date) FILTER (WHERE role = 'data'),"
             " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0)"
@@ -65,10 +68,18 @@ def partitions(store: Store) -> list[PartitionTotals]:
             " WHERE EXISTS (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0)"
             " GROUP BY p.name ORDER BY p.name"
         ).fetchall()
-    return [
-        PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected)
-        for name, files, rows_, size, first, last, rejected in rows
-    ]
+        data, aside = (seals.load(connection, part, path) for part in ("data", "rejected"))
+        if data is not None and aside is not None:
+            for key, name, files, count, size, _, _, rejected in rows:
+                one, other = data.pop(key, seals.Seal()), aside.pop(key, seals.Seal())
+                if (files, count, size, rejected) != (one.entries, one.rows, one.size + other.size, other.rows):
+                    raise seals.damaged(path, f"the files of {name} are not as they were committed")
+            if any(seal.entries for seal in (*data.values(), *aside.values())):
+                raise seals.damaged(path, "partitions are not as they were committed")
+        return [
+            PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected)
+            for _, name, files, rows_, size, first, last, rejected in rows
+        ]
 
 
 def partition_state(store: Store, partition: str) -> PartitionState:
@@ -78,12 +89,14 @@ def partition_state(store: Store, partition: str) -> PartitionState:
         if row is None:
             return PartitionState(partition)
         lost: dict[Unit, list[date]] = {}
-        for unit, day in connection.execute("SELECT unit, tp_date FROM losses WHERE partition_id = ?", row):
+        for unit, day, _ in _checked(store, connection, "losses", row[0]):
             lost.setdefault(Unit.from_key(unit), []).append(date.fromisoformat(day))
+        for part in ("coverage", "frontiers"):
+            _checked(store, connection, part, row[0])
         return PartitionState(
             partition,
             load_coverage(connection, row[0]),
-            tuple(_ledger(connection, row[0])),
+            tuple(_entry(*one) for one in _checked(store, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
         )
 
@@ -151,14 +164,19 @@ def rejected_files(store: Store, partition: str, unit: str | None = None) -> lis
     return [path for (path,) in rows]
 
 
-def _ledger(connection: sqlite3.Connection, partition_id: int) -> list[LedgerEntry]:
+def _checked(store: Store, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:
+    """The sealed rows of a partition, if they are those that were committed."""
+    path, (table, columns) = str(store.layout.database), seals.columns_of(part)
+    sealed = seals.load(connection, part, path)
+    if sealed is None and not has_table(connection, table):
+        return []
     rows = connection.execute(
-        "SELECT origin, source, unit, as_of, generation, uri, kind, size, modified, etag, committed_bytes,"
-        " committed_ordinals, unread_bytes, fingerprint, head, taken, left_out FROM artifacts"
-        " WHERE partition_id = ? ORDER BY origin, generation",
+        f"SELECT {', '.join(columns)} FROM {table} WHERE partition_id = ? ORDER BY {', '.join(columns)}",  # noqa: S608
         (partition_id,),
-    )
-    return [_entry(*row) for row in rows]
+    ).fetchall()
+    if sealed is not None:
+        seals.check(sealed.get(partition_id), seals.sum_of(rows, columns), f"the {part} of a partition", path)
+    return rows
 
 
 def _entry(

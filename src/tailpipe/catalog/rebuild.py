@@ -3,67 +3,178 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
+from tailpipe.catalog import aside, clean, head, image, schema, seals
 from tailpipe.catalog import manifest as manifests
-from tailpipe.catalog import schema
 from tailpipe.catalog.apply import apply
 from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.history import History, numbers_in, read_history
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
-from tailpipe.catalog.store import open_store, storage_errors, utc_now
-from tailpipe.errors import CatalogError
+from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
+from tailpipe.errors import CatalogError, CommitError
 from tailpipe.model.manifest import Manifest
 
 __all__ = ["Rebuilt", "rebuild"]
 
+_MOST = 5
+"""So many lost manifests are named."""
 _IS_OPEN = "SELECT 1 FROM transactions WHERE name = ? AND state = 'committed'"
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What the new catalog was told, and where the old one lies."""
+    """What the new catalog was told, where the old one lies, and what of the history was given up."""
 
     transactions: int
     files: int
     rows: int
     set_aside: str
+    holes: tuple[str, ...] = ()
+    cut: int = 0
+    orphans: int = 0
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is to rebuild from: manifests that can be read, those that cannot, and the newest number known."""
+
+    manifests: Mapping[str, Manifest]
+    unreadable: Mapping[Path, CatalogError]
+    newest: int = 0
+    accepted: frozenset[int] = frozenset()
 
 
 def rebuild(
-    home: Path, *, data: Path | None = None, disk: Disk | None = None, clock: Callable[[], datetime] = utc_now
+    home: Path,
+    *,
+    data: Path | None = None,
+    accept_loss: bool = False,
+    disk: Disk | None = None,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Rebuilt:
     """Write the catalog anew, set the old one aside, and bring the hive in line.
 
-    The new database is complete before it gets its name: a crash leaves the old state, and the
-    rebuild can be begun again.
+    The new database is complete before it gets its name: a crash leaves the old state, and the rebuild can be begun
+    again. If manifests are lost it is refused, or with `accept_loss` each partition goes back to what is proven.
     """
     layout, disk = Layout.of(home, data), disk or Disk()
     if not layout.manifests.is_dir():
         raise CatalogError(
-            f"{home} holds no manifests", path=str(layout.manifests), hint="there is nothing to rebuild from"
+            f"{layout.data} holds no manifests", path=str(layout.manifests), hint="there is nothing to rebuild from"
         )
+    with storage_errors(layout.database):
+        disk.sync_all(disk.make_directory(layout.locks))
     with storage_errors(layout.database), hold_catalog(layout, alone=True):
-        published = {path.stem: manifests.read(path) for path in layout.manifests.glob("*.manifest")}
-        told = sorted({**_unpublished(layout), **published}.values(), key=lambda manifest: manifest.sequence)
-        set_aside = _replace_database(layout, disk, told, clock())
+        workspace = _workspace(layout)
+        found = _find(layout)
+        history = read_history(found.manifests.values(), found.newest, found.accepted)
+        if history.holes and not accept_loss:
+            raise _refused(layout, history, found)
+        history, set_aside = _replace_database(layout, disk, history, workspace, clock(), accept_loss)
+        disk.unlink(layout.head)  # it may name what was given up; a new one is written below
         with contextlib.closing(open_store(layout, disk=disk, clock=clock)) as store:
-            for entry in layout.staging.iterdir():
-                if store.connection.execute(_IS_OPEN, (entry.name,)).fetchone() is None:
-                    drop_staging(store, entry.name)
-            project(store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")])
-            drop_staging(store, "rebuild")
+            swept = _bring_in_line(store, history, found)
             files, rows = store.connection.execute(
                 "SELECT count(*), coalesce(sum(rows), 0) FROM files WHERE state = 'live' AND role = 'data'"
             ).fetchone()
-    return Rebuilt(len(told), files, rows, set_aside)
+    holes = tuple(str(hole) for hole in history.holes)
+    return Rebuilt(len(history.whole), files, rows, set_aside, holes, len(history.cut), swept)
+
+
+def _workspace(layout: Layout) -> str:
+    """The name of the workspace whose data this is; refused if that one is somewhere else, and alive."""
+    newest = head.read(layout)
+    if newest is not None:
+        other = Layout.of(Path(newest.home), layout.data).database
+        if layout.data != layout.home and other.exists() and not _is_same(other, layout.database):
+            with contextlib.suppress(sqlite3.DatabaseError), _reading(other) as connection:
+                if head.workspace_of(connection) == newest.workspace:
+                    raise head.foreign(layout, newest)
+        return newest.workspace
+    with contextlib.suppress(sqlite3.DatabaseError), _reading(layout.database) as connection:
+        return head.workspace_of(connection) or ""
+    return ""
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return other.exists() and one.samefile(other)
+
+
+def _find(layout: Layout) -> _Found:
+    told, unreadable = dict(_unpublished(layout)), {}
+    for path in sorted(layout.manifests.glob("*.manifest")):
+        try:
+            told[path.stem] = manifests.read(path)
+        except CatalogError as problem:
+            unreadable[path] = problem
+    try:
+        accepted = frozenset(int(number) for number in json.loads(layout.gaps.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        accepted = frozenset()
+    newest = head.read(layout)
+    return _Found(told, unreadable, newest.sequence if newest else 0, accepted)
+
+
+def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
+    """The error of a history that is not whole, with the way out."""
+    bad = [problem.message for problem in found.unreadable.values()]
+    missing = [f"{hole} is lost" for hole in history.holes if layout.manifest(hole.transaction) not in found.unreadable]
+    named = [*bad, *missing]
+    more = f", and {len(named) - _MOST} more" if len(named) > _MOST else ""
+    return CatalogError(
+        f"the manifests do not tell the whole history: {'; '.join(named[:_MOST])}{more}",
+        path=str(layout.manifests),
+        hint="restore what is lost from a backup, or go back to the last state that is proven:"
+        " tailpipe doctor --rebuild --accept-loss",
+    )
+
+
+def _bring_in_line(store: Store, history: History, found: _Found) -> int:
+    """Let hive, staging and manifests follow the new catalog; returns how many stored files were set aside."""
+    layout = store.layout
+    for path in {*found.unreadable, *(layout.manifest(one.transaction) for one in history.cut)}:
+        if path.exists():
+            aside.put_aside(store, path)
+    _write_gaps(store, history, found)
+    for entry in layout.staging.iterdir():
+        if store.connection.execute(_IS_OPEN, (entry.name,)).fetchone() is None:
+            drop_staging(store, entry.name)
+    project(store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")])
+    drop_staging(store, "rebuild")
+    head.ensure(store)
+    return sum(clean.sweep(store, name).set_aside for name in layout.partitions_on_disk())
+
+
+def _write_gaps(store: Store, history: History, found: _Found) -> None:
+    """Remember the numbers that no manifest has and none will have: the next rebuild must not take them for lost."""
+    (top,) = store.connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+    cut = {one.transaction for one in history.cut}
+    told = {one.sequence for one in found.manifests.values() if one.transaction not in cut}
+    told |= {number for one in history.whole for number in numbers_in(one)}
+    lost = sorted(set(range(1, max(top, found.newest) + 1)) - told)
+    if lost:
+        draft = store.layout.gaps.with_suffix(".new")
+        draft.write_text(json.dumps(lost))
+        store.disk.sync(draft)
+        store.disk.rename(draft, store.layout.gaps)
+        store.disk.sync(store.layout.manifests)
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        yield connection
 
 
 def _unpublished(layout: Layout) -> dict[str, Manifest]:
@@ -71,28 +182,27 @@ def _unpublished(layout: Layout) -> dict[str, Manifest]:
     if not layout.database.exists():
         return {}
     try:
-        with contextlib.closing(sqlite3.connect(f"{layout.database.absolute().as_uri()}?mode=ro", uri=True)) as old:
+        with _reading(layout.database) as old:
             rows = old.execute("SELECT name, record FROM transactions WHERE state = 'committed'").fetchall()
         return {name: manifests.from_text(record) for name, record in rows}
     except (sqlite3.DatabaseError, ValueError, KeyError, TypeError):
         return {}
 
 
-def _replace_database(layout: Layout, disk: Disk, told: list[Manifest], now: datetime) -> str:
+def _replace_database(
+    layout: Layout, disk: Disk, history: History, workspace: str, now: datetime, accept_loss: bool
+) -> tuple[History, str]:
     draft = layout.database.with_name("catalog.db.new")
-    _remove_database(disk, draft)
-    with _new_database(draft) as connection:
-        schema.migrate(connection, str(draft))
-        connection.execute("BEGIN")
-        for manifest in told:
-            _tell(connection, manifest, is_published=layout.manifest(manifest.transaction).exists())
-        connection.execute("COMMIT")
-        gone = [
-            (path,)
-            for (path,) in connection.execute("SELECT path FROM files WHERE state = 'retired'")
-            if not layout.stored(path).exists()
-        ]
-        connection.executemany("DELETE FROM files WHERE path = ?", gone)
+    while (bad := _write_database(layout, disk, draft, history, workspace)) is not None:
+        manifest, reason = bad
+        path = layout.manifest(manifest.transaction)
+        if not accept_loss:
+            raise CatalogError(
+                f"{path} does not follow from the manifests before it: {reason}",
+                path=str(path),
+                hint="go back to the state before it: tailpipe doctor --rebuild --accept-loss",
+            )
+        history = history.without(manifest)
     disk.sync(draft)
     set_aside = ""
     if layout.database.exists():
@@ -104,7 +214,36 @@ def _replace_database(layout: Layout, disk: Disk, told: list[Manifest], now: dat
         disk.rename(layout.database, Path(set_aside))
     disk.rename(draft, layout.database)
     disk.sync(layout.database.parent)
-    return set_aside
+    return history, set_aside
+
+
+def _write_database(
+    layout: Layout, disk: Disk, draft: Path, history: History, workspace: str
+) -> tuple[Manifest, str] | None:
+    """Write a new database; returns the manifest that cannot be applied, and why, if there is one."""
+    _remove_database(disk, draft)
+    with _new_database(draft) as connection:
+        schema.migrate(connection, str(draft))
+        connection.execute("BEGIN")
+        if workspace:
+            connection.execute("UPDATE workspace SET id = ?", (workspace,))
+        numbers = _numbers(history)
+        for manifest in history.whole:
+            try:
+                is_published = layout.manifest(manifest.transaction).exists()
+                _tell(connection, manifest, numbers[manifest.transaction], is_published=is_published)
+            except CommitError as problem:
+                return manifest, problem.message
+            except (sqlite3.IntegrityError, ValueError, KeyError, TypeError) as problem:
+                return manifest, str(problem)
+        connection.execute("COMMIT")
+        gone = [
+            (path,)
+            for (path,) in connection.execute("SELECT path FROM files WHERE state = 'retired'")
+            if not layout.stored(path).exists()
+        ]
+        connection.executemany("DELETE FROM files WHERE path = ?", gone)
+    return None
 
 
 @contextlib.contextmanager
@@ -116,6 +255,7 @@ def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        seals.install(connection)
         yield connection
     finally:
         connection.close()
@@ -126,11 +266,22 @@ def _remove_database(disk: Disk, path: Path) -> None:
         disk.unlink(Path(f"{path}{suffix}"))
 
 
-def _tell(connection: sqlite3.Connection, manifest: Manifest, *, is_published: bool) -> None:
+def _numbers(history: History) -> dict[str, int]:
+    """The number of each transaction: that in its name, which keeps later names ascending, or a free one."""
+    named = {one.transaction: int(one.transaction.partition("-")[0]) for one in history.whole}
+    taken: set[int] = set()
+    free = count(max(named.values(), default=0) + 1)
+    for name, number in named.items():
+        named[name] = next(free) if number in taken else number
+        taken.add(number)
+    return named
+
+
+def _tell(connection: sqlite3.Connection, manifest: Manifest, number: int, *, is_published: bool) -> None:
     connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
     (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (manifest.partition,)).fetchone()
-    # The number is part of the name: taking it from there keeps later names ascending.
-    number = int(manifest.transaction.partition("-")[0])
+    if manifest.image:
+        image.restore(connection, manifest.image, partition_id)
     connection.execute(
         "INSERT INTO transactions"
         " (id, name, partition_id, kind, unit, state, epoch, begun_at, committed_at, sequence, record)"

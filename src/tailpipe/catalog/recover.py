@@ -6,9 +6,11 @@ import os
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from tailpipe.catalog import layout, manifest
+from tailpipe.catalog import head, layout, manifest
 from tailpipe.catalog.publish import drop_staging, publish
+from tailpipe.catalog.seals import damaged
 from tailpipe.catalog.store import Store
+from tailpipe.model.manifest import Manifest
 
 __all__ = ["is_due", "orphans", "recover", "rollback"]
 
@@ -26,15 +28,23 @@ def recover(store: Store, partition: str, partition_id: int) -> int:
     for _, state, record in open_ones:
         if state == "committed":
             store.failpoints.reach("recover.forward")
-            publish(store, manifest.from_text(record))
+            publish(store, _recorded(store, record))
     undone = [name for name, state, _ in open_ones if state == "intent"]
     if undone:
         rollback(store, partition, undone)
     for name in staged:
         if _is_over(store, name):
             drop_staging(store, name)
+    head.ensure(store)
     store.failpoints.reach("recover.after")
     return len(open_ones)
+
+
+def _recorded(store: Store, record: str) -> Manifest:
+    try:
+        return manifest.from_text(record)
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise damaged(str(store.layout.database), f"the record of a transaction: {problem}") from problem
 
 
 def is_due(store: Store, partition: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from tailpipe.catalog import seals
 from tailpipe.errors import CatalogError
 
 __all__ = ["APPLICATION", "VERSION", "ensure", "has_table", "migrate"]
@@ -152,7 +153,18 @@ CREATE TABLE facts (
 """
 """A source without a frontier is of an older version: it is derived when it is read, and written with the next run."""
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+CREATE INDEX transactions_of_partition ON transactions (partition_id, sequence);
+CREATE TABLE workspace (id TEXT NOT NULL) STRICT;
+INSERT INTO workspace VALUES (lower(hex(randomblob(16))));
+CREATE TABLE images ( -- the newest manifest of a partition that tells all of it
+    partition_id INTEGER PRIMARY KEY REFERENCES partitions (id),
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id)
+) STRICT;
+"""
+"""What damage is noticed by: who this catalog is, where the history of a partition begins, and the seals."""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH + seals.migration())
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
 VERSION = len(MIGRATIONS)

@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from tailpipe.catalog import seals
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, below, partition_segment
 from tailpipe.catalog.store import Store, open_store
@@ -106,20 +107,23 @@ def snapshot(
 
     Of a partition also those of one unit, or those from one date to another, without looking at the others.
     """
+    path = str(store.layout.database)
     with store.reading() as connection:
         files: list[LiveFile] = []
-        for name in _names(connection, table, partition):
+        sealed = None if unit or dates else seals.load(connection, "data", path)
+        for key, name in _names(store, connection, table, partition):
             where, values = _where(name, unit, dates)
             rows = connection.execute(
-                "SELECT path, unit, tp_index, tp_date, rows, bytes, min_timestamp, max_timestamp, columns_id"  # noqa: S608 - marks
-                f" FROM files WHERE {where} AND state = 'live' ORDER BY path",
+                f"SELECT {', '.join(seals.FILE)} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608
                 values,
-            )
+            ).fetchall()
+            if sealed is not None:
+                seals.check(sealed.get(key), seals.sum_of(rows, seals.FILE), f"the files of {name}", path)
             files += [
-                LiveFile(path, name, key, index, date.fromisoformat(day), count, size, low, high, columns_id)
-                for path, key, index, day, count, size, low, high, columns_id in rows
+                LiveFile(stored, name, of, index, date.fromisoformat(day), count, size, low, high, columns_id)
+                for stored, of, index, day, count, size, low, high, columns_id, _ in rows
             ]
-        columns = _columns(connection, {file.columns_id for file in files})
+        columns = _columns(connection, {file.columns_id for file in files}, path)
         number = _sequence(connection)
     return Snapshot(store.layout.internal, tuple(files), columns, number)
 
@@ -128,7 +132,7 @@ def column_sets(store: Store, table: str | None = None, partition: str | None = 
     """The columns of the live files of a table or partition, each set of them once, without the files."""
     with store.reading() as connection:
         used: set[int] = set()
-        for name in _names(connection, table, partition):
+        for _, name in _names(store, connection, table, partition):
             where, values = _where(name)
             used |= {
                 number
@@ -137,7 +141,7 @@ def column_sets(store: Store, table: str | None = None, partition: str | None = 
                     values,
                 )
             }
-        return _columns(connection, used)
+        return _columns(connection, used, str(store.layout.database))
 
 
 def _where(
@@ -153,12 +157,15 @@ def _where(
     return "path > ? AND path < ?", below(f"files/{partition_segment(partition)}")
 
 
-def _columns(connection: sqlite3.Connection, used: Collection[int]) -> ColumnSets:
+def _columns(connection: sqlite3.Connection, used: Collection[int], path: str) -> ColumnSets:
     """The sets of these numbers; a single one may have thousands of columns."""
     found = {}
+    sealed = seals.load(connection, "columns", path)
     for number in sorted(used):
-        (text,) = connection.execute("SELECT columns FROM column_sets WHERE id = ?", (number,)).fetchone()
-        found[number] = json.loads(text)
+        rows = connection.execute("SELECT columns FROM column_sets WHERE id = ?", (number,)).fetchall()
+        if sealed is not None:
+            seals.check(sealed.get(number), seals.sum_of(rows, ("columns",)), "columns", path)
+        found[number] = json.loads(rows[0][0])
     return found
 
 
@@ -173,10 +180,16 @@ def _sequence(connection: sqlite3.Connection) -> int:
     return int(number)
 
 
-def _names(connection: sqlite3.Connection, table: str | None, partition: str | None) -> list[str]:
-    names = [name for (name,) in connection.execute("SELECT name FROM partitions ORDER BY name")]
+def _names(
+    store: Store, connection: sqlite3.Connection, table: str | None, partition: str | None
+) -> list[tuple[int, str]]:
+    """The partitions of a table, or the one that is named, with their numbers."""
+    path = str(store.layout.database)
+    known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
+    if (sealed := seals.load(connection, "partitions", path)) is not None:
+        seals.check(sealed.get(0), seals.sum_of(known, ("id", "name")), "partitions", path)
     return [
-        name
-        for name in names
+        (key, name)
+        for key, name in known
         if (table is None or name.partition(".")[0] == table) and (partition is None or name == partition)
     ]

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tailpipe.catalog import schema
+from tailpipe.catalog import head, schema, seals
 from tailpipe.catalog.disk import NETWORK, Disk
 from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.catalog.home import has_history
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 
 __all__ = ["Store", "open_store", "storage_errors", "utc_now"]
 
-REBUILD = "write it again from the manifests: tailpipe doctor --rebuild"
 BUSY_SECONDS = 60.0
 
 
@@ -47,9 +47,12 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One consistent view over several statements."""
+        """One consistent view over several statements; a value that cannot be one is damage, not a mistake of ours."""
         with self._transaction("BEGIN") as connection:
-            yield connection
+            try:
+                yield connection
+            except (ValueError, TypeError) as problem:
+                raise seals.damaged(str(self.layout.database), str(problem)) from problem
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -92,12 +95,14 @@ def open_store(
             _prepare(layout, disk)
         elif not _has_database(layout):
             raise _missing(layout)
+        newest = head.read(layout)  # before the first statement: see `head.check`
         connection = _connect(layout, is_read_only)
         try:
             if is_read_only:
                 schema.ensure(connection, str(layout.database))
             else:
                 schema.migrate(connection, str(layout.database))
+            head.check(connection, layout, newest)
         except BaseException:
             connection.close()
             raise
@@ -120,6 +125,7 @@ def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        seals.install(connection)
     except BaseException:
         connection.close()
         raise
@@ -139,7 +145,7 @@ def _prepare(layout: Layout, disk: Disk) -> None:
             path=str(layout.home),
             hint="run tailpipe as its owner, or choose a workspace of your own",
         )
-    if not _has_database(layout) and any(layout.manifests.glob("*.manifest")):
+    if not _has_database(layout) and has_history(layout):
         raise _missing(layout)
     changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
@@ -155,8 +161,8 @@ def _has_database(layout: Layout) -> bool:
 
 
 def _missing(layout: Layout) -> CatalogError:
-    if any(layout.manifests.glob("*.manifest")):
-        return CatalogError(f"{layout.database} is missing", path=str(layout.database), hint=REBUILD)
+    if has_history(layout):
+        return CatalogError(f"{layout.database} is missing", path=str(layout.database), hint=seals.REBUILD)
     return CatalogError(
         f"{layout.home} holds no catalog", path=str(layout.database), hint="nothing was collected into it yet"
     )
@@ -171,6 +177,8 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise
     except sqlite3.DatabaseError as problem:
         raise _from_sqlite(problem, path) from problem
+    except UnicodeDecodeError as problem:  # of a name that SQLite complains about
+        raise seals.damaged(str(path), str(problem)) from problem
     except OSError as problem:
         raise _from_system(problem, path) from problem
 
@@ -187,7 +195,7 @@ def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
         )
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
         return StorageError(f"cannot use {path}: {problem}", path=str(path), hint="check its owner and permissions")
-    return CatalogError(f"{path} is damaged: {problem}", path=str(path), hint=REBUILD)
+    return seals.damaged(str(path), str(problem))
 
 
 def _from_system(problem: OSError, path: Path) -> StorageError:

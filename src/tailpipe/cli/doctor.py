@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, examples, output, refuse_locked, workspace_of
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.workspace import Workspace
@@ -29,50 +28,78 @@ COLUMNS = {"trouble": "trouble", "message": "what was found"}
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --checksums", "tailpipe doctor --repair"))
 @click.option("--checksums", is_flag=True, help="Read every byte again and compare it with its checksum.")
-@click.option("--repair", "mode", flag_value="repair", help="Restore links, remove leftovers, mark lost days.")
+@click.option("--repair", "mode", flag_value="repair", help="Restore files and links, mark lost days.")
 @click.option(
     "--rebuild", "mode", flag_value="rebuild", help="Write a lost or damaged catalog again from its manifests."
+)
+@click.option(
+    "--accept-loss", is_flag=True, help="With --rebuild: go back to the last proven state if manifests are lost."
 )
 @output
 @common
 @click.pass_context
-def command(context: click.Context, checksums: bool, mode: str | None, output: str) -> None:
+def command(context: click.Context, checksums: bool, mode: str | None, accept_loss: bool, output: str) -> None:
     """Compare the files on disk with the catalog, and print every difference.
 
-    Exits with 1 if something needs repair. Without --repair or --rebuild nothing is changed, and a file
-    that is not tailpipe's own is never removed.
+    Exits with 1 if something needs repair or is lost. Without --repair or --rebuild nothing is changed. A file that
+    is not tailpipe's own is never removed, and neither is the last copy of any other: it is set aside.
     """
     workspace = workspace_of(context)
+    if accept_loss and mode != "rebuild":
+        raise UsageError("--accept-loss needs --rebuild")
     if mode == "rebuild":
-        _rebuild(workspace)
+        _rebuild(workspace, accept_loss)
     elif mode == "repair":
         _repair(workspace, checksums)
     findings = workspace.examine(with_checksums=checksums)
-    commands = sorted({finding.repair for finding in findings if finding.repair})
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
-        render.records([asdict(finding) for finding in shown], output, COLUMNS)
+        render.records([_record(finding) for finding in shown], output, COLUMNS)
         if len(findings) > len(shown):
             render.say(f"… and {_troubles(findings[_MOST:])}; --output json has all of them")
-    if commands:
+    if commands := _commands(findings):
         render.say("repair with: " + " or ".join(commands))
         context.exit(EXIT_FAILED)
     render.say("all is well" if not findings else "nothing needs repair")
 
 
-def _rebuild(workspace: Workspace) -> None:
-    rebuilt = workspace.rebuild()
+def _record(finding: Finding) -> dict[str, str]:
+    return {name: getattr(finding, name) for name in ("trouble", "path", "message", "partition", "unit", "repair")}
+
+
+def _commands(findings: Sequence[Finding]) -> list[str]:
+    """The commands that repair all of it; one that does what another does, and more, stands for both."""
+    commands = sorted({finding.repair for finding in findings if finding.repair})
+    return [one for one in commands if f"{one} --checksums" not in commands]
+
+
+def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
+    rebuilt = workspace.rebuild(accept_loss=accept_loss)
     render.say(
         f"the catalog was rebuilt from {rebuilt.transactions:,} manifests:"
         f" {rebuilt.files:,} files with {rebuilt.rows:,} rows"
     )
+    if rebuilt.holes:
+        lost = ", ".join(rebuilt.holes[:_FEW])
+        render.say(f"lost: {lost}; {render.counted(rebuilt.cut, 'later transaction')} left out")
+    if rebuilt.orphans:
+        render.say(f"set aside: {render.counted(rebuilt.orphans, 'file')} that no manifest explains")
     if rebuilt.set_aside:
         render.say(f"the old one is {rebuilt.set_aside}")
 
 
 def _repair(workspace: Workspace, checksums: bool) -> None:
     done = workspace.repair(with_checksums=checksums)
-    render.say(f"linked {done.relinked:,}, swept {done.swept:,}, finished {done.finished:,} transactions")
+    parts = [
+        f"linked {done.relinked:,}",
+        f"restored {done.healed:,}",
+        f"swept {done.swept:,}",
+        f"set aside {done.set_aside:,}",
+        f"finished {done.finished:,} transactions",
+    ]
+    render.say(", ".join(parts))
+    if done.recorded:
+        render.say(f"wrote {render.counted(done.recorded, 'manifest')} in place of lost ones")
     lost: dict[str, list[str]] = {}
     for partition, unit in done.lost_units:
         lost.setdefault(partition, []).append(unit)

@@ -74,7 +74,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
         partition = partitions.get(name)
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         covered = DaySet.union(coverage.covered for coverage in one.coverage.values())
-        missing = open_days(one.coverage, partition, now)
+        missing = open_days(one.coverage, partition, now) | one.lost
         unasked = not_requested(one.coverage, partition, now)
         run, totals = one.last_run, one.totals
         records.append(
@@ -95,6 +95,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "gap_days": len(missing),
                 "not_requested": str(unasked),
                 "not_requested_days": len(unasked),
+                "lost": str(one.lost),
                 "rows": totals.rows,
                 "bytes": totals.size,
                 "files": totals.files,
@@ -172,6 +173,10 @@ def _remarks(records: list[dict[str, Any]]) -> list[str]:
     if any(record["gap_days"] for record in records):
         lines.append("gaps are filled by: tailpipe collect")
     lines += _not_requested([record for record in records if record["not_requested_days"]])
+    for record in records:
+        if record["lost"]:
+            days = f"{record['partition']}: rows of {record['lost']} are lost"
+            lines.append(f"{days}; collect them again: tailpipe collect {record['partition']}")
     if any(record["rejected_rows"] for record in records):
         lines.append("rejected rows are shown by: tailpipe rejected show")
     return lines

@@ -11,7 +11,7 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
 
-__all__ = ["Loss", "Manifest"]
+__all__ = ["ImageRow", "Loss", "Manifest"]
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,21 @@ class Loss:
 
 
 @dataclass(frozen=True)
+class ImageRow:
+    """A row of the catalog, as an image of a partition holds it."""
+
+    table: str
+    values: Mapping[str, str | int | None]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """One transaction: the files that came and went, and what is known since.
 
     `coverage` is the whole coverage of each source that the transaction touched, as it is after it.
-    A note, a deletion or a repair has no unit of its own.
+    A note, a deletion or a repair has no unit of its own. `previous` is the last transaction of the partition before
+    this one, or empty; manifests of earlier versions do not say it. An `image` is all that was known of the partition
+    before this transaction.
     """
 
     transaction: str
@@ -46,3 +56,5 @@ class Manifest:
     losses: tuple[Loss, ...] = ()
     restores: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()
+    previous: str | None = None
+    image: tuple[ImageRow, ...] = ()

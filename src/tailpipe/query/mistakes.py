@@ -27,6 +27,8 @@ _OF_ADDRESSES = re.compile(r'Function with name "?(\S+?)"? is not in the catalog
 _FILE = re.compile(r'annot access (?:file|directory) "([^"]+)"')
 _OTHER = re.compile(r'Did you mean "([^"]+)"')
 _NEAR = re.compile(r'at or near "(.*?)"?$', re.MULTILINE)
+_UNREADABLE = re.compile(r"Failed to read (?:Parquet )?file|No magic bytes found")
+_DAMAGED = "a stored file may be missing or damaged; find it with: tailpipe doctor --checksums"
 _DOTTED = re.compile(r'[\w."]+')
 _CANDIDATES = re.compile(r"Candidate (?:bindings|tables|Entries): (.+)")
 _CAST = re.compile(r"to (\S+) when casting from source column (\S+)")
@@ -48,8 +50,10 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     text = str(error)
     if isinstance(error, duckdb.InterruptException) or (isinstance(error, RuntimeError) and "interrupted" in text):
         return KeyboardInterrupt()  # how DuckDB tells of Ctrl-C
-    if isinstance(error, duckdb.IOException):
-        return TailpipeError(_first(text), hint="see what is wrong with: tailpipe doctor")
+    if type(error) is duckdb.Error:  # how DuckDB reports bytes that make no sense, without the name of their file
+        return TailpipeError(f"cannot read a stored file: {_first(text)}", hint=_DAMAGED)
+    if isinstance(error, duckdb.IOException) or _UNREADABLE.search(text):
+        return TailpipeError(_first(text), hint=_DAMAGED)
     if isinstance(error, duckdb.PermissionException) and (match := _FILE.search(text)):
         message = f'a query reads what was collected, and "{match[1]}" was not'
         return QueryError(message, hint="--unsafe lets it read other files", place=_place(text, sql))

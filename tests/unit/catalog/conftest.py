@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.commit import Committed
 from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.catalog.layout import Layout
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -105,6 +109,24 @@ def entry(origin: str, day: date, rows: int, generation: int = 0) -> LedgerEntry
         committed_bytes=rows * 10,
         committed_ordinals=rows,
     )
+
+
+def to_third_version(workspace: Workspace) -> None:
+    """Make a workspace as it was before there were seals, heads, images and manifests that name the one before."""
+    layout = Layout.of(workspace.home)
+    with contextlib.closing(sqlite3.connect(layout.database, isolation_level=None)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for (name,) in names:
+            connection.execute(f"DROP TRIGGER {name}")
+        for table in ("seals", "workspace", "images"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("DROP INDEX transactions_of_partition")
+        connection.execute("PRAGMA user_version = 3")
+    layout.head.unlink(missing_ok=True)
+    for path in layout.manifests.glob("*.manifest"):
+        old = replace(manifest.read(path), previous=None)
+        path.unlink()
+        manifest.write(old, path)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -9,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog import doctor
+from tailpipe.catalog.disk import Disk
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
+from tailpipe.model.staged import Staged, StagedArtifact
+from tests.crash.collector import stage_rejected
 from tests.crash.disks import NoLinks
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 BEFORE = date(2024, 1, 30)
 
@@ -34,6 +39,7 @@ def test_a_sound_workspace_has_no_findings(filled: Workspace) -> None:
 
 def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(filled: Workspace) -> None:
     lost = next(path for path in filled.stored() if "2024-01-31" in str(path))
+    next(path for path in filled.hive() if "2024-01-31" in str(path)).unlink()
     lost.unlink()
     (finding, *_) = doctor.examine(filled.home)
     assert (finding.trouble, finding.unit, finding.repair) == (
@@ -48,6 +54,9 @@ def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(f
         state = catalog.state(PARTITION)
     assert state.coverage["file"].missing == DaySet.of([DAY])
     assert state.lost == {Unit(day=DAY): DaySet.of([DAY])}
+    (finding,) = doctor.examine(filled.home)
+    assert (finding.trouble, finding.unit) == ("lost", "2024-01-31")
+    assert finding.repair == f"tailpipe collect {PARTITION}"
     filled.collect([("a", DAY, ["1", "2"])], kind="replace")
     assert doctor.examine(filled.home, with_checksums=True) == []
 
@@ -60,6 +69,8 @@ def test_a_flipped_byte_is_found_by_its_checksum_only(filled: Workspace) -> None
     victim.write_bytes(body)
     assert _troubles(filled) == []
     assert _troubles(filled, with_checksums=True) == ["altered"]
+    (finding,) = doctor.examine(filled.home, with_checksums=True)
+    assert finding.repair == "tailpipe doctor --repair --checksums"  # without it nothing would be found
     doctor.repair(filled.home, with_checksums=True)
     assert filled.ids() == Counter(["3"])
 
@@ -141,13 +152,134 @@ def test_copies_are_sound_where_there_are_no_links(workspace: Workspace) -> None
     assert doctor.examine(workspace.home, with_checksums=True) == []
 
 
-def test_a_lost_manifest_is_told(filled: Workspace) -> None:
-    one, other = (filled.home / ".tailpipe" / "manifests").iterdir()
+def test_a_lost_manifest_is_made_good_from_the_catalog(filled: Workspace) -> None:
+    one, other = sorted((filled.home / ".tailpipe" / "manifests").glob("*.manifest"))
     one.unlink()
     assert _troubles(filled) == ["unrecorded"]
     other.chmod(0o600)
     other.write_bytes(other.read_bytes()[:100])
     assert _troubles(filled, with_checksums=True) == ["unrecorded", "unrecorded"]
+    assert _commands(filled) == {"tailpipe doctor --repair", "tailpipe doctor --repair --checksums"}
+    assert doctor.repair(filled.home, with_checksums=True).recorded == 1
+    assert doctor.examine(filled.home, with_checksums=True) == []
+    with filled.open() as catalog:
+        state, accounts = catalog.state(PARTITION), catalog.accounts(PARTITION)
+    (filled.home / ".tailpipe" / "catalog.db").unlink()
+    doctor.rebuild(filled.home)
+    assert filled.ids() == filled.hive_ids() == Counter(["1", "2", "3"])
+    with filled.open() as catalog:
+        assert (catalog.state(PARTITION), catalog.accounts(PARTITION)) == (state, accounts)
+    filled.collect([("a", DAY, ["1", "2", "4"])], kind="replace")
+    doctor.rebuild(filled.home)
+    assert filled.ids() == Counter(["1", "2", "3", "4"])
+    assert doctor.examine(filled.home, with_checksums=True) == []
+
+
+@pytest.mark.parametrize("disk", [Disk, NoLinks])
+@pytest.mark.parametrize("damage", ["gone", "shortened", "directory"])
+def test_a_stored_file_is_healed_from_the_hive(workspace: Workspace, disk: type[Disk], damage: str) -> None:
+    workspace.disk = disk()
+    workspace.collect([("a", DAY, ["1", "2"])])
+    (stored,), (public,) = workspace.stored(), workspace.hive()
+    body = stored.read_bytes()
+    if damage == "shortened":
+        stored.unlink()
+        stored.write_bytes(body[:-5])
+    elif damage == "directory":
+        shutil.rmtree(workspace.home / ".tailpipe" / "files")
+    else:
+        stored.unlink()
+    (finding, *_) = doctor.examine(workspace.home)
+    assert finding.message.endswith("; the hive has an intact copy")
+    done = doctor.repair(workspace.home, disk=disk())
+    assert (done.healed, done.lost_units) == (1, ())
+    assert stored.read_bytes() == body
+    assert stored.stat().st_mode & 0o777 == 0o400
+    assert workspace.ids() == workspace.hive_ids() == Counter(["1", "2"])
+    assert doctor.examine(workspace.home, with_checksums=True) == []
+    assert public.exists()
+
+
+def test_a_sound_copy_heals_a_flipped_bit_where_there_are_no_links(workspace: Workspace) -> None:
+    workspace.disk = NoLinks()
+    workspace.collect([("a", DAY, ["1"])])
+    (stored,), (public,) = workspace.stored(), workspace.hive()
+    _flip(stored)
+    assert _commands(workspace) == {"tailpipe doctor --repair --checksums"}
+    assert doctor.repair(workspace.home, with_checksums=True, disk=NoLinks()).healed == 1
+    assert stored.read_bytes() == public.read_bytes()
+    _flip(public)
+    assert _commands(workspace) == {"tailpipe doctor --repair --checksums"}
+    doctor.repair(workspace.home, with_checksums=True, disk=NoLinks())
+    assert stored.read_bytes() == public.read_bytes()
+    assert workspace.ids() == workspace.hive_ids() == Counter(["1"])
+    assert doctor.examine(workspace.home, with_checksums=True) == []
+
+
+def test_what_is_left_of_a_damaged_file_is_set_aside_and_never_deleted(filled: Workspace) -> None:
+    damaged = next(path for path in filled.stored() if "2024-01-31" in str(path))
+    _flip(damaged)
+    body = damaged.read_bytes()
+    done = doctor.repair(filled.home, with_checksums=True)
+    assert (done.set_aside, done.lost_units) == (1, ((PARTITION, "2024-01-31"),))
+    assert [path.read_bytes() for path in _set_aside(filled)] == [body]
+    assert filled.ids() == filled.hive_ids() == Counter(["3"])
+    filled.clock.pass_(hours=3)
+    with filled.open() as catalog:
+        catalog.settle(PARTITION)
+    assert len(_set_aside(filled)) == 1
+
+
+def test_the_only_copy_of_a_damaged_file_is_set_aside_from_the_hive(workspace: Workspace) -> None:
+    workspace.disk = NoLinks()
+    workspace.collect([("a", DAY, ["1"])])
+    (stored,), (public,) = workspace.stored(), workspace.hive()
+    stored.unlink()
+    _flip(public)
+    body = public.read_bytes()
+    assert doctor.repair(workspace.home, disk=NoLinks()).lost_units == ((PARTITION, "2024-01-31"),)
+    assert [path.read_bytes() for path in _set_aside(workspace)] == [body]
+    assert workspace.hive() == []
+
+
+def test_a_file_of_an_unknown_transaction_is_set_aside_with_its_link(filled: Workspace) -> None:
+    stored = filled.stored()[0].with_name("00000099-0123abcd-0000")
+    public = filled.hive()[0].with_name("00000099-0123abcd-0000.parquet")
+    stored.write_bytes(b"rows that nobody else has")
+    public.hardlink_to(stored)
+    assert _troubles(filled) == ["orphan"]
+    assert doctor.repair(filled.home).set_aside == 1
+    assert [path.read_bytes() for path in _set_aside(filled)] == [b"rows that nobody else has"]
+    assert not public.exists()
+    assert doctor.examine(filled.home) == []
+
+
+def test_rejected_rows_that_are_damaged_are_set_aside(workspace: Workspace) -> None:
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(Unit(day=DAY))
+        rejected = stage_rejected(transaction.staging, "rejected", 2)
+        artifact = StagedArtifact(entry("a.log", DAY, 2), Accounts(read=2, rejected=2))
+        transaction.commit(Staged((rejected,), (artifact,)))
+    (path,) = (one for one in (workspace.home / ".tailpipe" / "rejected").rglob("*") if one.is_file())
+    _flip(path)
+    assert doctor.repair(workspace.home, with_checksums=True).lost_units == ((PARTITION, "2024-01-31"),)
+    assert len(_set_aside(workspace)) == 1
+
+
+def _set_aside(workspace: Workspace) -> list[Path]:
+    return [path for path in (workspace.home / ".tailpipe" / "set-aside").rglob("*") if path.is_file()]
+
+
+def _commands(workspace: Workspace) -> set[str]:
+    return {finding.repair for finding in doctor.examine(workspace.home, with_checksums=True)}
+
+
+def _flip(path: Path) -> None:
+    body = bytearray(path.read_bytes())
+    body[len(body) // 3] ^= 4
+    path.chmod(0o600)
+    path.write_bytes(body)
+    path.chmod(0o400)
 
 
 def test_a_damaged_catalog_is_told_with_the_command_that_rebuilds_it(filled: Workspace) -> None:

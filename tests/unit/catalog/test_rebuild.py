@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
 import sqlite3
 from collections import Counter
 from datetime import date
@@ -14,12 +15,15 @@ import pytest
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.disk import Disk
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.errors import CatalogError, LockedError, StorageError
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
-from tailpipe.model.staged import Covered, Staged
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
+from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tests.crash.collector import stage
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry, to_third_version
 
 BEFORE = date(2024, 1, 30)
 EMPTY = date(2024, 1, 29)
@@ -105,7 +109,7 @@ def test_a_lost_file_does_not_stop_the_rebuild(lived: Workspace) -> None:
     rebuild(lived.home)
     assert {finding.trouble for finding in doctor.examine(lived.home)} == {"missing", "unlinked"}
     assert doctor.repair(lived.home).lost_units == (("app_log.other", "2024-01-31"),)
-    assert doctor.examine(lived.home, with_checksums=True) == []
+    assert [finding.trouble for finding in doctor.examine(lived.home, with_checksums=True)] == ["lost"]
     assert lived.ids() == lived.hive_ids() == Counter(["1", "2", "3"])
 
 
@@ -142,10 +146,94 @@ def test_without_manifests_there_is_nothing_to_tell(tmp_path: Path) -> None:
         rebuild(tmp_path)
 
 
-def test_a_damaged_manifest_is_named(lived: Workspace) -> None:
-    victim = next((lived.home / ".tailpipe" / "manifests").iterdir())
-    victim.chmod(0o600)
-    victim.write_bytes(b"PAR1 not really")
-    with pytest.raises(CatalogError, match=victim.name):
-        rebuild(lived.home)
-    assert lived.ids() == Counter(["1", "2", "3"])
+def test_a_rebuild_works_when_the_location_is_lost_and_the_data_directory_is_not(tmp_path: Path) -> None:
+    home, data = tmp_path / "home", tmp_path / "data"
+    with Catalog.open(home, data=data) as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(Unit(day=DAY))
+        staged = stage(transaction.staging, "part", "a", DAY, ["1"])
+        transaction.commit(Staged((staged,), (StagedArtifact(entry("a.log", DAY, 1), Accounts(read=1, kept=1)),)))
+    shutil.rmtree(home)
+    with pytest.raises(CatalogError, match="is missing") as caught:
+        Catalog.open(home, data=data, is_read_only=True)
+    assert "tailpipe doctor --rebuild" in caught.value.hint
+    assert rebuild(home, data=data).rows == 1
+    assert doctor.examine(home, data=data, with_checksums=True) == []
+    with Catalog.open(home, data=data) as catalog:
+        assert catalog.snapshot().rows == 1
+
+
+def _compacted(workspace: Workspace) -> list[Path]:
+    """Two appends to a day put together by a rewrite, then an append; returns the manifests in their order."""
+    workspace.collect([("a", DAY, ["1"])])
+    workspace.collect([("a", DAY, ["2"])], origin="b.log")
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        transaction = writer.begin(Unit(day=DAY), "rewrite")
+        staged = stage(transaction.staging, "part", "a", DAY, ["1", "2"])
+        old = tuple(file.path for file in catalog.snapshot().files)
+        transaction.commit(Staged((staged,), retires=old, carried=2))
+    workspace.collect([("a", DAY, ["3"])], origin="c.log")
+    return sorted((workspace.home / ".tailpipe" / "manifests").glob("*.manifest"))
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+@pytest.mark.parametrize("how", ["lost", "flipped"])
+@pytest.mark.parametrize("number", range(4))
+def test_a_history_with_a_hole_is_refused_and_never_gives_rows_twice(
+    workspace: Workspace, number: int, how: str, is_old: bool
+) -> None:
+    victim = _compacted(workspace)[number]
+    if is_old:
+        to_third_version(workspace)
+        if number == 3 and how == "lost":
+            return  # of the newest manifest of an earlier version nothing speaks any more
+    if how == "lost":
+        victim.unlink()
+    else:
+        victim.chmod(0o600)
+        victim.write_bytes(b"PAR1 not really")
+    (workspace.home / ".tailpipe" / "catalog.db").unlink()
+    if is_old and number == 3:
+        rebuild(workspace.home)  # the same: what cannot be read has no number
+    else:
+        with pytest.raises(CatalogError, match="do not tell the whole history") as caught:
+            rebuild(workspace.home)
+        name = victim.name if how == "flipped" or (not is_old and number < 3) else f"commit {number + 1}"
+        assert name in caught.value.message
+        assert "tailpipe doctor --rebuild --accept-loss" in caught.value.hint
+        rebuilt = rebuild(workspace.home, accept_loss=True)
+        assert rebuilt.holes
+    expected = [(), ("1",), ("1", "2"), ("1", "2")][number]
+    assert workspace.ids() == workspace.hive_ids() == Counter(expected)
+    assert doctor.examine(workspace.home, with_checksums=True) == []
+    kept = [path for path in (workspace.home / ".tailpipe" / "set-aside" / "files").rglob("*") if path.is_file()]
+    assert len(kept) + len(workspace.stored()) == 4  # whatever was given up is still there
+    workspace.collect([("a", BEFORE, ["9"])], day=BEFORE, origin="d.log")
+    rebuild(workspace.home)  # once accepted, it is no longer a hole
+    assert workspace.ids() == Counter([*expected, "9"])
+
+
+def test_a_lost_manifest_of_one_partition_leaves_the_others_as_they_are(workspace: Workspace) -> None:
+    workspace.collect([("a", DAY, ["1"])])
+    lost = workspace.collect([("a", DAY, ["2"])], partition="app_log.other")
+    workspace.collect([("a", DAY, ["3"])], origin="b.log")
+    workspace.collect([("a", DAY, ["4"])], partition="app_log.other", origin="b.log")
+    Layout.of(workspace.home).manifest(lost.transaction).unlink()
+    with pytest.raises(CatalogError, match=f"{lost.transaction}.manifest of app_log.other is lost"):
+        rebuild(workspace.home)
+    assert rebuild(workspace.home, accept_loss=True).cut == 1
+    assert workspace.ids() == Counter(["1", "3"])
+    assert workspace.ids("app_log.other") == Counter()
+
+
+def test_a_workspace_of_the_third_version_goes_on_and_can_be_rebuilt(lived: Workspace) -> None:
+    before = lived.ids()
+    to_third_version(lived)
+    assert lived.ids() == before  # readers do not change it
+    assert doctor.examine(lived.home, with_checksums=True) == []
+    assert not Layout.of(lived.home).head.exists()
+    lived.collect([("a", DAY, ["6"])], origin="later.log")
+    assert doctor.examine(lived.home, with_checksums=True) == []
+    dumped = _dump(lived.home)
+    rebuild(lived.home)
+    assert _dump(lived.home) == dumped
+    assert lived.ids() == before + Counter(["6"])

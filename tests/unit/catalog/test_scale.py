@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Any
@@ -15,7 +17,7 @@ from tailpipe.model.artifact import Accounts
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Staged, StagedArtifact
 from tests.counting import calls_of, steps
-from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
+from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry, to_third_version
 
 SETS = '{"tp_id": "VARCHAR"}'
 
@@ -139,12 +141,13 @@ def test_a_catalog_of_the_first_version_can_be_read_and_gets_its_indexes_by_the_
     workspace: Workspace,
 ) -> None:
     workspace.collect([("a", DAY, ["1"])])
-    with workspace.open() as catalog:
+    to_third_version(workspace)
+    with contextlib.closing(sqlite3.connect(workspace.home / ".tailpipe" / "catalog.db")) as connection:
         for name in ("transactions_of_unit", "runs_of_partition"):
-            catalog.store.connection.execute(f"DROP INDEX {name}")
+            connection.execute(f"DROP INDEX {name}")
         for name in ("frontiers", "facts"):
-            catalog.store.connection.execute(f"DROP TABLE {name}")
-        catalog.store.connection.execute("PRAGMA user_version = 1")
+            connection.execute(f"DROP TABLE {name}")
+        connection.execute("PRAGMA user_version = 1")
     assert sum(workspace.ids().values()) == 1
     with workspace.open() as catalog:
         assert catalog.store.connection.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)

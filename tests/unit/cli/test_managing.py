@@ -18,7 +18,7 @@ from tailpipe.cli.compact import days_between
 from tailpipe.cli.grid import grid
 from tailpipe.cli.partition import whole_days
 from tailpipe.cli.status import HEADINGS, _fitted
-from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.errors import CatalogError, TailpipeError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -330,7 +330,7 @@ def test_rejected_rows_of_several_partitions_are_told_apart(run: Run, home: Path
 def test_a_partition_is_shown_without_reading_its_ledger(run: Run) -> None:
     assert "2024-01-01..2024-01-04" in run("partition", "show", "app.prod").stdout
     assert calls_of("load_coverage", lambda: run("partition", "show", "app.prod")) == 1
-    assert calls_of("_ledger", lambda: run("partition", "show", "app.prod")) == 0
+    assert calls_of("_checked", lambda: run("partition", "show", "app.prod")) == 0
 
 
 def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) -> None:
@@ -346,3 +346,55 @@ def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) ->
     assert len(json.loads(run("doctor", "--output", "json").stdout)) == 108
     shutil.rmtree(home / ".tailpipe" / "files" / "tp_table=app")
     assert "app.prod 2024-01-01..2024-01-04 has lost files" in run("doctor", "--repair").stderr
+
+
+def test_the_doctor_restores_a_stored_file_from_the_hive(run: Run, home: Path) -> None:
+    shutil.rmtree(home / ".tailpipe" / "files")
+    found = run("doctor")
+    assert found.exit_code == 1
+    assert "the hive has an intact copy" in found.stdout
+    healed = run("doctor", "--repair")
+    assert healed.exit_code == 0
+    assert "restored 5" in healed.stderr
+    assert "all is well" in healed.stderr
+
+
+def test_lost_days_fail_the_doctor_and_are_gaps_until_they_are_collected_again(run: Run, home: Path) -> None:
+    shutil.rmtree(home / ".tailpipe" / "files")
+    shutil.rmtree(home / "tp_table=app")
+    for arguments in (("doctor", "--repair"), ("doctor",)):
+        told = run(*arguments)
+        assert told.exit_code == 1
+        assert "are lost; collect them again" in told.stdout
+        assert "repair with: tailpipe collect app.prod" in told.stderr
+    (record,) = (one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["lost"])
+    assert (record["partition"], record["lost"]) == ("app.prod", "2024-01-01..2024-01-04")
+    assert record["gap_days"] >= 4
+    assert (
+        "rows of 2024-01-01..2024-01-04 are lost; collect them again: tailpipe collect app.prod" in run("status").stdout
+    )
+
+
+def test_the_command_after_checksums_repairs_what_they_found(run: Run, home: Path) -> None:
+    path = next(one for one in (home / ".tailpipe" / "files").rglob("*") if one.is_file())
+    body = bytearray(path.read_bytes())
+    body[len(body) // 2] ^= 1
+    path.chmod(0o600)
+    path.write_bytes(body)
+    assert run("doctor").exit_code == 0
+    found = run("doctor", "--checksums")
+    assert (found.exit_code, found.stderr.strip()) == (1, "repair with: tailpipe doctor --repair --checksums")
+    assert "set aside 1" in run("doctor", "--repair", "--checksums").stderr
+    assert [one["trouble"] for one in json.loads(run("doctor", "--checksums", "--output", "json").stdout)] == ["lost"]
+
+
+def test_a_history_with_a_hole_is_rebuilt_only_by_accepting_the_loss(run: Run, home: Path) -> None:
+    manifest = min((home / ".tailpipe" / "manifests").glob("*.manifest"))
+    manifest.unlink()
+    (home / ".tailpipe" / "catalog.db").unlink()
+    refused = run("doctor", "--rebuild").exception
+    assert isinstance(refused, CatalogError)
+    assert manifest.name in refused.message
+    assert "tailpipe doctor --rebuild --accept-loss" in refused.hint
+    assert isinstance(run("doctor", "--accept-loss").exception, UsageError)
+    assert manifest.name in run("doctor", "--rebuild", "--accept-loss").stderr

@@ -186,6 +186,22 @@ def test_a_file_that_is_gone_leads_to_the_doctor(files: Files) -> None:
     assert "tailpipe doctor" in caught.value.hint
 
 
+@pytest.mark.parametrize("part", ["footer", "page", "end"])
+def test_a_damaged_file_leads_to_the_doctor(files: Files, part: str) -> None:
+    path = files.add(f"SELECT 'warn ' || range AS level, range AS n, {TIME} FROM range(3000)")
+    body = bytearray(path.read_bytes())
+    footer = len(body) - 8 - int.from_bytes(body[-8:-4], "little")
+    begin, end = {"footer": (footer, len(body) - 8), "page": (4, footer), "end": (len(body) - 8, len(body))}[part]
+    body[begin:end] = bytes(byte ^ 0x55 for byte in body[begin:end])
+    with Session(files.snapshot(), {"app_log": TABLE}) as session:
+        path.chmod(0o600)
+        path.write_bytes(body)
+        with pytest.raises(TailpipeError) as caught:
+            list(session.run("SELECT max(level), sum(n) FROM app_log").rows)
+    assert "tailpipe doctor --checksums" in caught.value.hint
+    assert path.name in caught.value.message or "cannot read a stored file" in caught.value.message
+
+
 def test_nothing_is_left_behind(files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spill = tmp_path / "spill"
     spill.mkdir()

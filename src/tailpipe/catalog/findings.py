@@ -1,0 +1,227 @@
+"""What differs between the disk and the catalog, one finding after the other; nothing is changed here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from tailpipe.catalog import aside, layout, seals
+from tailpipe.catalog import manifest as manifests
+from tailpipe.catalog.project import is_ours
+from tailpipe.catalog.recover import orphans
+from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.store import Store
+from tailpipe.errors import CatalogError
+from tailpipe.model.coverage import DaySet
+
+__all__ = ["Finding", "damage", "hive", "lost", "partitions", "stored", "transactions", "unknown", "unstored"]
+
+Trouble = Literal[
+    "missing",
+    "altered",
+    "lost",
+    "unlinked",
+    "stale",
+    "foreign",
+    "orphan",
+    "unfinished",
+    "unrecorded",
+    "unknown",
+    "damaged",
+]
+REPAIR = "tailpipe doctor --repair"
+REPAIR_BYTES = "tailpipe doctor --repair --checksums"
+"""For what is found by reading all bytes alone: without that it would not be found again."""
+REBUILD = "tailpipe doctor --rebuild"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference: what, where, and the command that repairs it (empty: nothing needs to be done)."""
+
+    trouble: Trouble
+    path: str
+    message: str
+    partition: str = ""
+    unit: str = ""
+    repair: str = REPAIR
+    copy: str = ""
+    """An intact copy, from which a repair restores the file."""
+    size: int = 0
+    sha256: str = ""
+
+
+def partitions(store: Store) -> list[str]:
+    """Those that the catalog knows, and those that have stored files without its knowing."""
+    known = [name for (name,) in store.connection.execute("SELECT name FROM partitions").fetchall()]
+    return sorted({*known, *store.layout.partitions_on_disk()})
+
+
+def damage(store: Store) -> Iterator[Finding]:
+    """What is wrong with the catalog itself."""
+    path = str(store.layout.database)
+    for (line,) in store.connection.execute("PRAGMA integrity_check(5)").fetchall():
+        if line != "ok":
+            yield Finding("damaged", path, f"{path} is damaged: {line}", repair=REBUILD)
+    for table, *_ in store.connection.execute("PRAGMA foreign_key_check").fetchall():
+        message = f"{path} is damaged: a row of {table} refers to nothing"
+        yield Finding("damaged", path, message, repair=REBUILD)
+    with store.reading() as connection:
+        try:
+            seals.verify(connection, path)
+        except CatalogError as problem:
+            yield Finding("damaged", path, problem.message, repair=REBUILD)
+
+
+def stored(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+    """Live files that are not there any more, or not as they were."""
+    rows = store.connection.execute(
+        "SELECT path, unit, rows, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
+        " WHERE p.name = ? AND state = 'live' ORDER BY path",
+        (partition,),
+    ).fetchall()
+    for path, unit, count, size, sha256 in rows:
+        place = store.layout.stored(path)
+        where = f"{partition} {unit}: {place} ({count:,} rows)"
+        trouble: Trouble = "altered"
+        repair = REPAIR
+        try:
+            now = place.stat().st_size
+        except FileNotFoundError:
+            trouble, wrong = "missing", "is missing"
+        else:
+            if now != size:
+                wrong = f"has {now} bytes instead of {size}"
+            elif with_checksums and aside.digest(place) != sha256:
+                wrong, repair = "has another checksum than it was stored with", REPAIR_BYTES
+            else:
+                continue
+        copy = aside.sound_copy(store, path, size, sha256)
+        told = f"{where} {wrong}" + ("; the hive has an intact copy" if copy else "")
+        yield Finding(trouble, path, told, partition, unit, repair, str(copy or ""), size, sha256)
+
+
+def lost(store: Store, partition: str) -> Iterator[Finding]:
+    """Units whose rows were lost, and have not been collected again."""
+    rows = store.connection.execute(
+        "SELECT unit, tp_date FROM losses JOIN partitions p ON p.id = partition_id"
+        " WHERE p.name = ? AND reason = 'missing' ORDER BY unit, tp_date",
+        (partition,),
+    ).fetchall()
+    units: dict[str, list[date]] = {}
+    for unit, day in rows:
+        units.setdefault(unit, []).append(date.fromisoformat(day))
+    for unit, days in units.items():
+        message = f"{partition} {unit}: rows of {DaySet.of(days)} are lost; collect them again while the logs are there"
+        yield Finding("lost", "", message, partition, unit, f"tailpipe collect {partition}")
+
+
+def hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+    """Links that lack, links that should be gone, and files of others."""
+    rows = store.connection.execute(
+        "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
+        " WHERE p.name = ? AND state = 'live' AND role = 'data' ORDER BY path",
+        (partition,),
+    ).fetchall()
+    expected = {store.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
+    there = set()
+    for root, _, names in os.walk(store.layout.data / layout.partition_segment(partition)):
+        there |= {Path(root) / name for name in names}
+    for place, (path, unit, size, sha256) in expected.items():
+        if place not in there:
+            yield Finding("unlinked", str(place), f"{place} is not in the hive", partition, unit)
+        elif repair := _wrong_copy(store.layout.stored(path), place, size, sha256, with_checksums):
+            yield Finding("unlinked", str(place), f"{place} is not the stored file any more", partition, unit, repair)
+    for place in sorted(there - set(expected)):
+        if is_ours(store, place.name):
+            yield Finding("stale", str(place), f"{place} was retired, but is still in the hive", partition)
+        elif not _is_twin(store, place):  # what is orphaned as a whole is reported as that
+            message = f"{place} is not ours: it is left alone, but readers of the hive see it"
+            yield Finding("foreign", str(place), message, partition, repair="")
+
+
+def _wrong_copy(stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
+    """The command that puts a public file right, or an empty text if it is what it should be."""
+    if stored.exists() and stored.samefile(public):
+        return ""
+    # A copy, where the file system has no links.
+    if public.stat().st_size != size:
+        return REPAIR
+    return REPAIR_BYTES if with_checksums and aside.digest(public) != sha256 else ""
+
+
+def _is_twin(store: Store, public: Path) -> bool:
+    """Whether a file of the hive is the same as a stored one."""
+    if layout.is_our_name(public.name) is None:
+        return False
+    stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
+    return stored.exists() and stored.samefile(public)
+
+
+def unstored(store: Store, partition: str) -> Iterator[Finding]:
+    """Stored files that belong to nothing."""
+    is_busy = {
+        name
+        for (name,) in store.connection.execute("SELECT name FROM transactions WHERE state IN ('intent', 'committed')")
+    }
+    for path in orphans(store, partition):
+        owner = layout.is_our_name(path.name)
+        if owner in is_busy:
+            continue  # a writer is at work, or its recovery will see to it
+        if owner is None:
+            yield Finding("foreign", str(path), f"{path} is not ours: it is left alone", partition, repair="")
+        else:
+            yield Finding("orphan", str(path), f"{path} belongs to no transaction", partition)
+
+
+def transactions(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+    """Transactions that are not over, and those that could not be told again."""
+    rows = store.connection.execute(
+        "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"
+        " WHERE p.name = ? AND state <> 'aborted' AND coalesce(sequence, ?) >= ? ORDER BY t.id",
+        (partition, first := _first_needed(store, partition), first),
+    ).fetchall()
+    for name, state, unit in rows:
+        path = store.layout.manifest(name)
+        if state != "published":
+            message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
+            yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
+        elif not path.exists():
+            message = f"{path} is missing: a rebuild would not know this transaction"
+            yield Finding("unrecorded", str(path), message, partition, unit)
+        elif with_checksums and not _is_readable(path):
+            message = f"{path} is damaged: a rebuild would not know this transaction"
+            yield Finding("unrecorded", str(path), message, partition, unit, REPAIR_BYTES)
+
+
+def _first_needed(store: Store, partition: str) -> int:
+    """The number of the newest image of a partition: a rebuild needs no manifest before it."""
+    if not has_table(store.connection, "images"):
+        return 0  # a catalog of an earlier version
+    row = store.connection.execute(
+        "SELECT sequence FROM images i JOIN transactions t ON t.id = i.transaction_id"
+        " JOIN partitions p ON p.id = i.partition_id WHERE p.name = ?",
+        (partition,),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def unknown(store: Store) -> Iterator[Finding]:
+    """Manifests of transactions that the catalog does not know."""
+    known = {name for (name,) in store.connection.execute("SELECT name FROM transactions")}
+    for path in sorted(store.layout.manifests.glob("*.manifest")):
+        if path.stem not in known:
+            message = f"{path} records a transaction that {store.layout.database} does not know"
+            yield Finding("unknown", str(path), message, repair=REBUILD)
+
+
+def _is_readable(manifest: Path) -> bool:
+    try:
+        manifests.read(manifest)
+    except CatalogError:
+        return False
+    return True

@@ -1,0 +1,131 @@
+"""The head: a small file beside the data that names the newest published transaction and the workspace it is of.
+
+Without it nobody would notice that `catalog.db` is older than the data (restored from a backup, or its log was lost),
+or that two workspaces share a `data_dir`. It only warns: a head that cannot be read is ignored and written again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.seals import REBUILD
+from tailpipe.errors import CatalogError, WorkspaceError
+
+if TYPE_CHECKING:
+    from tailpipe.catalog.store import Store
+
+__all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "newest", "of", "read", "workspace_of"]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The newest transaction of the data in a directory, and the workspace that wrote it."""
+
+    workspace: str
+    home: str
+    partition: str
+    transaction: str
+    sequence: int
+
+
+def read(layout: Layout) -> Head | None:
+    """The head, or None if there is none that can be believed."""
+    try:
+        facts = json.loads(layout.head.read_bytes())
+        total = facts.pop("check")
+        head = Head(**facts)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return head if total == _check(head) else None
+
+
+def check(connection: sqlite3.Connection, layout: Layout, head: Head | None) -> None:
+    """Refuse a catalog that does not know the newest transaction of its data.
+
+    The head must have been read before the first statement: whatever it names was committed by then.
+    """
+    if head is None:
+        return
+    workspace = workspace_of(connection)
+    if workspace not in (None, head.workspace):
+        raise foreign(layout, head)
+    known = connection.execute(
+        "SELECT 1 FROM transactions WHERE name = ? AND sequence IS NOT NULL", (head.transaction,)
+    ).fetchone()
+    if known is None:
+        raise CatalogError(
+            f"{layout.database} is older than the data in {layout.data}: it does not know transaction"
+            f" {head.transaction} of {head.partition}",
+            path=str(layout.database),
+            hint=REBUILD,
+        )
+
+
+def foreign(layout: Layout, head: Head) -> WorkspaceError:
+    """The error of two workspaces with the same data directory."""
+    return WorkspaceError(
+        f"{layout.data} holds the data of another workspace, whose location is {head.home}",
+        path=str(layout.data),
+        hint="set another data_dir for this workspace",
+    )
+
+
+def newest(store: Store) -> Head | None:
+    """The newest published transaction that the catalog knows."""
+    row = store.connection.execute(
+        "SELECT p.name, t.name, sequence FROM transactions t JOIN partitions p ON p.id = partition_id"
+        " WHERE sequence IS NOT NULL AND state = 'published' ORDER BY sequence DESC LIMIT 1"
+    ).fetchone()
+    workspace = workspace_of(store.connection)
+    return Head(workspace, str(store.layout.home), *row) if row and workspace else None
+
+
+def ensure(store: Store) -> None:
+    """Write the head if it is lost or late, as it may be after a crash."""
+    now, wanted = read(store.layout), newest(store)
+    if wanted is not None and (now is None or now.sequence < wanted.sequence):
+        with store.writing():  # one at a time, because there is one draft
+            advance(store, wanted, draft(store, wanted, store.layout.head.with_name("head.new")))
+
+
+def draft(store: Store, head: Head, path: Path) -> Path:
+    """Write a head aside, durably."""
+    store.disk.make_directory(path.parent)
+    store.disk.unlink(path)
+    path.write_text(json.dumps({**asdict(head), "check": _check(head)}, ensure_ascii=False), encoding="utf-8")
+    path.chmod(0o600)
+    store.disk.sync(path)
+    return path
+
+
+def advance(store: Store, head: Head, written: Path) -> None:
+    """Let a draft be the head, unless a later one already is; to be called where no other writer is at it."""
+    now = read(store.layout)
+    if now is None or now.sequence < head.sequence or now.workspace != head.workspace:
+        store.disk.rename(written, store.layout.head)
+
+
+def of(store: Store, partition: str, transaction: str, sequence: int) -> Head:
+    """The head that a transaction becomes."""
+    return Head(workspace_of(store.connection) or "", str(store.layout.home), partition, transaction, sequence)
+
+
+def workspace_of(connection: sqlite3.Connection) -> str | None:
+    """The name that a catalog was given when it was made; None if it is older than such names."""
+    try:
+        row = connection.execute("SELECT id FROM workspace").fetchone()
+    except sqlite3.OperationalError as problem:
+        if "no such table" in str(problem):
+            return None
+        raise
+    return str(row[0]) if row else None
+
+
+def _check(head: Head) -> int:
+    return crc32(repr(head).encode())

@@ -1,0 +1,70 @@
+"""Images: all that the catalog knows of a partition in one manifest, which makes good for those that were lost before.
+
+A rebuild begins the history of a partition with its newest image.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from tailpipe.catalog.apply import columns_id
+from tailpipe.model.manifest import ImageRow
+
+__all__ = ["restore", "take"]
+
+_FIRST = ("transactions", "files")
+"""These are restored before all others, which refer to them."""
+_SET = "(SELECT columns FROM column_sets c WHERE c.id = columns_id)"
+_NOT_TOLD = frozenset({"runs", "images"})
+
+
+def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, ...]:
+    """Every committed row of a partition, of whatever table."""
+    found = []
+    for table in _tables(connection):
+        names = _columns(connection, table)
+        where = "partition_id = :id"
+        if "partition_id" not in names:
+            where = "transaction_id IN (SELECT id FROM transactions WHERE partition_id = :id)"
+        elif table == "transactions":
+            where += " AND sequence IS NOT NULL"
+        told = [name for name in names if name not in ("partition_id", "run_id", "record", "columns_id")]
+        wanted = [*told, *(["columns"] if "columns_id" in names else [])]
+        columns = ", ".join(_SET if name == "columns" else name for name in wanted)
+        rows = connection.execute(f"SELECT {columns} FROM {table} WHERE {where}", {"id": partition_id})  # noqa: S608
+        found += [ImageRow(table, dict(zip(wanted, row, strict=True))) for row in rows]
+    return tuple(found)
+
+
+def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition_id: int) -> None:
+    """Let these be the rows of a partition of which nothing is known yet."""
+    known = set(_tables(connection))
+    for row in image:
+        if row.table not in known:
+            raise ValueError(f"unknown table {row.table}")
+        values = dict(row.values)
+        if row.table == "transactions":
+            values["state"] = "published"
+        if "columns" in values:
+            values["columns_id"] = columns_id(connection, str(values.pop("columns")))
+        if "partition_id" in _columns(connection, row.table):
+            values["partition_id"] = partition_id
+        connection.execute(
+            f"INSERT INTO {row.table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608
+            list(values.values()),
+        )
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    told = [name for name in names if name not in _NOT_TOLD and _is_of_partition(_columns(connection, name))]
+    return sorted(told, key=lambda name: (name not in _FIRST, name != _FIRST[0], name))
+
+
+def _is_of_partition(columns: Sequence[str]) -> bool:
+    return "partition_id" in columns or "transaction_id" in columns
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]

@@ -1,0 +1,158 @@
+"""Repair what the doctor finds: heal from copies that are sound, relink, sweep, and mark as lost what is lost."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from tailpipe.catalog import aside, clean, commit, findings, image
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.disk import CANNOT_LINK, Disk
+from tailpipe.catalog.findings import Finding
+from tailpipe.catalog.locks import each_in_turn
+from tailpipe.catalog.mend import retire_missing
+from tailpipe.catalog.project import project
+from tailpipe.catalog.publish import drop_staging
+from tailpipe.catalog.store import Store, storage_errors
+
+__all__ = ["Repaired", "repair"]
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What a repair did, the units that the next collect must bring again, and why partitions were left alone."""
+
+    relinked: int = 0
+    swept: int = 0
+    finished: int = 0
+    healed: int = 0
+    set_aside: int = 0
+    recorded: int = 0
+    """How many partitions have a new manifest that tells all of them."""
+    lost_units: tuple[tuple[str, str], ...] = ()
+    locked: tuple[str, ...] = ()
+
+    def __add__(self, other: Repaired) -> Repaired:
+        return Repaired(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None) -> Repaired:
+    """Finish, heal, relink and sweep; units with files of which no sound copy is left are marked as lost.
+
+    Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
+    """
+    with Catalog.open(home, data=data, disk=disk) as catalog:
+
+        def mend(name: str) -> Repaired:
+            with catalog.writer(name) as writer, storage_errors(home):
+                return _repaired(writer, with_checksums)
+
+        names = findings.partitions(catalog.store)
+        done = each_in_turn(names, mend, lambda _, why: Repaired(locked=(why,)))
+    return sum(done, Repaired())
+
+
+def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
+    store, partition = writer.store, writer.partition
+    bad = list(findings.stored(store, partition, with_checksums))
+    healed = [one for one in bad if one.copy and _heal(store, one)]
+    lost = [one for one in bad if one not in healed]
+    kept = _give_up(writer, lost) if lost else 0
+    writer.clean()
+    relinked = _relink(writer, with_checksums)
+    swept = clean.sweep(store, partition)
+    recorded = _record(writer, list(findings.transactions(store, partition, with_checksums)))
+    return Repaired(
+        relinked,
+        swept.files,
+        writer.recovered,
+        len(healed),
+        kept + swept.set_aside,
+        recorded,
+        tuple(sorted({(partition, one.unit) for one in lost})),
+    )
+
+
+def _heal(store: Store, bad: Finding) -> bool:
+    """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
+    target, draft = store.layout.stored(bad.path), store.layout.staging / "repair" / Path(bad.path).name
+    store.disk.make_directory(draft.parent)
+    store.disk.unlink(draft)
+    changed = store.disk.make_directory(target.parent)
+    try:
+        store.disk.link(Path(bad.copy), draft)
+    except OSError as problem:
+        if problem.errno not in CANNOT_LINK:
+            raise
+        store.disk.copy(Path(bad.copy), draft)
+    store.disk.protect(draft)
+    store.disk.sync(draft)
+    if not aside.is_sound(draft, bad.size, bad.sha256):
+        store.disk.unlink(draft)
+        return False
+    if target.exists() and target.samefile(draft):
+        store.disk.unlink(draft)  # a rename of two names of one file does nothing
+    else:
+        store.disk.rename(draft, target)
+    store.disk.sync_all({*changed, target.parent})
+    drop_staging(store, "repair")
+    return True
+
+
+def _give_up(writer: Writer, lost: Sequence[Finding]) -> int:
+    """Set aside what is left of files that are lost, then take them out of the live set."""
+    store, kept = writer.store, 0
+    for one in lost:
+        stored, public = store.layout.stored(one.path), store.layout.public(one.path)
+        is_other = public.exists() and not (stored.exists() and stored.samefile(public))
+        for path in (stored, *([public] if is_other and one.path.startswith("files/") else [])):
+            if path.exists():
+                aside.put_aside(store, path)
+                kept += 1
+    retire_missing(writer, [one.path for one in lost])
+    return kept
+
+
+def _relink(writer: Writer, with_checksums: bool) -> int:
+    store = writer.store
+    found = [one for one in findings.hive(store, writer.partition, with_checksums) if one.trouble != "foreign"]
+    by_directory: dict[str, list[Path]] = defaultdict(list)
+    for one in found:
+        place = Path(one.path)
+        by_directory["files/" + place.parent.relative_to(store.layout.data).as_posix()].append(place)
+    for directory, places in by_directory.items():
+        for place in places:
+            # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
+            if not os.path.lexists(place) or _has_other_copy(store, place):
+                store.disk.unlink(place)
+            else:
+                aside.put_aside(store, place)
+        project(store, "repair", [f"{directory}/any"])
+    drop_staging(store, "repair")
+    return len(found)
+
+
+def _has_other_copy(store: Store, public: Path) -> bool:
+    """Whether a file of the hive is stored as well, as it is or as it should be."""
+    stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
+    if not stored.exists():
+        return False
+    return stored.samefile(public) or aside.digest(stored) == aside.digest(public)
+
+
+def _record(writer: Writer, found: Sequence[Finding]) -> int:
+    """Tell all of the partition in one manifest, if others are lost or cannot be read."""
+    unrecorded = [one for one in found if one.trouble == "unrecorded"]
+    if not unrecorded:
+        return 0
+    transaction = commit.begin(
+        writer.store, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
+    )
+    transaction.record(lambda connection, made: replace(made, image=image.take(connection, writer.partition_id)))
+    for one in unrecorded:
+        if Path(one.path).exists():
+            aside.put_aside(writer.store, Path(one.path))
+    return 1
