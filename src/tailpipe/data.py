@@ -67,7 +67,14 @@ class Data:
         with self.catalog(is_read_only=True) as catalog:
             return ask(catalog)
 
-    def session(self, narrowing: Narrowing | None, *, is_unsafe: bool = False, has_copies: bool = True) -> Session:
+    def session(
+        self,
+        narrowing: Narrowing | None,
+        *,
+        is_unsafe: bool = False,
+        has_copies: bool = True,
+        timeout_seconds: float | None = None,
+    ) -> Session:
         """A session for queries over what is there now, or over a part of it."""
         from tailpipe.query.session import Session
 
@@ -82,6 +89,7 @@ class Data:
             newer=partial(newer, layout),
             is_unsafe=is_unsafe,
             has_copies=has_copies,
+            timeout_seconds=timeout_seconds,
         )
 
     def databases(self) -> Databases:

@@ -8,6 +8,7 @@
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
     ├── QueryError           a statement that cannot be answered, with the place in it         exit 1
+    ├── TimeLimitError       a statement that took longer than its time limit                  exit 124
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
         ├── LockedError      another process writes this partition, or took it over            exit 1
@@ -26,6 +27,7 @@ __all__ = [
     "EXIT_DONE",
     "EXIT_FAILED",
     "EXIT_INTERRUPTED",
+    "EXIT_TIME_LIMIT",
     "EXIT_USAGE",
     "CatalogError",
     "CommitError",
@@ -39,6 +41,7 @@ __all__ = [
     "SparkError",
     "StorageError",
     "TailpipeError",
+    "TimeLimitError",
     "UnpackError",
     "UsageError",
     "WorkspaceError",
@@ -47,6 +50,7 @@ __all__ = [
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_TIME_LIMIT = 124
 EXIT_INTERRUPTED = 130
 
 
@@ -142,6 +146,12 @@ class QueryError(TailpipeError):
         self.place = place
         if place is not None:
             self.add_note(f"  --> {place}: {place.text[place.column - 1 :]}")
+
+
+class TimeLimitError(TailpipeError):
+    """A statement took longer than its time limit, and was ended."""
+
+    exit_code = EXIT_TIME_LIMIT
 
 
 class WorkspaceError(TailpipeError):

@@ -301,16 +301,24 @@ class Workspace:
 
     # Queries
 
-    def session(self, narrowing: Narrowing | None = None, *, unsafe: bool = False, has_copies: bool = True) -> Session:
+    def session(
+        self,
+        narrowing: Narrowing | None = None,
+        *,
+        unsafe: bool = False,
+        has_copies: bool = True,
+        timeout_seconds: float | None = None,
+    ) -> Session:
         """A session for queries over what is there now, or over a part of it; close it.
 
-        Without copies, materialized schemas are read from the files that they are copies of.
+        Without copies, materialized schemas are read from the files that they are copies of. A statement that takes
+        longer than `timeout_seconds` fails with `TimeLimitError`.
         """
-        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies)
+        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies, timeout_seconds=timeout_seconds)
 
-    def query(self, sql: str) -> pa.Table:
+    def query(self, sql: str, *, timeout_seconds: float | None = None) -> pa.Table:
         """The answer to one statement, as an Arrow table of plain types."""
-        with self.session() as session:
+        with self.session(timeout_seconds=timeout_seconds) as session:
             return session.run(sql).table()
 
     def spark(self, table: str) -> DataFrame:
@@ -324,11 +332,13 @@ class Workspace:
         with self.session(has_copies=False) as session:
             return frame_of(session, table, lambda: engine.session)
 
-    def spark_queries(self, narrowing: Narrowing | None = None) -> AbstractContextManager[SparkQueries]:
+    def spark_queries(
+        self, narrowing: Narrowing | None = None, *, timeout_seconds: float | None = None
+    ) -> AbstractContextManager[SparkQueries]:
         """Queries on Spark over what is there now; Spark is started by the first of them."""
         from tailpipe.query.on_spark import queries
 
-        return queries(self._engine(), self.session(narrowing, has_copies=False))
+        return queries(self._engine(), self.session(narrowing, has_copies=False, timeout_seconds=timeout_seconds))
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""

@@ -72,16 +72,6 @@ class Terminal:
         while self.lines[self._screen.cursor.y] not in ("tailpipe>", "tailpipe (part)>"):
             assert self._read(), "it has ended"
 
-    def cancel(self, *texts: str) -> None:
-        """Press Ctrl-C until these are on the screen: what has not begun to run cannot be cancelled yet."""
-        end = time.monotonic() + SECONDS
-        while not self._shows(texts):
-            assert time.monotonic() < end, self._missing(texts)
-            self.type("\x03")
-            pause = time.monotonic() + 0.5
-            while time.monotonic() < pause and not self._shows(texts):
-                assert self._read(), self._missing(texts)
-
     def ended(self) -> int | None:
         """Wait for the end; the exit code."""
         while self._read():

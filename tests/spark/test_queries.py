@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -12,13 +13,15 @@ from types import SimpleNamespace
 import pytest
 from pyspark.sql import SparkSession
 
-from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.errors import TailpipeError, TimeLimitError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
+from tailpipe.query.limit import TimeLimit
 from tailpipe.query.on_spark import SparkQueries, _beside, frame_of
 from tailpipe.query.session import Session
 from tests.unit.query.support import Files
 
+UNLIMITED = TimeLimit(None, lambda: None)
 TABLE = Table(
     name="app_log",
     columns=[
@@ -247,9 +250,22 @@ def test_ctrl_c_is_heard_while_rows_are_awaited() -> None:
             was_over.set()
 
     with pytest.raises(KeyboardInterrupt):
-        _beside(wait)
+        _beside(wait, UNLIMITED)
     is_over.set()
     assert not was_over.is_set()  # it did not wait for the end
     with pytest.raises(ZeroDivisionError):
-        _beside(lambda: 1 / 0)
-    assert _beside(lambda: 42) == 42
+        _beside(lambda: 1 / 0, UNLIMITED)
+    assert _beside(lambda: 42, UNLIMITED) == 42
+
+
+def test_a_time_limit_cancels_the_job(session: Session, spark: SparkSession) -> None:
+    limited = SparkQueries(session, lambda: spark)
+    limited.limit.seconds = 1.0
+    slow = "SELECT count(*) FROM " + ", ".join(f"app_log t{n}" for n in range(8)) + " WHERE t0.n + t7.n = t3.n - t5.n"
+    with pytest.raises(TimeLimitError, match="stopped at the time limit of 1 s"):
+        limited.run(slow)
+    tracker = spark.sparkContext.statusTracker()
+    until = time.monotonic() + 120
+    while tracker.getActiveJobsIds():
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -7,7 +7,6 @@ sees no data but theirs, and whose own writers do the work.
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.kernel.duck import blank, duckdb, first_line
+from tailpipe.kernel.scratch import make_scratch
 from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.portable import cast_to_portable, distinct, offer
 
@@ -30,7 +30,7 @@ class Exact:
 
     def __init__(self, columns: Sequence[str], types: Sequence[str]) -> None:
         self._columns, self._types = columns, types
-        self._directory = Path(tempfile.mkdtemp(prefix="tailpipe-answer-"))
+        self._directory = make_scratch(Path(tempfile.gettempdir()), "tailpipe-answer-")
         self._connection = blank()
         # A batch is read by one thread, whatever there are; with more, DuckDB collects its rows before it writes them.
         self._connection.execute("SET threads = 1")
@@ -42,7 +42,7 @@ class Exact:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._directory.close()
 
     def csv_header(self, separator: str, null: str) -> bytes:
         """The first line; DuckDB's reason if these two cannot be used."""
@@ -94,7 +94,7 @@ class Exact:
         offer(self._connection, "batch", batch)
 
     def _copied(self, select: str, options: str) -> bytes:
-        path = self._directory / "rows"
+        path = self._directory.path / "rows"
         self._connection.execute(f"COPY ({select}) TO {literal(str(path))} ({options}, USE_TMP_FILE false)")
         return path.read_bytes()
 

@@ -29,12 +29,15 @@ class Narrowed:
     def __init__(self, narrowing: Narrowing, is_unsafe: bool) -> None:
         self.narrowing = narrowing
         self.is_unsafe = is_unsafe
+        self.timeout_seconds: float | None = None
 
     def __call__(self, workspace: Any) -> Session:
         """The session, and a warning if it is not a safe one."""
         if self.is_unsafe:
             render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
-        session: Session = workspace.session(self.narrowing, unsafe=self.is_unsafe)
+        session: Session = workspace.session(
+            self.narrowing, unsafe=self.is_unsafe, timeout_seconds=self.timeout_seconds
+        )
         return session
 
     def on_spark(self, workspace: Any) -> AbstractContextManager[SparkQueries]:
@@ -42,7 +45,9 @@ class Narrowed:
         if self.is_unsafe:
             raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
         log_from(workspace.settings.log_level)
-        queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(self.narrowing)
+        queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
+            self.narrowing, timeout_seconds=self.timeout_seconds
+        )
         return queries
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape
 from tailpipe.cli.answers import answer_all
+from tailpipe.cli.interrupts import end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
@@ -68,6 +70,7 @@ class _Query(click.Command):
     show_default=True,
     help="What runs the statements; Spark is for tables that have outgrown one machine.",
 )
+@click.option("--timeout", metavar="DURATION", help="Stop a statement that takes longer, such as 30s, 5m or 1h30m.")
 @click.option("--timing/--no-timing", default=None, help="Whether to show how long it took.")
 @narrowing
 @common
@@ -82,6 +85,7 @@ def command(
     limit: int | None,
     path: Path | None,
     engine: str,
+    timeout: str | None,
     timing: bool | None,
     narrowed: Narrowed,
 ) -> None:
@@ -92,6 +96,10 @@ def command(
     are UTC. A statement can only read, and only what was collected. Number of rows and time go to stderr.
     """
     shape = _shape(path, output, header, separator, null, limit)
+    if timeout is not None:
+        from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
+
+        narrowed.timeout_seconds = parse_timeout(timeout)
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
@@ -109,7 +117,8 @@ def command(
     begun = time.monotonic()
     opened = narrowed.on_spark if engine == "spark" else narrowed
     workspace = workspace_of(context)
-    with opened(workspace) as session, nullcontext() if path is None else to_file(path) as write:
+    with guarded(), opened(workspace) as session, nullcontext() if path is None else to_file(path) as write:
+        session.limit.when_stuck = partial(end_late, session.limit)
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tailpipe import __version__
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, Shape
 from tailpipe.cli.answers import answer_all
+from tailpipe.cli.interrupts import end_late, guarded, terminated_cleanly
 from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
 from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
@@ -60,6 +62,7 @@ class Shell:
         self._has_answers = False
         self._vocabulary: Vocabulary | None = None
         self.session = narrowed(workspace)
+        self.limit_to(narrowed.timeout_seconds)
 
     def run(self) -> None:
         """Read and answer until the person leaves."""
@@ -68,10 +71,11 @@ class Shell:
         prompt = open_prompt(self._history(), self.suggest)
         tables = render.counted(len(self.session.tables()), "table")
         render.say(f"tailpipe {__version__}, {tables}; a statement ends with ; and .help tells the rest")
-        try:
-            self.serve(prompt)
-        finally:
-            self.session.close()
+        with terminated_cleanly():
+            try:
+                self.serve(prompt)
+            finally:
+                self.session.close()
 
     def serve(self, prompt: Callable[[str], str]) -> None:
         """Answer what the prompt gives, one input after the other, until the person leaves."""
@@ -84,7 +88,11 @@ class Shell:
                 return
 
     def submit(self, text: str) -> None:
-        """Do what one input says; a failure is told, and no more than that."""
+        """Do what one input says; a failure is reported, and no more than that."""
+        with guarded():
+            self._submit(text)
+
+    def _submit(self, text: str) -> None:
         try:
             if text.lstrip().startswith("."):
                 self._command(text.strip())
@@ -116,12 +124,19 @@ class Shell:
         """Have answers go to a file, or to the screen again; the first one replaces what is in the file."""
         self.file, self._has_answers = file, False
 
+    def limit_to(self, seconds: float | None) -> None:
+        """Let each statement take so long, or as long as it needs."""
+        self.timeout_seconds = seconds
+        self.session.limit.seconds = seconds
+        self.session.limit.when_stuck = partial(end_late, self.session.limit)
+
     def narrow(self, **changes: Any) -> None:
         """Show another part of the data; if that cannot be, all stays as it was."""
         narrowing = replace(self.narrowing, **changes)
         session = self.workspace.session(narrowing, unsafe=self._is_unsafe)
         self.session.close()
         self.session, self.narrowing, self._vocabulary = session, narrowing, None
+        self.limit_to(self.timeout_seconds)
 
     def suggest(self, text: str, cursor: int) -> list[Suggestion]:
         """What may stand at the cursor."""

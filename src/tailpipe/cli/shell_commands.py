@@ -14,6 +14,7 @@ from tailpipe.cli.statements import read_file
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.window import parse_moment
+from tailpipe.query.limit import parse_timeout
 
 if TYPE_CHECKING:
     from tailpipe.cli.shell import Shell
@@ -105,6 +106,13 @@ def _timing(shell: Shell, word: str) -> None:
     render.say("timing is " + {None: "on where people read the answer", True: "on", False: OFF}[shell.timing])
 
 
+def _timeout(shell: Shell, word: str) -> None:
+    if word:
+        shell.limit_to(None if word == OFF else parse_timeout(word))
+    seconds = shell.timeout_seconds
+    render.say("statements have no time limit" if seconds is None else f"statements are stopped after {seconds:g} s")
+
+
 def _read(shell: Shell, file: str) -> None:
     if not file:
         raise UsageError("name a file", hint="type: .read FILE")
@@ -181,6 +189,9 @@ COMMANDS: dict[str, ShellCommand] = {
         "[FILE|off]", "Write answers into a file, or on the screen again.", _output, lambda _: (OFF,)
     ),
     ".timing": ShellCommand("[on|off]", "Tell how long each answer took.", _timing, lambda _: ("on", OFF)),
+    ".timeout": ShellCommand(
+        "[DURATION|off]", "Stop statements that take longer, such as 30s or 5m.", _timeout, lambda _: (OFF,)
+    ),
     ".read": ShellCommand("FILE", "Answer the statements of a file.", _read),
     ".from": ShellCommand("[TIME|off]", "See only what is from this time on.", _narrow("start", _start, None)),
     ".to": ShellCommand(

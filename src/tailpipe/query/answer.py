@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from tailpipe.kernel.duck import duckdb
+    from tailpipe.query.limit import TimeLimit
 
 __all__ = ["Answer"]
 
@@ -28,20 +29,26 @@ class Answer:
     types: tuple[str, ...]
     _connection: duckdb.DuckDBPyConnection
     _told: Callable[[Exception], BaseException]
+    _limit: TimeLimit
 
     @cached_property
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows, one after the other."""
         try:
-            while rows := self._connection.fetchmany(_ROWS_AT_ONCE):
+            while rows := self._fetched():
                 yield from rows
         except Exception as error:  # of DuckDB, and RuntimeError when it was interrupted
             raise self._told(error) from error
 
     def batches(self, rows: int = 50_000) -> Iterator[pyarrow.RecordBatch]:
         """The rows as Arrow batches of about that many; never more than a few of them are in memory."""
+        import pyarrow  # noqa: F401 - it takes its time to load, which is none of the statement's
+
         try:
-            yield from self._connection.to_arrow_reader(rows)
+            with self._limit.running():
+                reader = self._connection.to_arrow_reader(rows)
+            while (batch := self._next(reader)) is not None:
+                yield batch
         except Exception as error:
             raise self._told(error) from error
 
@@ -50,7 +57,16 @@ class Answer:
         from tailpipe.query.portable import portable
 
         try:
-            rows = self._connection.to_arrow_table()
+            with self._limit.running():
+                rows = self._connection.to_arrow_table()
         except Exception as error:
             raise self._told(error) from error
         return portable(rows, self.columns, self.types)
+
+    def _fetched(self) -> list[tuple[Any, ...]]:
+        with self._limit.running():
+            return self._connection.fetchmany(_ROWS_AT_ONCE)
+
+    def _next(self, reader: pyarrow.RecordBatchReader) -> pyarrow.RecordBatch | None:
+        with self._limit.running():
+            return next(reader, None)

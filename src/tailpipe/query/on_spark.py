@@ -8,11 +8,12 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import SparkError, TailpipeError, UsageError
+from tailpipe.errors import SparkError, TailpipeError, TimeLimitError, UsageError
 from tailpipe.kernel.duck import blank, duckdb, first_line
 from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
+from tailpipe.query.limit import TimeLimit
 from tailpipe.query.stars import Starred
 from tailpipe.query.statements import words
 from tailpipe.query.translate import Translated, refuse_other, to_spark, to_spark_condition
@@ -41,6 +42,7 @@ class SparkQueries:
         self._start = start
         self._token = secrets.token_hex(16)
         self._registered: dict[tuple[str, str], int] = {}
+        self.limit = TimeLimit(session.limit.seconds, self.interrupt)
 
     @cached_property
     def _spark(self) -> SparkSession:
@@ -58,7 +60,7 @@ class SparkQueries:
         for address, name in names.items():
             if name in translated.names:
                 self._register(views[address], name)
-        return _answer(self._collected(translated, frozenset(names.values())), columns, types)
+        return _answer(self._collected(translated, frozenset(names.values())), columns, types, self.limit)
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star."""
@@ -90,22 +92,29 @@ class SparkQueries:
 
         spark = self._spark
         relations = views & set(translated.names)
+        self.limit.begin()
         try:
-            return _beside(lambda: checked_frame(spark, translated.sql, relations).toArrow())
+            with self.limit.running():
+                return _beside(lambda: checked_frame(spark, translated.sql, relations).toArrow(), self.limit)
+        except TimeLimitError:
+            self.interrupt()
+            raise
         except KeyboardInterrupt:
             self.interrupt()
             raise
         except PySparkException as error:
+            if self.limit.is_over:
+                raise self.limit.error() from error
             message = translated.in_own_words(first_line(error))
             hint = f"it was translated to: {translated.in_own_words(translated.sql)}"
             raise SparkError(f"Spark refused it: {message}", hint=hint) from error
         except TailpipeError:
             raise
         except Exception as error:
-            raise told(error) from error
+            raise (self.limit.error() if self.limit.is_over else told(error)) from error
 
 
-def _beside(work: Callable[[], pa.Table]) -> pa.Table:
+def _beside(work: Callable[[], pa.Table], limit: TimeLimit) -> pa.Table:
     """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
 
     The thread is left alone then, and ends with Spark.
@@ -124,6 +133,8 @@ def _beside(work: Callable[[], pa.Table]) -> pa.Table:
     thread.start()
     while thread.is_alive():
         thread.join(_POLL_SECONDS)  # an interrupt that another thread gets wakes nobody
+        if limit.is_over:
+            raise limit.error()
     (outcome,) = given
     if isinstance(outcome, BaseException):
         raise outcome
@@ -159,7 +170,7 @@ def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[st
     return frame
 
 
-def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -> Answer:
+def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...], limit: TimeLimit) -> Answer:
     """Rows that Spark has given, with the names and types that DuckDB would have given them."""
     connection = blank()
     connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
@@ -171,7 +182,7 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...]) -
         connection.execute(f"SELECT {', '.join(items)} FROM answer")
     except duckdb.Error as error:
         raise _refused(error) from error
-    return Answer(columns, types, connection, _refused)
+    return Answer(columns, types, connection, _refused, limit)
 
 
 def _whole_days(column: str, field: pa.Field) -> str:
@@ -183,5 +194,7 @@ def _whole_days(column: str, field: pa.Field) -> str:
 
 
 def _refused(error: Exception) -> TailpipeError:
+    if isinstance(error, TailpipeError):
+        return error
     message = f"what Spark gave is of another type: {first_line(error)}"
     return TailpipeError(message, hint="leave out --engine spark, or add a cast")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.duck import duckdb, reserved_words
 from tailpipe.kernel.inet import INET_WORDS, load_statement, wants_inet
+from tailpipe.kernel.scratch import make_scratch
 from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
@@ -21,6 +22,7 @@ from tailpipe.model.table import Table
 from tailpipe.query import inet, prune
 from tailpipe.query.answer import Answer
 from tailpipe.query.check import refuse_broken
+from tailpipe.query.limit import TimeLimit
 from tailpipe.query.materialized import COPIES, from_copies
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.stars import Starred, starred_columns
@@ -64,6 +66,7 @@ class Session:
         newer: Callable[[int], Snapshot | None] = lambda _: None,
         is_unsafe: bool = False,
         has_copies: bool = True,
+        timeout_seconds: float | None = None,
     ) -> None:
         self._tables = tables
         self._schemas = tuple(schemas)
@@ -76,8 +79,13 @@ class Session:
         self._pruner: prune.Pruner | None = None
         self.schema = self._chosen_schema()
         self._take(snapshot)
-        self._spill = tempfile.mkdtemp(prefix="tailpipe-query-")
-        self._connection = self._connect()
+        self.limit = TimeLimit(timeout_seconds, self.interrupt)
+        self._spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-query-")
+        try:
+            self._connection = self._connect()
+        except BaseException:
+            self._spill.close()
+            raise
 
     def __enter__(self) -> Session:
         return self
@@ -89,25 +97,32 @@ class Session:
 
     def close(self) -> None:
         """Let go of the memory, and of what was spilt."""
-        self._disconnect()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        try:
+            self._disconnect()
+        finally:
+            self._spill.close()
 
     def run(self, sql: str) -> Answer:
         """Run one reading statement; in an unsafe session any."""
+        self.limit.begin()
         try:
-            extract = self._connection.extract_statements
-            statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
-            refuse_weak_arrow(self._connection, sql)
-            self._make_views(sql)
-            for statement in statements:
-                self._connection.execute(statement)
-            names, types = self._described()
-            if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
-                self._connection.execute(inet.as_text(sql, names, types))
-                names, types = self._described()
-            return Answer(names, types, self._connection, lambda error: self._told(error, sql))
+            with self.limit.running():
+                return self._run(sql)
         except (duckdb.Error, RuntimeError) as error:
             raise self._told(error, sql) from error
+
+    def _run(self, sql: str) -> Answer:
+        extract = self._connection.extract_statements
+        statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
+        refuse_weak_arrow(self._connection, sql)
+        self._make_views(sql)
+        for statement in statements:
+            self._connection.execute(statement)
+        names, types = self._described()
+        if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
+            self._connection.execute(inet.as_text(sql, names, types))
+            names, types = self._described()
+        return Answer(names, types, self._connection, lambda error: self._told(error, sql), self.limit)
 
     def describe(self, sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names and types of the columns that a query would give; it is not run."""
@@ -220,7 +235,7 @@ class Session:
         run = connection.execute
         try:
             run("SET TimeZone = 'UTC'")
-            run(f"SET temp_directory = {literal(self._spill)}")
+            run(f"SET temp_directory = {literal(str(self._spill.path))}")
             if self._has_inet:
                 run(load_statement())
             for name in dict.fromkeys((SCHEMA, *(schema.name for schema in self._schemas))):
@@ -312,7 +327,10 @@ class Session:
     def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
         from tailpipe.query.mistakes import told
 
-        return told(error, sql, self.views, self.schema)
+        if isinstance(error, TailpipeError):
+            return error
+        failure = told(error, sql, self.views, self.schema)
+        return self.limit.error() if self.limit.is_over and isinstance(failure, KeyboardInterrupt) else failure
 
 
 def _refuse_twins(tables: Iterable[str]) -> None:

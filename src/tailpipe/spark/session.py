@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
+from tailpipe.kernel.scratch import make_scratch
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.cluster import check_master
 from tailpipe.spark.java import check_user, find_java
-from tailpipe.spark.scratch import make_scratch
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -131,7 +131,7 @@ def open_context(
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     log4j = _write_log4j(log)
     _log_to(log)
-    scratch = _scratch_of_java() or make_scratch(cache / "spark")
+    scratch = _scratch_of_java() or make_scratch(cache / "spark").path
     conf = spark_conf(settings, scratch=scratch, log4j=log4j)
     try:
         with _environment(_variables(conf, surroundings, cache)), _output_to(log), _interrupts_held() as held:

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tailpipe.spark.scratch import make_scratch
+from tailpipe.kernel.scratch import make_scratch
 
-HOLD = "import sys; from pathlib import Path; from tailpipe.spark.scratch import make_scratch\n"
-HOLD += "print(make_scratch(Path(sys.argv[1])), flush=True); sys.stdin.read()"
+HOLD = "import sys; from pathlib import Path; from tailpipe.kernel.scratch import make_scratch\n"
+HOLD += "print(make_scratch(Path(sys.argv[1])).path, flush=True); sys.stdin.read()"
 
 
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_uses_stays(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_uses_stays(
         assert other.stdout is not None
         theirs = Path(other.stdout.readline().strip())
         (theirs / "block").touch()
-        ours = make_scratch(tmp_path)
+        ours = make_scratch(tmp_path).path
         assert theirs.is_dir()
         assert theirs != ours
         other.kill()

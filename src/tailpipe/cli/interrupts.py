@@ -1,0 +1,144 @@
+"""How a query ends before its time: by Ctrl-C, once or twice, or by a signal; nothing is left behind.
+
+An engine may be deep in one function, where Python hears no signal. So a thread of its own sees to it that the process
+ends then: whoever presses Ctrl-C twice, or sends SIGTERM, does not wait longer than a second.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+from tailpipe.cli import render
+from tailpipe.errors import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from tailpipe.query.limit import TimeLimit
+
+__all__ = ["end_late", "guarded", "terminated_cleanly"]
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_PATIENCE_SECONDS = 1.0
+_OVER = b"\0"
+
+
+def _end_at_once(code: int) -> NoReturn:
+    """End the process without waiting for any thread: remove its temporary files, and leave the terminal usable."""
+    from tailpipe.kernel.scratch import remove_scratch
+
+    remove_scratch()
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def end_late(limit: TimeLimit) -> NoReturn:
+    """End the process, because its engine does not react to the end of the time limit."""
+    failure = limit.error()
+    render.error(failure)
+    _end_at_once(failure.exit_code)
+
+
+@contextmanager
+def terminated_cleanly() -> Iterator[None]:
+    """SIGTERM and SIGHUP end what is inside as an exception does; a process that ignores them goes on doing so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        received.append(number)
+        raise SystemExit(128 + number)
+
+    before = {one: signal.getsignal(one) for one in _ENDING}
+    for one, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if received:  # DuckDB calls it an interrupt, as it does Ctrl-C
+            raise SystemExit(128 + received[0])
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """The same while an engine works, and if it does not react: the process ends a second after the signal.
+
+    A first Ctrl-C is left to the engine; a second one, too, ends the process a second after the first.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    watcher = threading.Thread(target=_watch, args=(ours, _terminal()), name="signals", daemon=True)
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    watcher.start()
+    try:
+        with terminated_cleanly():
+            yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.send(_OVER)
+        watcher.join()
+        ours.close()
+        theirs.close()
+
+
+def _watch(signals: socket.socket, terminal: list[object] | None) -> None:
+    """Wait for signals until it is over; end the process if that takes too long after them."""
+    first: float | None = None
+    presses, is_told, code = 0, False, 0
+    while True:
+        signals.settimeout(None if first is None or (is_told and not code) else 0.05)
+        try:
+            received = signals.recv(64)
+        except TimeoutError:
+            received = b""
+        if _OVER in received:
+            return
+        presses += received.count(signal.SIGINT)
+        ending = [number for number in received if number in _ENDING]
+        if presses or ending:
+            first = first or time.monotonic()
+        if ending:
+            code = 128 + ending[0]
+        elif presses > 1 and not code:
+            code = EXIT_INTERRUPTED
+        if first is None or time.monotonic() - first < _PATIENCE_SECONDS:
+            continue
+        if code:
+            _restore(terminal)
+            _end_at_once(code)
+        if not is_told:
+            is_told = True
+            render.say("\nstill cancelling; Ctrl-C again ends tailpipe")
+
+
+def _terminal() -> list[object] | None:
+    """The settings of the terminal, which a prompt or a pager may have changed when the process ends."""
+    import termios
+
+    with suppress(termios.error, OSError, ValueError):
+        return termios.tcgetattr(sys.stdin.fileno())
+    return None
+
+
+def _restore(settings: list[object] | None) -> None:
+    import termios
+
+    if settings is not None:
+        with suppress(termios.error, OSError, ValueError):
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, settings)  # type: ignore[arg-type]
