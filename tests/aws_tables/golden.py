@@ -20,12 +20,13 @@ from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.plugin import Artifact, Format, Source, Table, Window
 from tailpipe.plugins.aws import plugin
-from tailpipe.plugins.aws.flow_format import DEFAULT_LAYOUT, FlowLogFormat
+from tailpipe.plugins.aws.flow_format import DEFAULT_LAYOUT, TRANSIT_GATEWAY, FlowLogFormat
 from tailpipe.query.session import Session
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aws"
 TABLES: Mapping[str, Table] = {table.name: table for table in plugin.loaded("table")}
 FORMATS: Mapping[str, Format] = {
+    "aws_vpc_flow_log/transit_gateway_plain": TRANSIT_GATEWAY,
     "aws_vpc_flow_log/cloudwatch_export": FlowLogFormat(layout=f"export-timestamp {DEFAULT_LAYOUT}"),
 }
 """The format of a case, `TABLE/CASE`, if it is not that of its table."""

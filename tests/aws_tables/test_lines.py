@@ -102,6 +102,34 @@ def test_what_lies_beside_the_logs_is_left_alone(table: str, others: list[str]) 
     assert days(table, Bucket, *others) == {}
 
 
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("aws_alb_access_log", ALB),
+        ("aws_alb_access_log", ALB.removesuffix(".gz")),
+        ("aws_nlb_access_log", NLB),
+        ("aws_clb_access_log", CLB),
+        ("aws_alb_connection_log", f"conn_log.{ALB}"),
+        ("aws_vpc_flow_log", FLOW.rpartition("/")[2] + ".log.gz"),
+        ("aws_vpc_flow_log", FLOW.rpartition("/")[2] + ".log"),
+        ("aws_cloudtrail_log", "111122223333_CloudTrail_us-east-1_20240301T1000Z_a.json.gz"),
+    ],
+)
+def test_a_file_with_the_name_that_aws_gave_it_is_dated_by_it_without_any_folder(table: str, name: str) -> None:
+    assert days(table, Directory, name, f"a/b/{name}") == {name: FIRST, f"a/b/{name}": FIRST}
+
+
+def test_in_a_directory_the_logs_of_one_load_balancer_are_told_apart() -> None:
+    names = (ALB, NLB, CLB, f"conn_log.{ALB}", f"health_check_log.{ALB}")
+    taken = {
+        table: list(days(f"aws_{table}", Directory, *names))
+        for table in ("alb_access_log", "nlb_access_log", "clb_access_log", "alb_connection_log")
+    }
+    assert list(taken.values()) == [[ALB], [NLB], [CLB], [f"conn_log.{ALB}"]]
+    others = ("connections.log", "conn", "c", "health.log", "h/conn_log")
+    assert set(days("aws_alb_access_log", Directory, *others)) == set(others)
+
+
 def test_in_a_directory_files_of_other_names_are_taken_and_files_of_other_logs_are_not() -> None:
     assert days("aws_alb_access_log", Directory, "alb.log", "old/a.log", LB + NLB) == {
         "alb.log": None,
@@ -153,6 +181,7 @@ def test_an_endpoint_is_an_address_and_a_port(endpoint: str | None, ip: str | No
         ("GET http://a:80/b c", ("GET", "http://a:80/b c", None)),
         ("- http://a:80- -", (None, "http://a:80-", None)),
         ("- - - ", (None, None, None)),
+        ("- http://a:80-/ ", (None, "http://a:80-/", None)),
         ("\\x16\\x03\\x01", (None, "\\x16\\x03\\x01", None)),
         ("GET  HTTP/1.1", ("GET", "", "HTTP/1.1")),
         (None, (None, None, None)),
@@ -214,6 +243,7 @@ def test_a_file_of_nothing_but_two_comment_lines_is_read_once_and_has_no_rows() 
     ("layout", "message", "hint"),
     [
         ("version srcadr", 'flow logs have no field "srcadr"', 'did you mean "srcaddr"?'),
+        ("version tgw-idd", 'flow logs have no field "tgw-idd"', 'did you mean "tgw-id"?'),
         ("version version", 'the field "version" is there twice', ""),
         (" ", "the layout has no field", "the default is: version account-id"),
     ],

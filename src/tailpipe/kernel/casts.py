@@ -12,26 +12,12 @@ from dataclasses import dataclass
 from tailpipe.errors import UsageError
 from tailpipe.kernel.sql import json_shape, literal, quoted, text_type
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
+from tailpipe.plugin.addresses import NETWORK
 
 __all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
-_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
-_GROUP = "[0-9a-fA-F]{1,4}"
-_IPV6 = "|".join(
-    [
-        f"({_GROUP}:){{7}}{_GROUP}",
-        f"({_GROUP}:){{6}}{_IPV4}",
-        *(f"({_GROUP}:){{1,{8 - n}}}(:{_GROUP}){{1,{n}}}" for n in range(1, 7)),
-        f"{_GROUP}:(:{_GROUP}){{1,6}}",
-        f":((:{_GROUP}){{1,7}}|:)",
-        f"({_GROUP}:){{1,7}}:",
-        f"::({_GROUP}:){{0,5}}{_IPV4}",
-    ]
-)
-_ADDRESS = f"({_IPV4}(/([12]?[0-9]|3[0-2]))?|({_IPV6})(/(1[01][0-9]|12[0-8]|[1-9]?[0-9]))?)"
 _DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"
 _OFFSET = r" ?([Zz]|[+-]\d{2}(?::?\d{2})?)?$"
 
@@ -119,7 +105,7 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clo
         "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, clock).value}::DATE)",
         "interval": f"CASE WHEN try_cast({value} AS INTERVAL) IS NOT NULL THEN {value}::VARCHAR END",
         "uuid": f"try_cast({value} AS UUID)::VARCHAR",
-        "inet": f"CASE WHEN regexp_full_match({value}::VARCHAR, {literal(_ADDRESS)}) THEN {value}::VARCHAR END",
+        "inet": f"CASE WHEN regexp_full_match({value}::VARCHAR, {literal(NETWORK)}) THEN {value}::VARCHAR END",
     }
     return _checked(special.get(name, f"try_cast({value} AS {wanted.stored})"), value, wanted)
 

@@ -20,7 +20,8 @@ from tailpipe.kernel.batch import Lines, Parsed
 from tailpipe.kernel.header import is_header, numbered_names, snake_name, unique_names
 from tailpipe.kernel.rows import Naming, alike, read_rows
 from tailpipe.kernel.splitter import Splitter
-from tailpipe.kernel.sql import quoted
+from tailpipe.kernel.sql import literal, quoted
+from tailpipe.kernel.wrapped import unwrapped
 from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
 
 __all__ = ["HEAD_LINES", "DelimitedParser"]
@@ -74,8 +75,19 @@ class DelimitedParser:
             for field in table.schema
             if field.name not in RESERVED_FIELDS
         }
-        sql = "SELECT " + ", ".join([*RESERVED_FIELDS, *map(quoted, kinds)]) + " FROM delimited_rows"
+        reserved = [f"{self._bad(kinds)} AS _bad" if name == "_bad" else name for name in RESERVED_FIELDS]
+        sql = "SELECT " + ", ".join([*reserved, *map(quoted, kinds)]) + " FROM delimited_rows"
         return Parsed(sql, {"delimited_rows": table}, kinds, table.num_rows)
+
+    def _bad(self, fields: Collection[str]) -> str:
+        """Why a line is bad: it cannot be taken apart, or a value shows that it is of another log."""
+        odd = [
+            f" WHEN {quoted(name)} IS NOT NULL AND ({condition}) IS NOT TRUE"
+            f" THEN {literal(f'not a line of this log: {name} is ')} || left({quoted(name)}::VARCHAR, 100)"
+            for name, condition in self.format.conditions.items()
+            if name in fields
+        ]
+        return f"CASE WHEN _bad IS NOT NULL THEN _bad{''.join(odd)} END" if odd else "_bad"
 
     def _table(self, naming: Naming, runs: Sequence[Lines]) -> pa.Table:
         """The values of lines that have the same fields; one that is no number spoils them all, and for good."""
@@ -96,6 +108,8 @@ class DelimitedParser:
 
     def _rows(self, run: Lines) -> Iterator[tuple[Naming, Lines]]:
         """The lines that are rows: without those skipped, comments and headers; apart where the names change."""
+        if self.format.wrapped_in:
+            run = unwrapped(run, self.format.wrapped_in)
         text = run.text.cast(pa.string())
         known = self._artifacts.get(run.artifact)
         if known is None or not run.head:  # without a head it begins here, perhaps as the next member of an archive

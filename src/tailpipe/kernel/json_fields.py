@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tailpipe.kernel.json_rest import keys_at_all_levels, rest_of
@@ -48,6 +49,8 @@ class JsonFields:
 
     wanted: Mapping[str, ColumnType]
     renamed: Mapping[str, str]
+    nested: Mapping[str, ColumnType] = dataclasses.field(default_factory=dict)
+    """The keys of fields that are read as text, where these are known."""
 
     def key(self, field: str) -> str:
         """The key under which a record has the field."""
@@ -67,7 +70,7 @@ class JsonFields:
 
     def with_field(self, field: str) -> JsonFields:
         """The same with one field more."""
-        return JsonFields({**self.wanted, field: _TEXT}, self.renamed)
+        return replace(self, wanted={**self.wanted, field: _TEXT})
 
     @property
     def types(self) -> dict[str, str]:
@@ -123,7 +126,7 @@ class JsonFields:
 
     @cached_property
     def _known(self) -> dict[str, ColumnType]:
-        return {self.key(field): kind for field, kind in self.wanted.items() if field != REST}
+        return {self.key(name): self.nested.get(name, kind) for name, kind in self.wanted.items() if name != REST}
 
     @cached_property
     def _keys(self) -> dict[str, str]:

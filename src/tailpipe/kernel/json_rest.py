@@ -14,6 +14,7 @@ from tailpipe.model.types import ColumnType, StructType
 
 __all__ = ["keys_at_all_levels", "rest_of"]
 
+_ALL = "*"
 _MAP = "'\"MAP(VARCHAR, JSON)\"'"
 
 
@@ -37,8 +38,12 @@ def rest_of(text: str, keys: str, fields: Mapping[str, ColumnType]) -> str:
 
 
 def _levels(path: tuple[str, ...], fields: Mapping[str, ColumnType]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """The path of each object whose keys are known, the outer ones first, and these keys."""
-    yield path, list(fields)
+    """The path of each object whose keys are known, the outer ones first, and these keys.
+
+    One with a key `*` is kept whole by others; objects inside it may be known all the same.
+    """
+    if _ALL not in fields:
+        yield path, list(fields)
     for name, kind in fields.items():
         if isinstance(kind, StructType):
             yield from _levels((*path, name), dict(kind.fields))
@@ -60,6 +65,8 @@ def _object(text: str, path: tuple[str, ...], fields: Mapping[str, ColumnType], 
         f"list_filter(map_entries(from_json({here}, {_MAP})),"
         f" lambda {entry}: NOT list_contains({text_list(fields)}, {entry}.key))"
     )
+    if _ALL in fields:
+        found = '([]::STRUCT("key" VARCHAR, "value" JSON)[])'
     structs = [
         f"{{'key': {literal(name)}, 'value': {_object(text, (*path, name), dict(kind.fields), numbers)}}}"
         for name, kind in fields.items()

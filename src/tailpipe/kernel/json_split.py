@@ -24,6 +24,7 @@ _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _STRAY = re.compile(rb'"(?:[^"\\\n]|\\.)*"|[^\[{\n]+')
 """Text between documents: a string, or the rest of a line up to the next document."""
 _OPENING = re.compile(rb'\{[ \t\r\n]*"(?:[^"\\]|\\.)*"')
+_ONE_EACH = "; if each line is a record, set format = format.jsonl.default in the source"
 _CUT_OFF = "the document is cut off: another one begins before its end"
 _AT_ONCE = 65_536
 _SHOWN_BYTES = 64 * 1024
@@ -211,6 +212,7 @@ class Splitter:
         for level, key in enumerate(self._path, 1):
             place = None
             if self._data[after : after + 1] == b"{":
+                missing += _ONE_EACH if level == 1 else ""
                 place = _key(self._data, key, outside + level, after, end, seen)
             if place is None:
                 return None, missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
@@ -17,13 +18,14 @@ from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
-from tailpipe.kernel.shape import PREFIX, Shape
+from tailpipe.kernel.shape import ADDRESS_COLUMNS, PREFIX, Shape
 from tailpipe.kernel.sql import literal, moment, text_list
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import PATH_COLUMNS
-from tailpipe.model.types import ListType
+from tailpipe.model.types import ListType, parse_type
+from tailpipe.plugin.addresses import ADDRESS
 from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
 
 if TYPE_CHECKING:
@@ -196,7 +198,8 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     if isinstance(task.format, Json | Jsonl):
         mapped = task.format.field_map if isinstance(task.format, Jsonl) else {}
         renamed = {field: name for name, field in mapped.items()}
-        fields = JsonFields(wanted, renamed)
+        nested = {name: parse_type(kind) for name, kind in task.table.nested_keys.items()}
+        fields = JsonFields(wanted, renamed, nested)
     noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
     return Plan(task, shape, artifacts, names, fields, noun)
 
@@ -206,6 +209,8 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     readings = task.readings
     table, _, partition = task.partition.partition(".")
     given = {name: [reading.artifact.fields.get(name) for reading in readings] for name in PATH_COLUMNS}
+    for name in ADDRESS_COLUMNS:
+        given[name] = [value if value and re.fullmatch(ADDRESS, value) else None for value in given[name]]
     given = {name: values for name, values in given.items() if any(values)}
     given["tp_source_location"] = [one.artifact.uri for one in readings]
     given["tp_source_name"] = [_place(one) for one in readings]

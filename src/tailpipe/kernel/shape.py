@@ -24,8 +24,10 @@ from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.outputs import COMMON_TYPES, Output
 from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
+from tailpipe.model.types import ListType
+from tailpipe.plugin.addresses import is_address
 
-__all__ = ["FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
+__all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
 
 KEPT, FILTERED, REJECTED, OUT_OF_WINDOW = range(4)
 PREFIX = "prefix"
@@ -34,6 +36,8 @@ RAW_BYTES = 4096
 _BITS = 60
 _INTS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WITH_DIGITS = ("TIME", "DATE", "DECIMAL", "DOUBLE", "FLOAT", *_INTS, *(f"U{name}" for name in _INTS))
+ADDRESS_COLUMNS = ("tp_destination_ip", "tp_ips", "tp_source_ip")
+"""Columns that hold addresses alone, so that every value of them can be cast to INET."""
 _ENDLESS = ("inf", "infinity", "nan")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
 
@@ -108,13 +112,14 @@ class Shape:
         lost = {}
         for number, made in enumerate(casts):
             if made.is_lost:
-                items.append(f"{self._input(number, given[number])} IS NOT NULL AS tp__had{number}")
+                is_failed = f" OR tp__v{number} IS NULL" if self.outputs[number].transform is not None else ""
+                items.append(f"({self._input(number, given[number])} IS NOT NULL{is_failed}) AS tp__had{number}")
                 lost[number] = f"(tp__had{number} AND tp__c{number} IS NULL)"
             elif made.misfit is not None:
                 items.append(f"{made.misfit} AS tp__had{number}")
                 lost[number] = f"tp__had{number}"
         kept = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time"]
-        kept += [f"tp__c{number}" for number in range(len(casts))]
+        kept += [self._kept(number) for number in range(len(casts))]
         kept += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(lost))]
         return f"SELECT {', '.join(kept)} FROM (SELECT {', '.join(items)} FROM ({values}))"
 
@@ -238,7 +243,11 @@ class Shape:
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
             made = Cast(_within_calendar(made.value), made.misfit)
+        if output.name in ADDRESS_COLUMNS:
+            made = _addresses(made) if isinstance(output.kind, ListType) else _address(made)
         if output.transform is not None:
+            if made.is_lost:
+                return made
             failed = f"tp__v{number} IS NULL"
             return Cast(made.value, f"({failed} OR {made.misfit})" if made.misfit else f"({failed})")
         if output.source in misfits:
@@ -246,6 +255,12 @@ class Shape:
             misfit = f"({wrong} OR {made.misfit})" if made.misfit else wrong
             return Cast(f"CASE WHEN NOT {wrong} THEN {made.value} END", misfit)
         return made
+
+    def _kept(self, number: int) -> str:
+        """A cast value under its passing name; a list of addresses that has none is null."""
+        name, output = f"tp__c{number}", self.outputs[number]
+        is_list = output.name in ADDRESS_COLUMNS and isinstance(output.kind, ListType)
+        return f"CASE WHEN len({name}) > 0 THEN {name} END AS {name}" if is_list else name
 
     @property
     def _clock(self) -> Clock:
@@ -318,6 +333,16 @@ def _null_if(value: str, given: str, text: str) -> str:
     if given.startswith(_WITH_DIGITS) and not any(map(str.isdigit, text)) and text.strip("-").lower() not in _ENDLESS:
         return value  # no number or time is spelt like that, and to spell all of them out takes its time
     return f"CASE WHEN {value}::VARCHAR IS DISTINCT FROM {literal(text)} THEN {value} END"
+
+
+def _address(made: Cast) -> Cast:
+    """A text that is no address is a misfit."""
+    return Cast(f"CASE WHEN {is_address(made.value)} THEN {made.value} END", made.misfit, is_lost=True)
+
+
+def _addresses(made: Cast) -> Cast:
+    """The addresses among texts: a table may hand in whatever may hold one."""
+    return Cast(f"list_filter({made.value}, lambda tp__x: {is_address('tp__x')})", made.misfit)
 
 
 def _within_calendar(value: str) -> str:

@@ -67,6 +67,11 @@ class Table(Declared):
     common: Mapping[str, str] = fact(
         "DuckDB SQL expression over the fields for each common column that the table can fill.", default={}
     )
+    nested_keys: Mapping[str, str] = fact(
+        "Keys of the JSON fields that only expressions take apart, as a struct for each field; other keys go to the"
+        " column of `*`. A key `*` says that the expressions keep all keys of that object.",
+        default={},
+    )
     layouts: Mapping[str, str] = fact("The file layout to expect, for each type of source.", default={})
 
     def __post_init__(self) -> None:
@@ -94,7 +99,9 @@ class Table(Declared):
 COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_akas", "varchar[]", "Other names of what the row is about, such as ARNs."),
     Column("tp_date", "date", "Day of `tp_timestamp`, in UTC."),
-    Column("tp_destination_ip", "varchar", "Address that the traffic or request went to."),
+    Column(
+        "tp_destination_ip", "varchar", "Address that the traffic or request went to; null if it is not an IP address."
+    ),
     Column("tp_domains", "varchar[]", "Domain names in the row."),
     Column("tp_emails", "varchar[]", "E-mail addresses in the row."),
     Column("tp_id", "varchar", "Identity of the row: the same each time it is collected, never twice."),
@@ -104,9 +111,11 @@ COMMON_COLUMNS: tuple[Column, ...] = (
         "Value by which the partition's files are divided; `default` if it names no column.",
     ),
     Column("tp_ingest_timestamp", "timestamp", "When the row was collected, in UTC."),
-    Column("tp_ips", "varchar[]", "All addresses in the row."),
+    Column("tp_ips", "varchar[]", "All IP addresses in the row; other values are left out."),
     Column("tp_partition", "varchar", "Partition that the row was collected into."),
-    Column("tp_source_ip", "varchar", "Address that the traffic or request came from."),
+    Column(
+        "tp_source_ip", "varchar", "Address that the traffic or request came from; null if it is not an IP address."
+    ),
     Column("tp_source_location", "varchar", "Artifact that the row came from: a path, a key, a log stream."),
     Column("tp_source_name", "varchar", "Bucket, log group or folder that the row came from."),
     Column("tp_source_type", "varchar", "Type of the source, such as `file`."),

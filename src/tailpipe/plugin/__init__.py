@@ -14,6 +14,7 @@ from tailpipe.model.option import Declared, Secret, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
+from tailpipe.plugin.addresses import is_address
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 
@@ -34,6 +35,7 @@ __all__ = [
     "UsageError",
     "Window",
     "did_you_mean",
+    "is_address",
     "nested",
     "option",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tailpipe.errors import UsageError
@@ -64,6 +64,12 @@ class Delimited(Format):
     )
     known_fields: Sequence[str] = fact(
         "Names by which a header is known: a first line of mostly these is one.", default=()
+    )
+    wrapped_in: str | None = fact(
+        "Key of the line's text in the JSON objects that a delivery stream may have made of the lines.", default=None
+    )
+    conditions: Mapping[str, str] = fact(
+        "SQL condition that the value of each field meets: a line that does not is one of another log.", default={}
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()

@@ -20,6 +20,7 @@ from tests.unit.kernel.support import Run, run, task
 
 N = [Column("n", "integer"), Column("s", "varchar")]
 STREAMED = Limits(chunk_bytes=64, batch_bytes=500)
+JSON_LINES = "if each line is a record, set format = format.jsonl.default in the source"
 
 
 def records(first: int, last: int) -> list[dict[str, Any]]:
@@ -93,7 +94,7 @@ def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (b'{"Error": "none"}', 'there is no array "Records" in the document'),
+        (b'{"Error": "none"}', f'there is no array "Records" in the document; {JSON_LINES}'),
         (b'{"Records": {"a": 1}}', '"Records" is an object, not an array'),
         (b'{"Records": null}', '"Records" is null, not an array'),
         (b'{"Records": "[]"}', '"Records" is a string, not an array'),

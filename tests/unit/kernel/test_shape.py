@@ -314,10 +314,27 @@ def test_common_columns_come_from_the_table_or_from_the_parts_of_the_path() -> N
     made = task(lines({"a": "10.0.0.1", "b": "10.0.0.2"}, {"bucket": "mine"}), of=mapped)
     artifact = replace(made.readings[0].artifact, fields={"tp_usernames": "x", "tp_source_name": "theirs"})
     done = Run(replace(made, readings=(replace(made.readings[0], artifact=artifact),)))
-    assert done.column("tp_ips") == [["10.0.0.1", "10.0.0.2"], [None, None]]
+    assert done.column("tp_ips") == [["10.0.0.1", "10.0.0.2"], None]
     assert done.column("tp_source_ip") == ["10.0.0.1", None]
     assert done.column("tp_source_name") == ["theirs", "mine"]
     assert done.column("tp_usernames") == [["x"], ["x"]]
+
+
+def test_the_columns_of_addresses_hold_addresses_alone() -> None:
+    from dataclasses import replace
+
+    mapped = Table(name="things", columns=[TIME], common={"tp_ips": "[a, b]", "tp_source_ip": "a", "tp_domains": "[b]"})
+    values = ["10.0.0.1", "localhost:8080", "::ffff:1.2.3.4", "fe80::1%eth0", "1.2.3.4:80", "1:2:3", "", "2001:db8::1"]
+    made = task(lines(*({"a": value, "b": "x"} for value in values)), of=mapped)
+    fields = {"tp_destination_ip": "somewhere", "tp_source_ip": "192.0.2.1"}
+    artifact = replace(made.readings[0].artifact, fields=fields)
+    done = Run(replace(made, readings=(replace(made.readings[0], artifact=artifact),)))
+    is_address = [True, False, True, False, False, False, False, True]
+    assert done.column("tp_ips") == [[value] if fits else None for value, fits in zip(values, is_address, strict=True)]
+    given = [value if fits else "192.0.2.1" for value, fits in zip(values, is_address, strict=True)]
+    assert done.column("tp_source_ip") == given
+    assert done.column("tp_destination_ip") == [None] * 8
+    assert done.outcome.results[0].nulls == {"tp_source_ip": 5}
 
 
 def test_names_that_need_quotes() -> None:

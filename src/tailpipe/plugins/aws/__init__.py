@@ -35,6 +35,9 @@ plugin = Plugin(
     ],
     tables=[Late(f"aws_{module}", f"{_HERE}.tables.{module}:{declared}") for module, declared in TABLES.items()],
     formats=[Late("aws_vpc_flow_log", f"{_HERE}.flow_format:FlowLogFormat")],
-    presets=[Late("aws_vpc_flow_log.default", f"{_HERE}.flow_format:DEFAULT")],
+    presets=[
+        Late("aws_vpc_flow_log.default", f"{_HERE}.flow_format:DEFAULT"),
+        Late("aws_vpc_flow_log.transit_gateway", f"{_HERE}.flow_format:TRANSIT_GATEWAY"),
+    ],
     connections=[Late("aws", f"{_HERE}.connection:Aws")],
 )

@@ -7,7 +7,7 @@ import re
 from tailpipe.plugin import Format, UsageError, did_you_mean, option
 from tailpipe.plugin.formats import Delimited
 
-__all__ = ["DEFAULT", "DEFAULT_LAYOUT", "FIELDS", "FlowLogFormat"]
+__all__ = ["DEFAULT", "DEFAULT_LAYOUT", "FIELDS", "TRANSIT_GATEWAY", "FlowLogFormat"]
 
 DEFAULT_LAYOUT = (
     "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status"
@@ -16,10 +16,21 @@ _LATER = (
     "vpc-id subnet-id instance-id tcp-flags type pkt-srcaddr pkt-dstaddr region az-id sublocation-type sublocation-id"
     " pkt-src-aws-service pkt-dst-aws-service flow-direction traffic-path ecs-cluster-arn ecs-cluster-name"
     " ecs-container-instance-arn ecs-container-instance-id ecs-container-id ecs-second-container-id ecs-service-name"
-    " ecs-task-arn ecs-task-definition-arn ecs-task-id reject-reason export-timestamp"
+    " ecs-task-arn ecs-task-definition-arn ecs-task-id reject-reason resource-id encryption-status export-timestamp"
 )
-FIELDS = (*DEFAULT_LAYOUT.split(), *_LATER.split())
-"""All fields up to version 8, as AWS spells them; an export from CloudWatch puts a time before them."""
+_TRANSIT_GATEWAY = (
+    "resource-type tgw-id tgw-attachment-id tgw-src-vpc-account-id tgw-dst-vpc-account-id tgw-src-vpc-id tgw-dst-vpc-id"
+    " tgw-src-subnet-id tgw-dst-subnet-id tgw-src-eni tgw-dst-eni tgw-src-az-id tgw-dst-az-id tgw-pair-attachment-id"
+    " packets-lost-no-route packets-lost-blackhole packets-lost-mtu-exceeded packets-lost-ttl-expired"
+)
+FIELDS = (*DEFAULT_LAYOUT.split(), *_LATER.split(), *_TRANSIT_GATEWAY.split())
+"""All fields of VPC and Transit Gateway flow logs, as AWS spells them; an export from CloudWatch puts a time first."""
+_SECONDS = "try_cast({} AS BIGINT) BETWEEN 100000000 AND 9999999999"
+_CONDITIONS = {
+    "version": "try_cast(version AS BIGINT) BETWEEN 1 AND 99",
+    "start": _SECONDS.format("start"),
+    "end": _SECONDS.format('"end"'),
+}
 
 
 def _check_layout(layout: str) -> None:
@@ -35,7 +46,7 @@ def _check_layout(layout: str) -> None:
 
 
 class FlowLogFormat(Format):
-    """Records of VPC flow logs, with a header line or without; a header wins over the layout."""
+    """Records of VPC and Transit Gateway flow logs, with a header line or without; a header wins over the layout."""
 
     type = "aws_vpc_flow_log"
     layout: str = option(
@@ -55,6 +66,8 @@ class FlowLogFormat(Format):
             snake_case=True,
             fields=[_snake(field) for field in _names(self.layout)],
             known_fields=[_snake(field) for field in FIELDS],
+            wrapped_in="message",
+            conditions=_CONDITIONS,
         )
 
 
@@ -68,3 +81,14 @@ def _snake(field: str) -> str:
 
 
 DEFAULT = FlowLogFormat(name="default", description="Flow logs with a header line, or the 14 fields of version 2.")
+TRANSIT_GATEWAY = FlowLogFormat(
+    name="transit_gateway",
+    description="Transit Gateway flow logs without a header line: the 36 fields of version 6.",
+    layout=(
+        "version resource-type account-id tgw-id tgw-attachment-id tgw-src-vpc-account-id tgw-dst-vpc-account-id"
+        " tgw-src-vpc-id tgw-dst-vpc-id tgw-src-subnet-id tgw-dst-subnet-id tgw-src-eni tgw-dst-eni tgw-src-az-id"
+        " tgw-dst-az-id tgw-pair-attachment-id srcaddr dstaddr srcport dstport protocol packets bytes start end"
+        " log-status type packets-lost-no-route packets-lost-blackhole packets-lost-mtu-exceeded"
+        " packets-lost-ttl-expired tcp-flags region flow-direction pkt-src-aws-service pkt-dst-aws-service"
+    ),
+)

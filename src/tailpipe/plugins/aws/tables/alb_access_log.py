@@ -6,6 +6,8 @@ from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.tables.lines import (
     EXTRA,
     address,
+    is_endpoint,
+    is_iso_time,
     line_format,
     load_balancer_layouts,
     method,
@@ -24,13 +26,14 @@ _FIELDS = """
     actions_executed redirect_url error_reason target_list target_status_list classification
     classification_reason conn_trace_id transformed_host transformed_uri request_transform_status
 """
+_CONDITIONS = {"timestamp": is_iso_time("timestamp"), "client": is_endpoint("client")}
 
 
 class AlbAccessLog(Table):
     """One row for each request that reached an Application Load Balancer."""
 
     name = "aws_alb_access_log"
-    format = line_format("aws_alb_access_log", _FIELDS, min_values=18)
+    format = line_format("aws_alb_access_log", _FIELDS, min_values=18, conditions=_CONDITIONS)
     columns = [
         Column(
             "actions_executed",
@@ -104,8 +107,8 @@ class AlbAccessLog(Table):
         "tp_timestamp": "timestamp",
         "tp_source_ip": address("client"),
         "tp_destination_ip": address("target"),
-        "tp_ips": texts(address("client"), address("target")),
+        "tp_ips": f"[{address('client')}, {address('target')}]",
         "tp_domains": texts("domain_name", only=is_domain),
         "tp_akas": texts("target_group_arn", "chosen_cert_arn", only=is_arn),
     }
-    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_app.%{DATA}.log.gz")
+    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_app.%{DATA}.log.gz", r"app\.[^/]*")

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import EXTRA, line_format, load_balancer_layouts
-from tailpipe.plugins.aws.tables.pieces import texts
+from tailpipe.plugins.aws.tables.lines import (
+    EXTRA,
+    is_endpoint,
+    is_iso_time,
+    is_whole_number,
+    line_format,
+    load_balancer_layouts,
+)
 
 __all__ = ["AlbConnectionLog"]
 
@@ -14,13 +20,18 @@ _FIELDS = """
     conn_trace_id
 """
 _CLIENT = "trim(client_ip, '[]')"
+_CONDITIONS = {
+    "timestamp": is_iso_time("timestamp"),
+    "client_ip": is_endpoint("client_ip"),
+    "client_port": is_whole_number("client_port"),
+}
 
 
 class AlbConnectionLog(Table):
     """One row for each attempt to connect to an Application Load Balancer."""
 
     name = "aws_alb_connection_log"
-    format = line_format("aws_alb_connection_log", _FIELDS, min_values=11)
+    format = line_format("aws_alb_connection_log", _FIELDS, min_values=11, conditions=_CONDITIONS)
     columns = [
         Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=_CLIENT),
         Column("client_port", "bigint", "Port of the client."),
@@ -39,6 +50,6 @@ class AlbConnectionLog(Table):
     common = {
         "tp_timestamp": "timestamp",
         "tp_source_ip": _CLIENT,
-        "tp_ips": texts(_CLIENT),
+        "tp_ips": f"[{_CLIENT}]",
     }
-    layouts = load_balancer_layouts("conn_log.%{DATA}.log.gz", before="(%{DATA:logging_prefix}/)?")
+    layouts = load_balancer_layouts("conn_log.%{DATA}.log.gz", r"app\.[^/]*", before="(%{DATA:logging_prefix}/)?")

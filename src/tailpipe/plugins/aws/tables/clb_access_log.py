@@ -6,6 +6,8 @@ from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.tables.lines import (
     EXTRA,
     address,
+    is_endpoint,
+    is_iso_time,
     line_format,
     load_balancer_layouts,
     method,
@@ -13,7 +15,6 @@ from tailpipe.plugins.aws.tables.lines import (
     url,
     version,
 )
-from tailpipe.plugins.aws.tables.pieces import texts
 
 __all__ = ["ClbAccessLog"]
 
@@ -21,13 +22,14 @@ _FIELDS = """
     timestamp elb client backend request_processing_time backend_processing_time response_processing_time
     elb_status_code backend_status_code received_bytes sent_bytes request user_agent ssl_cipher ssl_protocol
 """
+_CONDITIONS = {"timestamp": is_iso_time("timestamp"), "client": is_endpoint("client")}
 
 
 class ClbAccessLog(Table):
     """One row for each request or connection that reached a Classic Load Balancer."""
 
     name = "aws_clb_access_log"
-    format = line_format("aws_clb_access_log", _FIELDS, min_values=12)
+    format = line_format("aws_clb_access_log", _FIELDS, min_values=12, conditions=_CONDITIONS)
     columns = [
         Column("backend_ip", "varchar", "Address of the instance, IPv4 or IPv6.", transform=address("backend")),
         Column("backend_port", "bigint", "Port of the instance.", transform=port("backend")),
@@ -74,6 +76,6 @@ class ClbAccessLog(Table):
         "tp_timestamp": "timestamp",
         "tp_source_ip": address("client"),
         "tp_destination_ip": address("backend"),
-        "tp_ips": texts(address("client"), address("backend")),
+        "tp_ips": f"[{address('client')}, {address('backend')}]",
     }
-    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}.log")
+    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}.log", "[^/_.]*")

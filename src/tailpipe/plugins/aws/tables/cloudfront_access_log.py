@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Delimited
-from tailpipe.plugins.aws.tables.pieces import is_domain, texts
+from tailpipe.plugins.aws.tables.pieces import host, is_domain, texts
 
 __all__ = ["CloudfrontAccessLog"]
 
@@ -16,7 +16,11 @@ _FIELDS = """
     sc_range_start sc_range_end
 """
 _TIME = "coalesce(date::VARCHAR || ' ' || time::VARCHAR, timestamp_ms::VARCHAR, timestamp::VARCHAR)"
-_FORWARDED = "trim(split_part(url_decode(x_forwarded_for), ',', 1))"
+_FORWARDED = f"""list_transform(string_split(url_decode(x_forwarded_for), ','), lambda _one: {host("trim(_one)")})"""
+_ADDRESSES = (
+    f"CASE WHEN x_forwarded_for IS NULL THEN [c_ip]"
+    f" ELSE list_concat([c_ip], list_filter({_FORWARDED}, lambda _one: _one IS DISTINCT FROM c_ip)) END"
+)
 
 
 class CloudfrontAccessLog(Table):
@@ -34,6 +38,7 @@ class CloudfrontAccessLog(Table):
         fields=_FIELDS.split(),
         null_if=("-", ""),
         min_values=10,
+        conditions={"date": "date LIKE '____-__-__'", "time": "time LIKE '__:__:__%'"},
     )
     columns = [
         Column("c_ip", "varchar", "Address of the client, IPv4 or IPv6."),
@@ -83,7 +88,7 @@ class CloudfrontAccessLog(Table):
     common = {
         "tp_timestamp": _TIME,
         "tp_source_ip": "c_ip",
-        "tp_ips": texts("c_ip", f"nullif({_FORWARDED}, c_ip)"),
+        "tp_ips": _ADDRESSES,
         "tp_domains": texts("x_host_header", "nullif(cs_host, x_host_header)", only=is_domain),
     }
     layouts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Json
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_address, is_domain, is_email, one_address, texts
+from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_domain, is_email, one_address, texts
 
 __all__ = ["CloudtrailLog"]
 
@@ -71,7 +71,7 @@ class CloudtrailLog(Table):
     common = {
         "tp_timestamp": "eventTime",
         "tp_source_ip": one_address("sourceIPAddress"),
-        "tp_ips": texts("sourceIPAddress", only=is_address),
+        "tp_ips": "[sourceIPAddress]",
         "tp_domains": texts(
             "sourceIPAddress",
             "nullif(userIdentity.invokedBy, sourceIPAddress)",

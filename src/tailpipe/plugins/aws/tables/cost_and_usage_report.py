@@ -134,7 +134,7 @@ _RESERVATION = [
     Column("reservation_unused_normalized_unit_quantity", "double", "Normalized units that nobody used."),
     Column("reservation_unused_quantity", "double", "Hours that nobody used."),
     Column("reservation_unused_recurring_fee", "double", "Recurring fee of hours that nobody used."),
-    Column("reservation_upfront_value", "bigint", "Upfront price of the reservation."),
+    Column("reservation_upfront_value", "double", "Upfront price of the reservation."),
 ]
 _SAVINGS_PLAN = [
     Column(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_address, is_arn
+from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_arn, one_address
 
 __all__ = ["EksAuditLog"]
 
@@ -47,8 +47,8 @@ class EksAuditLog(Table):
     )
     common = {
         "tp_timestamp": "coalesce(requestReceivedTimestamp, stageTimestamp)",
-        "tp_source_ip": f"CASE WHEN {is_address('sourceIPs[1]')} THEN sourceIPs[1] END",
-        "tp_ips": gathered("sourceIPs", only=is_address),
+        "tp_source_ip": one_address("sourceIPs[1]"),
+        "tp_ips": gathered("sourceIPs"),
         "tp_usernames": gathered(
             '["user".username, impersonatedUser.username]', _EXTRA.format("accessKeyId"), _EXTRA.format("sessionName")
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import anywhere, camel, gathered, is_address, is_arn, is_domain
+from tailpipe.plugins.aws.tables.pieces import anywhere, camel, camel_keys, gathered, is_arn, is_domain
 
 __all__ = ["GuarddutyFinding"]
 
@@ -21,17 +21,18 @@ _CONTEXT = (
     f" socket_path varchar, target_process {_PROCESS}, threat_file_path varchar, tool_category varchar,"
     " tool_name varchar)"
 )
+_ACTION = "struct(action_type varchar, action_details json)"
 _SERVICE = (
-    "struct(action struct(action_type varchar, action_details json), additional_info struct(type varchar,"
+    f"struct(action {_ACTION}, additional_info struct(type varchar,"
     " value varchar), archived boolean, count integer, detection json, detector_id varchar,"
     " ebs_volume_scan_details json, event_first_seen varchar, event_last_seen varchar, evidence json,"
     " feature_name varchar, malware_scan_details json, resource_role varchar,"
     f" runtime_details struct(context {_CONTEXT}, process {_PROCESS}), service_name varchar, user_feedback varchar)"
 )
-_RESOURCE = (
-    "struct(resource_type varchar, access_key_details struct(access_key_id varchar, principal_id varchar,"
-    " user_name varchar, user_type varchar), resource_details json)"
-)
+_ACCESS_KEY = "struct(access_key_id varchar, principal_id varchar, user_name varchar, user_type varchar)"
+_RESOURCE = f"struct(resource_type varchar, access_key_details {_ACCESS_KEY}, resource_details json)"
+_SERVICE_KEYS = _SERVICE.replace(_ACTION, "json").replace("shell_history_path", "shell_history_file_path")
+"""What is in `service`: of `action` every key is kept, and `shell_history_path` has a longer name there."""
 
 
 def _object(field: str, made: str) -> str:
@@ -49,13 +50,22 @@ def _without(field: str, *keys: str) -> str:
 _KINDS_OF_RESOURCE = _without("resource", "resourceType", "accessKeyDetails")
 _KINDS_OF_ACTION = _without("json_extract(service, '$.action')", "actionType")
 _HAS_ACTION = "json_type(service, '$.action') = 'OBJECT'"
-_WITH_ACTION = f"json_merge_patch(service, json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION})))"
+_WITH_ACTION = f"json_object('action', json_object('actionDetails', {_KINDS_OF_ACTION}))"
+_HISTORY = "json_extract(service, '$.runtimeDetails.context.shellHistoryFilePath')"
+_CONTEXT_PATCH = f"json_object('runtimeDetails', json_object('context', json_object('shellHistoryPath', {_HISTORY})))"
+_MADE = (
+    f"CASE WHEN {_HAS_ACTION} AND {_HISTORY} IS NOT NULL"
+    f" THEN json_merge_patch(json_merge_patch(service, {_WITH_ACTION}), {_CONTEXT_PATCH})"
+    f" WHEN {_HAS_ACTION} THEN json_merge_patch(service, {_WITH_ACTION})"
+    f" WHEN {_HISTORY} IS NOT NULL THEN json_merge_patch(service, {_CONTEXT_PATCH})"
+    " ELSE service::JSON END"
+)
 _REMOTE = (
     "coalesce(json_extract_string(service, '$..remoteIpDetails.ipAddressV4'),"
     " json_extract_string(service, '$..remoteIpDetails.ipAddressV6'))[1]"
 )
 _IS_OUTBOUND = "list_contains(json_extract_string(service, '$..connectionDirection'), 'OUTBOUND')"
-_ADDRESS_KEYS = ("ipAddressV4", "ipAddressV6", "privateIpAddress", "publicIp", "ipv6Addresses[*]", "sourceIps[*]")
+_ADDRESS_KEYS = ("ipAddressV4", "ipAddressV6", "privateIpAddress", "publicIp", "ipv6Addresses[*]", "sourceIPs[*]")
 _ARN_KEYS = ("arn", "functionArn", "dbInstanceArn", "dbClusterArn", "volumeArn", "taskArn")
 
 
@@ -90,7 +100,7 @@ class GuarddutyFinding(Table):
             _SERVICE,
             "What happened, how often and when; `action_details` has an object for the kind of action.",
             keys="camel",
-            transform=_object("service", f"CASE WHEN {_HAS_ACTION} THEN {_WITH_ACTION} ELSE service::JSON END"),
+            transform=_object("service", _MADE),
         ),
         Column("schema_version", "varchar", "Version of the layout of the finding."),
         Column("additional", "json", "Everything in the finding that has no column of its own.", source="*"),
@@ -102,7 +112,6 @@ class GuarddutyFinding(Table):
         "tp_ips": gathered(
             *(anywhere("service", key) for key in _ADDRESS_KEYS),
             *(anywhere("resource", key) for key in _ADDRESS_KEYS),
-            only=is_address,
         ),
         "tp_akas": gathered("[arn]", *(anywhere("resource", key) for key in _ARN_KEYS), only=is_arn),
         "tp_usernames": gathered(
@@ -113,6 +122,10 @@ class GuarddutyFinding(Table):
             anywhere("resource", "rdsDbUserDetails.user"),
         ),
         "tp_domains": gathered(anywhere("service", "domain"), only=is_domain),
+    }
+    nested_keys = {
+        "resource": f'struct("*" json, accessKeyDetails {camel_keys(_ACCESS_KEY)})',
+        "service": camel_keys(_SERVICE_KEYS),
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/GuardDuty/%{DATA:region}/"

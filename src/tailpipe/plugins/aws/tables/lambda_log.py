@@ -37,10 +37,13 @@ _CALL = (
     f" {_key('requestId', 'record.requestId', 'AWSRequestId')})"
 )
 _WORDS = "START|END|REPORT|INIT_START|INIT_REPORT|RESTORE_START|RESTORE_REPORT|EXTENSION|TELEMETRY"
+_PLATFORM = rf"regexp_extract({_key('type')}, '^platform[.](.*)$', 1)"
 _KIND = (
-    rf"coalesce(nullif(lower(regexp_extract(text, '^({_WORDS})\s', 1)), ''),"
-    rf" regexp_extract({_key('type')}, '^platform[.](.*)$', 1), 'function')"
+    rf"coalesce(CASE nullif(regexp_extract(text, '^({_WORDS})\s', 1), '') WHEN 'TELEMETRY' THEN"
+    rf" 'telemetry_subscription' ELSE lower(nullif(regexp_extract(text, '^({_WORDS})\s', 1), '')) END,"
+    rf" lower(regexp_replace(nullif({_PLATFORM}, ''), '([a-z])([A-Z])', '\1_\2', 'g')), 'function')"
 )
+"""The platform says `INIT_START` in text and `platform.initStart` in JSON; here both are `init_start`."""
 _IS_TIME = r"\d{4}-\d\d-\d\d[Tt ]\d\d:?\d\d.*|\d{10}([.]\d+)?|\d{13}([.]\d+)?|\d{16}|\d{19}"
 _OWN_TIMES = ", ".join(
     f"CASE WHEN regexp_full_match({_key(name)}, '{_IS_TIME}') THEN {_key(name)} END" for name in ("timestamp", "time")

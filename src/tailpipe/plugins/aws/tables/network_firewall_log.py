@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import gathered, is_address, is_domain, one_address, texts
+from tailpipe.plugins.aws.tables.pieces import gathered, is_domain, one_address
 
 __all__ = ["NetworkFirewallLog"]
 
@@ -50,7 +50,7 @@ class NetworkFirewallLog(Table):
         "tp_timestamp": 'coalesce(event."timestamp", event_timestamp)',
         "tp_source_ip": one_address("event.src_ip"),
         "tp_destination_ip": one_address("event.dest_ip"),
-        "tp_ips": texts("event.src_ip", "event.dest_ip", only=is_address),
+        "tp_ips": "[event.src_ip, event.dest_ip]",
         "tp_domains": gathered("[event.tls.sni, event.sni, event.http.hostname]", only=is_domain),
     }
     layouts = {

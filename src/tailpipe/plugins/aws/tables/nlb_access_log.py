@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import EXTRA, address, line_format, load_balancer_layouts, port
+from tailpipe.plugins.aws.tables.lines import (
+    EXTRA,
+    address,
+    is_endpoint,
+    is_iso_time,
+    line_format,
+    load_balancer_layouts,
+    port,
+)
 from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
 
 __all__ = ["NlbAccessLog"]
@@ -14,13 +22,14 @@ _FIELDS = """
     tls_named_group domain_name alpn_fe_protocol alpn_be_protocol alpn_client_preference_list
     tls_connection_creation_time
 """
+_CONDITIONS = {"timestamp": is_iso_time("timestamp"), "client": is_endpoint("client")}
 
 
 class NlbAccessLog(Table):
     """One row for each TLS connection that a Network Load Balancer has ended."""
 
     name = "aws_nlb_access_log"
-    format = line_format("aws_nlb_access_log", _FIELDS, min_values=18)
+    format = line_format("aws_nlb_access_log", _FIELDS, min_values=18, conditions=_CONDITIONS)
     columns = [
         Column("alpn_be_protocol", "varchar", "Application protocol that was agreed on with the target."),
         Column(
@@ -62,8 +71,8 @@ class NlbAccessLog(Table):
         "tp_timestamp": "timestamp",
         "tp_source_ip": address("client"),
         "tp_destination_ip": address("destination"),
-        "tp_ips": texts(address("client"), address("destination")),
+        "tp_ips": f"[{address('client')}, {address('destination')}]",
         "tp_domains": texts("domain_name", only=is_domain),
         "tp_akas": texts("chosen_cert_arn", only=is_arn),
     }
-    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_net.%{DATA}.log.gz")
+    layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}_net.%{DATA}.log.gz", r"net\.[^/]*")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from tailpipe.plugin import Column
+from tailpipe.plugin import Column, is_address
 
 __all__ = [
     "anywhere",
     "camel",
+    "camel_keys",
     "gathered",
+    "host",
     "is_address",
     "is_arn",
     "is_domain",
@@ -23,9 +26,6 @@ __all__ = [
 ]
 
 Condition = Callable[[str], str]
-_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
-_IPV6 = "[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*"
 _DOMAIN = r"([A-Za-z0-9_*]([A-Za-z0-9_-]*[A-Za-z0-9_])?\.)+[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])"
 _EMAIL = rf"[^@\s]+@{_DOMAIN}"
 
@@ -48,9 +48,9 @@ def _spelt(column: Column, keys: Literal["camel", "pascal"]) -> Column:
     return replace(column, source=source, keys=column.keys or (keys if is_nested else None))
 
 
-def is_address(value: str) -> str:
-    """Whether a text is an address of either version, and not a name."""
-    return f"regexp_full_match({value}, '{_IPV4}|{_IPV6}')"
+def camel_keys(kind: str) -> str:
+    """A type with its fields spelt in camel case, as the JSON has them."""
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), kind)
 
 
 def is_domain(value: str) -> str:
@@ -76,6 +76,11 @@ def is_there(value: str) -> str:
 def one_address(value: str) -> str:
     """The value if it is an address, else null."""
     return f"CASE WHEN {is_address(value)} THEN {value} END"
+
+
+def host(value: str) -> str:
+    """A text without the port behind an IPv4 address, or without brackets and port around an IPv6 address."""
+    return rf"regexp_replace({value}, '^(?:([0-9.]+)|\[([^\]]*)\])(?::[0-9]*)?$', '\1\2')"
 
 
 def texts(*values: str, only: Condition = is_there) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import gathered, is_address, is_domain, one_address
+from tailpipe.plugins.aws.tables.pieces import gathered, is_domain, one_address
 
 __all__ = ["Route53ResolverQueryLog"]
 
@@ -41,7 +41,7 @@ class Route53ResolverQueryLog(Table):
     common = {
         "tp_timestamp": "query_timestamp",
         "tp_source_ip": one_address("srcaddr"),
-        "tp_ips": gathered("[srcaddr]", _ANSWERS, only=is_address),
+        "tp_ips": gathered("[srcaddr]", _ANSWERS),
         "tp_domains": gathered("[rtrim(query_name, '.')]", _NAMES, only=is_domain),
     }
     layouts = {

@@ -11,8 +11,9 @@ __all__ = ["S3ServerAccessLog"]
 _FIELDS = """
     bucket_owner bucket time zone remote_ip requester request_id operation key request_uri http_status error_code
     bytes_sent object_size total_time turn_around_time referer user_agent version_id host_id signature_version
-    cipher_suite authentication_type host_header tls_version access_point_arn acl_required
+    cipher_suite authentication_type host_header tls_version access_point_arn acl_required source_region
 """
+_CONDITIONS = {"time": "time LIKE '[__/___/____:__:__:__'", "zone": "zone LIKE '_____]'"}
 _TIME = "try_strptime(time || ' ' || zone, '[%d/%b/%Y:%H:%M:%S %z]')"
 _ARN = "CASE WHEN starts_with(requester, 'arn:') THEN requester END"
 
@@ -21,14 +22,14 @@ class S3ServerAccessLog(Table):
     """One row for each request to an S3 bucket."""
 
     name = "aws_s3_server_access_log"
-    format = line_format("aws_s3_server_access_log", _FIELDS, min_values=18)
+    format = line_format("aws_s3_server_access_log", _FIELDS, min_values=18, conditions=_CONDITIONS)
     columns = [
         Column("access_point_arn", "varchar", "ARN of the access point that the request went through."),
         Column(
             "acl_required",
             "boolean",
-            "True if the request was allowed by an access control list; null if it needed none.",
-            transform="CASE WHEN acl_required IS NOT NULL THEN true END",
+            "Whether the request needed an access control list; null if the log does not say so.",
+            transform="acl_required = 'Yes'",
         ),
         Column(
             "authentication_type", "varchar", "`AuthHeader`, `QueryString` for a presigned URL, or null if anonymous."
@@ -50,6 +51,7 @@ class S3ServerAccessLog(Table):
         Column("request_uri", "varchar", "Request line, with method and protocol."),
         Column("requester", "varchar", "Canonical id, ARN or service that made the request; null if anonymous."),
         Column("signature_version", "varchar", "Version of the signature, such as `SigV4`."),
+        Column("source_region", "varchar", "Region that the request came from; null if that cannot be told."),
         Column("timestamp", "timestamp", "When the request came in, in UTC.", transform=_TIME),
         Column("tls_version", "varchar", "Protocol of the TLS connection."),
         Column("total_time", "bigint", "How long the request took from S3's side, in milliseconds."),
@@ -61,7 +63,7 @@ class S3ServerAccessLog(Table):
     common = {
         "tp_timestamp": _TIME,
         "tp_source_ip": "remote_ip",
-        "tp_ips": texts("remote_ip"),
+        "tp_ips": "[remote_ip]",
         "tp_usernames": texts(
             "requester", f"nullif(split_part({_ARN}, '/', -1), requester)", "nullif(bucket_owner, requester)"
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Json
-from tailpipe.plugins.aws.tables.pieces import anywhere, gathered, is_address, is_arn, is_domain, pascal
+from tailpipe.plugins.aws.tables.pieces import anywhere, gathered, is_arn, is_domain, pascal
 
 __all__ = ["SecurityhubFinding"]
 
@@ -25,9 +25,23 @@ _PATCHES = (
 _PROCESS = (
     "struct(name varchar, path varchar, pid integer, parent_pid integer, launched_at varchar, terminated_at varchar)"
 )
+_REMOTE_IP = (
+    "struct(ip_address_v4 varchar, organization struct(asn integer, asn_org varchar, isp varchar, org varchar),"
+    " country struct(country_code varchar, country_name varchar), city struct(city_name varchar),"
+    " geo_location struct(lat double, lon double))"
+)
+_PORT = "struct(port integer, port_name varchar)"
 _ACTION = (
-    "struct(action_type varchar, network_connection_action json, aws_api_call_action json, dns_request_action json,"
-    " port_probe_action json)"
+    "struct(action_type varchar, network_connection_action struct(connection_direction varchar,"
+    f" remote_ip_details {_REMOTE_IP}, remote_port_details {_PORT}, local_port_details {_PORT}, protocol varchar,"
+    " blocked boolean), aws_api_call_action struct(api varchar, service_name varchar, caller_type varchar,"
+    f" remote_ip_details {_REMOTE_IP}, domain_details struct(domain varchar), affected_resources json,"
+    " first_seen varchar, last_seen varchar), dns_request_action struct(protocol varchar, domain varchar,"
+    " blocked boolean), port_probe_action struct(port_probe_details json, blocked boolean))"
+)
+_EVENT = (
+    'struct(version json, id json, "detail-type" json, source json, account json, "time" json, region json,'
+    " detail struct(findings json))"
 )
 _IPS = ("IpV4Addresses[*]", "IpV6Addresses[*]", "IpAddressV4", "PublicIp", "PrivateIpAddress")
 
@@ -117,23 +131,23 @@ class SecurityhubFinding(Table):
         "tp_source_ip": "coalesce(Network.SourceIpV4, Network.SourceIpV6)",
         "tp_destination_ip": "coalesce(Network.DestinationIpV4, Network.DestinationIpV6)",
         "tp_ips": gathered(
-            "[Network.SourceIpV4, Network.SourceIpV6, Network.DestinationIpV4, Network.DestinationIpV6]",
+            "[Network.SourceIpV4, Network.SourceIpV6, Network.DestinationIpV4, Network.DestinationIpV6,"
+            " Action.NetworkConnectionAction.RemoteIpDetails.IpAddressV4,"
+            " Action.AwsApiCallAction.RemoteIpDetails.IpAddressV4]",
             *(anywhere("Resources", key) for key in _IPS),
-            *(anywhere("Action.NetworkConnectionAction", key) for key in _IPS),
-            *(anywhere("Action.AwsApiCallAction", key) for key in _IPS),
-            *(anywhere("Action.PortProbeAction", key) for key in _IPS),
-            only=is_address,
+            anywhere("Action.PortProbeAction.PortProbeDetails", "IpAddressV4"),
         ),
         "tp_akas": gathered("[ProductArn]", "json_extract_string(Resources, '$[*].Id')", only=is_arn),
         "tp_domains": gathered(
-            "[Network.SourceDomain, Network.DestinationDomain]",
-            anywhere("Action.DnsRequestAction", "Domain"),
+            "[Network.SourceDomain, Network.DestinationDomain, Action.DnsRequestAction.Domain,"
+            " Action.AwsApiCallAction.DomainDetails.Domain]",
             only=is_domain,
         ),
         "tp_usernames": gathered(
             anywhere("Resources", "AwsIamAccessKey.PrincipalName"), anywhere("Resources", "AwsIamUser.UserName")
         ),
     }
+    nested_keys = {"event": _EVENT}
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/%{DATA:product}/%{DATA:region}/"
         "%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}.json(.gz)?",

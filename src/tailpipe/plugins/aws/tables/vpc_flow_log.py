@@ -1,10 +1,10 @@
-"""Traffic of network interfaces."""
+"""Traffic of network interfaces and transit gateways."""
 
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugins.aws.flow_format import FlowLogFormat
-from tailpipe.plugins.aws.tables.lines import layouts as layouts_of
+from tailpipe.plugins.aws.tables.lines import other_names
 from tailpipe.plugins.aws.tables.pieces import texts
 
 __all__ = ["VpcFlowLog"]
@@ -14,10 +14,16 @@ _FOLDERS = (
     "(year=)?%{YEAR:year}/(month=)?%{MONTHNUM:month}/(day=)?%{MONTHDAY:day}/((hour=)?%{HOUR:hour}/)?"
 )
 _FILE = "%{DATA}.(log.gz|log.parquet|parquet)"
+_DATED = (
+    "(aws-account-id=)?%{NUMBER:account_id}[/_](aws-service=)?vpcflowlogs[/_](aws-region=)?(?P<region>[^/_]*)"
+    "(/(year=)?|_[^/]*_)%{YEAR:year}/?(month=)?%{MONTHNUM:month}/?(day=)?%{MONTHDAY:day}"
+    f"(/((hour=)?%{{HOUR:hour}}/)?{_FILE}|T[0-9]{{4}}Z_[^/]*)"
+)
+"""Dated by its folders, or by its name as AWS gives it: `111122223333_vpcflowlogs_us-east-1_fl-1_20240301T1000Z_…`."""
 
 
 class VpcFlowLog(Table):
-    """One row for each flow record: traffic between two addresses at a network interface, in some seconds."""
+    """One row for each flow record: traffic between two addresses at a network interface or transit gateway."""
 
     name = "aws_vpc_flow_log"
     format = FlowLogFormat()
@@ -62,13 +68,34 @@ class VpcFlowLog(Table):
         Column("ecs_task_definition_arn", "varchar", "ARN of the definition of the ECS task."),
         Column("ecs_task_id", "varchar", "Id of the ECS task."),
         Column("reject_reason", "varchar", "Why traffic was rejected, such as `BPA`."),
+        Column("resource_type", "varchar", "`TransitGateway`, in flow logs of transit gateways."),
+        Column("tgw_id", "varchar", "Transit gateway that the traffic went through."),
+        Column("tgw_attachment_id", "varchar", "Attachment of the transit gateway."),
+        Column("tgw_src_vpc_account_id", "varchar", "Account of the VPC that the traffic came from."),
+        Column("tgw_dst_vpc_account_id", "varchar", "Account of the VPC that the traffic went to."),
+        Column("tgw_src_vpc_id", "varchar", "VPC that the traffic came from."),
+        Column("tgw_dst_vpc_id", "varchar", "VPC that the traffic went to."),
+        Column("tgw_src_subnet_id", "varchar", "Subnet that the traffic came from."),
+        Column("tgw_dst_subnet_id", "varchar", "Subnet that the traffic went to."),
+        Column("tgw_src_eni", "varchar", "Network interface of the transit gateway in the source VPC."),
+        Column("tgw_dst_eni", "varchar", "Network interface of the transit gateway in the destination VPC."),
+        Column("tgw_src_az_id", "varchar", "Availability zone that the traffic came from."),
+        Column("tgw_dst_az_id", "varchar", "Availability zone that the traffic went to."),
+        Column("tgw_pair_attachment_id", "varchar", "Attachment on the other side, by the direction of the flow."),
+        Column("packets_lost_no_route", "bigint", "Packets lost because there was no route."),
+        Column("packets_lost_blackhole", "bigint", "Packets lost in a blackhole route."),
+        Column("packets_lost_mtu_exceeded", "bigint", "Packets lost because they were larger than the MTU."),
+        Column("packets_lost_ttl_expired", "bigint", "Packets lost because their time to live expired."),
         Column("additional", "json", "Fields of the log that have no column of their own.", source="*"),
     ]
     common = {
         "tp_timestamp": 'coalesce(start::VARCHAR, "end"::VARCHAR)',
         "tp_source_ip": "srcaddr",
         "tp_destination_ip": "dstaddr",
-        "tp_ips": texts("srcaddr", "nullif(pkt_srcaddr, srcaddr)", "dstaddr", "nullif(pkt_dstaddr, dstaddr)"),
+        "tp_ips": "[srcaddr, nullif(pkt_srcaddr, srcaddr), dstaddr, nullif(pkt_dstaddr, dstaddr)]",
         "tp_akas": texts("ecs_cluster_arn", "ecs_container_instance_arn", "ecs_task_arn", "ecs_task_definition_arn"),
     }
-    layouts = layouts_of(f"AWSLogs/(%{{DATA:org_id}}/)?{_FOLDERS}{_FILE}", f"{_FOLDERS}{_FILE}")
+    layouts = {
+        "aws_s3_bucket": f"AWSLogs/(%{{DATA:org_id}}/)?{_FOLDERS}{_FILE}",
+        "file": f"(%{{DATA}}/)?{_DATED}|{other_names()}",
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
 from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_address, is_arn, is_domain, one_address, texts
+from tailpipe.plugins.aws.tables.pieces import camel, gathered, host, is_arn, is_domain, one_address, texts
 
 __all__ = ["WafTrafficLog"]
 
@@ -22,7 +22,8 @@ def _headers(name: str) -> str:
     return f"list_transform({named}, lambda _header: _header.value)"
 
 
-_FORWARDED = f"regexp_split_to_array(array_to_string({_headers('x-forwarded-for')}, ','), ' *, *')"
+_ENTRIES = f"regexp_split_to_array(array_to_string({_headers('x-forwarded-for')}, ','), ' *, *')"
+_FORWARDED = f"list_transform({_ENTRIES}, lambda _one: {host('_one')})"
 
 
 class WafTrafficLog(Table):
@@ -56,7 +57,7 @@ class WafTrafficLog(Table):
     common = {
         "tp_timestamp": '"timestamp"',
         "tp_source_ip": one_address("httpRequest.clientIp"),
-        "tp_ips": gathered("[httpRequest.clientIp]", _FORWARDED, only=is_address),
+        "tp_ips": gathered("[httpRequest.clientIp]", _FORWARDED),
         "tp_domains": gathered("[httpRequest.host]", _headers("host"), only=is_domain),
         "tp_akas": texts("webaclId", "httpSourceId", only=is_arn),
         "tp_tags": gathered("json_extract_string(labels, '$[*].name')"),
