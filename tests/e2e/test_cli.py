@@ -143,7 +143,7 @@ def test_the_first_run_makes_private_directories_and_says_so_on_stderr(run: Run,
     assert f"created {install / 'data' / 'default'}" in done.err
     for directory in (install, install / "config", install / "data", install / "data" / "default"):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    assert run("partition", "list").err == "nothing there\n"
+    assert run("partition", "list").err == "no results\n"
 
 
 def test_collect_without_config_shows_an_example_that_passes_the_check(run: Run, install: Path) -> None:

@@ -28,21 +28,21 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS: dict[str, str] = {
     "collect": "Collect logs into the workspace.",
-    "compact": "Put small files together, and apply a new index.",
-    "completion": "Print the script that completes commands in your shell.",
-    "config": "Check and show the config.",
-    "connect": "Let DuckDB and other clients read the tables.",
+    "compact": "Merge small files and apply a changed index.",
+    "completion": "Print the shell completion script.",
+    "config": "Validate and show the config.",
+    "connect": "Create a DuckDB database for other clients.",
     "connection": "List and show connections.",
-    "doctor": "Compare the files on disk with the catalog, and repair.",
-    "expire": "Drop the days that are older than their partition's retention.",
+    "doctor": "Verify files against the catalog and repair them.",
+    "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",
-    "plugin": "List, show, install and remove plugins.",
-    "query": "Answer a question in SQL over what was collected.",
-    "rejected": "Show the rows that could not be used.",
+    "plugin": "List, show, install, update and uninstall plugins.",
+    "query": "Query collected logs with SQL.",
+    "rejected": "Show rejected rows.",
     "schema": "List and show schemas.",
-    "source": "List and show types of sources.",
-    "status": "Show on one screen what is here, and what is missing.",
+    "source": "List and show source types.",
+    "status": "Show the state of every partition.",
     "table": "List, show and test tables.",
 }
 """The commands with the first line of their help: a command's module is imported only when it runs."""
@@ -81,19 +81,19 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Run a command with --help for its examples.",
+    epilog="Run 'tailpipe COMMAND --help' for details and examples.",
 )
 @common
 @click.version_option(__version__, prog_name="tailpipe", message="%(prog)s %(version)s")
 def app() -> None:
-    """Collects logs from where they lie, turns each kind into a typed table, and answers SQL over them.
+    """Collect logs into typed tables and query them with SQL.
 
     \b
     Environment:
-      TAILPIPE_INSTALL_DIR   where config and data are kept (~/.tailpipe)
-      TAILPIPE_CONFIG_PATH   where the .tpc files are, if not there
-      TAILPIPE_WORKSPACE     workspace to work in (default)
-      TAILPIPE_LOG_LEVEL     debug, info, warning, error or off
+      TAILPIPE_INSTALL_DIR   config and data directory [default: ~/.tailpipe]
+      TAILPIPE_CONFIG_PATH   .tpc files or directories [default: config in the install directory]
+      TAILPIPE_WORKSPACE     workspace [default: default]
+      TAILPIPE_LOG_LEVEL     debug, info, warning, error or off [default: warning]
     """
 
 

@@ -63,27 +63,28 @@ class CollectCommand(click.Command):
     ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
-@click.option("--from", "start", metavar="TIME", help="Collect from this time on: 2024-01-31, 2024-01-31T10:00Z, T-7d.")
-@click.option("--to", "end", metavar="TIME", help="Collect up to this time; a bare date includes that day.")
-@click.option("--fill", is_flag=True, help="Also collect the days since the oldest one that were never requested.")
-@click.option("--overwrite", is_flag=True, help="Collect again what is there already, and replace it.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--skip-bad-artifacts", is_flag=True, help="Leave out artifacts that cannot be read, not their day.")
-@click.option("--compact/--no-compact", default=True, help="Whether to put small files together afterwards.")
-@click.option("--progress/--no-progress", default=True, help="Whether to show progress.")
-@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the report is printed.")
+@click.option("--from", "start", metavar="TIME", help="Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
+@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.option("--fill", is_flag=True, help="Also collect days since the oldest one that no run has requested.")
+@click.option("--overwrite", is_flag=True, help="Collect again and replace existing data.")
+@click.option("--dry-run", is_flag=True, help="Print the plan without collecting.")
+@click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
+@click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)
+@click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
+@click.option(
+    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Report format."
+)
 @common
 @click.pass_context
 def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any) -> None:
-    """Collect the partitions that the SELECTORs name; all of them without one.
+    """Collect the selected partitions, or all of them.
 
-    A SELECTOR is a table, a table and a partition, or a pattern: app_log, app_log.local, 'aws_*', '*.prod'.
-    The name of a source after a single partition collects that source alone.
+    A SELECTOR is a table, a partition or a pattern: app_log, app_log.local, 'aws_*', '*.prod'. To collect a
+    single source, add its name after a partition.
 
-    The first run collects the last 30 days, newest first. Later runs go on from the day that the last one
-    reached, and finish what earlier runs were asked for and did not finish. --from without --to starts over
-    from that day; a window with --to is collected once and changes nothing for later runs. Each day is
-    committed atomically and can be queried at once.
+    The first run collects the last 30 days, newest first. Later runs continue from the last collected day and
+    retry incomplete days. --from without --to restarts from that day; a window with --to is collected once and
+    does not affect later runs. Each day is committed atomically and can be queried immediately.
     """
     workspace = workspace_of(context)
     if workspace.config.is_empty:

@@ -33,10 +33,10 @@ COLUMNS = {
     ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
-@click.option("--reindex", is_flag=True, help="Divide the files by the partition's present tp_index.")
-@click.option("--from", "start", metavar="TIME", help="Only files from this day on.")
-@click.option("--to", "end", metavar="TIME", help="Only files up to this day; a bare date includes that day.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--reindex", is_flag=True, help="Rewrite files by the current tp_index of their partition.")
+@click.option("--from", "start", metavar="TIME", help="First day to compact.")
+@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.option("--dry-run", is_flag=True, help="Print the plan without compacting.")
 @output
 @common
 @click.pass_context
@@ -49,10 +49,10 @@ def command(
     dry_run: bool,
     output: str,
 ) -> None:
-    """Put small files together, in the partitions that the SELECTORs name, or in all of them.
+    """Merge small files in the selected partitions, or in all of them.
 
-    The files of a day become one, or several of about 200 MB, sorted by time. Nothing else changes: rows keep their
-    ids, and queries continue meanwhile. What is right already is left alone.
+    Each day is rewritten as one file, or as several of about 200 MB, sorted by time. Days that are already
+    compact are skipped. Row ids stay the same, and queries keep working.
     """
     from tailpipe.cli.progress import Display
 

@@ -15,10 +15,10 @@ __all__ = ["command"]
 @click.command("completion", epilog=examples('eval "$(tailpipe completion bash)"'))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that completes commands, flags and names in your SHELL.
+    """Print a completion script for SHELL. It completes commands, flags and names.
 
     \b
-    Put it where your shell reads it at start:
+    Add it to the startup file of your shell:
       bash   eval "$(tailpipe completion bash)"      in ~/.bashrc
       zsh    eval "$(tailpipe completion zsh)"       in ~/.zshrc
       fish   tailpipe completion fish | source       in ~/.config/fish/config.fish

@@ -14,22 +14,19 @@ __all__ = ["command"]
 
 @click.group("config")
 def command() -> None:
-    """Check and show the config."""
+    """Validate and show the config."""
 
 
 @command.command(
     "check", epilog=examples("tailpipe config check", "tailpipe config check --sql --config-path ./config")
 )
-@click.option(
-    "--sql", is_flag=True, help="Check filters and transforms with DuckDB too, as collect does before it runs."
-)
+@click.option("--sql", is_flag=True, help="Also check filters and transforms with DuckDB, as collect does.")
 @common
 @click.pass_context
 def check(context: click.Context, sql: bool) -> None:
-    """Check all .tpc files, and print every problem.
+    """Validate all .tpc files and report every problem.
 
-    Without a problem, it prints what was found. Exits with 2 if there is a problem; a warning is none. Nothing is
-    collected or changed.
+    Prints a summary if the config is valid. Exits with 2 on errors and 0 on warnings. Changes nothing.
     """
     from tailpipe.config.suspicions import broken_layouts, ignored_columns, odd_layouts
 
@@ -70,11 +67,15 @@ def check(context: click.Context, sql: bool) -> None:
 @command.command("show", epilog=examples("tailpipe config show --output json"))
 @common
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="As .tpc or JSON."
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Output format: .tpc text or JSON.",
 )
 @click.pass_context
 def show(context: click.Context, output: str) -> None:
-    """Print the config as it was understood.
+    """Print the resolved config.
 
     References are resolved, expressions evaluated, and secrets masked.
     """

@@ -25,7 +25,7 @@ __all__ = ["command"]
     ),
 )
 @click.option(
-    "--live", is_flag=True, help="Views by glob over the hive: they see what is there at the time of the query."
+    "--live", is_flag=True, help="Create views that glob the hive, so that they see files as they are at query time."
 )
 @click.option(
     "--format",
@@ -33,14 +33,14 @@ __all__ = ["command"]
     type=click.Choice(["duckdb", "sql"]),
     default="duckdb",
     show_default=True,
-    help="A database, or the statements that make the views in one of your own.",
+    help="Write a database, or print the SQL that creates the views.",
 )
 @click.option(
     "--output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Print the path, or JSON with the path and an init script.",
+    help="Print the path, or JSON with the paths of the database and an init script.",
 )
 @rows_chosen
 @common
@@ -55,10 +55,10 @@ def command(
     partitions: tuple[str, ...],
     indexes: tuple[str, ...],
 ) -> None:
-    """Let other clients read the tables: write a DuckDB database with views, and print its path.
+    """Create a DuckDB database with a view per table and print its path.
 
-    The views name the files that are live. Every later commit replaces the database as a whole, so whoever
-    opens it sees whole days, and the newest ones.
+    The views list the current files. Every commit replaces the database atomically: open it again to see new
+    days.
     """
     from tailpipe.catalog.snapshot import current
     from tailpipe.kernel.inet import wants_inet

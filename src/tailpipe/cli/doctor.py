@@ -27,22 +27,22 @@ COLUMNS = {"trouble": "trouble", "message": "what was found"}
 
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --checksums", "tailpipe doctor --repair"))
-@click.option("--checksums", is_flag=True, help="Read every byte again and compare it with its checksum.")
-@click.option("--repair", "mode", flag_value="repair", help="Restore files and links, mark lost days.")
+@click.option("--checksums", is_flag=True, help="Verify the checksum of every file.")
 @click.option(
-    "--rebuild", "mode", flag_value="rebuild", help="Write a lost or damaged catalog again from its manifests."
+    "--repair", "mode", flag_value="repair", help="Restore files and links, and mark lost days for collection."
 )
+@click.option("--rebuild", "mode", flag_value="rebuild", help="Rebuild a lost or damaged catalog from its manifests.")
 @click.option(
-    "--accept-loss", is_flag=True, help="With --rebuild: go back to the last proven state if manifests are lost."
+    "--accept-loss", is_flag=True, help="With --rebuild: if manifests are lost, return to the last provable state."
 )
 @output
 @common
 @click.pass_context
 def command(context: click.Context, checksums: bool, mode: str | None, accept_loss: bool, output: str) -> None:
-    """Compare the files on disk with the catalog, and print every difference.
+    """Verify files on disk against the catalog and report every difference.
 
-    Exits with 1 if something needs repair or is lost. Without --repair or --rebuild nothing is changed. A file that
-    is not tailpipe's own is never removed, and neither is the last copy of any other: it is set aside.
+    Exits with 1 if data is lost or needs repair. Changes nothing without --repair or --rebuild. Never deletes
+    foreign files or the last copy of a file: the latter is moved aside.
     """
     workspace = workspace_of(context)
     if accept_loss and mode != "rebuild":

@@ -29,16 +29,15 @@ def _names(workspace: Workspace) -> list[str]:
 
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
-@click.option("--dry-run", is_flag=True, help="Say what has expired, and drop nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the expired days without deleting them.")
 @output
 @common
 @click.pass_context
 def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, output: str) -> None:
-    """Drop the days that are older than the retention of the partitions that the SELECTORs name.
+    """Delete days that exceed the retention of the selected partitions, or of all of them.
 
-    Every collection does so too. Whole days are dropped, by the date of the rows. They do not come back by
-    a plain collect, only by one that asks for them with --from. A partition without a retention block keeps
-    everything.
+    collect does this after every run. Whole days are deleted, by tp_date. To collect them again, run collect with
+    --from. Partitions without a retention block keep everything.
     """
     workspace = workspace_of(context)
     chosen = workspace.select(selectors)

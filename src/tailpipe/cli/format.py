@@ -58,10 +58,10 @@ def _names(workspace: Workspace) -> list[str]:
 @common
 @click.pass_context
 def test(context: click.Context, name: str, file: Path, limit: int, output: str) -> None:
-    """Show what a FORMAT makes of a FILE.
+    """Parse FILE with FORMAT and print the first rows.
 
-    It prints the first rows, and the lines that do not fit, with place and reason. Types are those that the values
-    show. Nothing is collected or written. Exits with 1 if no line fits.
+    Also prints the lines that do not match, with position and reason. Column types are inferred. Collects and writes
+    nothing. Exits with 1 if no line matches.
     """
     workspace = workspace_of(context)
     format_ = with_built_ins(workspace, lambda asked: asked.format(name.removeprefix("format.")))

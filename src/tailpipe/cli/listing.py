@@ -29,7 +29,7 @@ def noun_group(
     *,
     example: str,
     parts: Mapping[str, Mapping[str, str]] | None = None,
-    plural: str | None = None,
+    label: str = "",
     also_named: str = "",
     has_built_ins: bool = False,
     more: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda _, record: record,
@@ -40,7 +40,7 @@ def noun_group(
     `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list. A noun
     that `has_built_ins` answers with those if the config is broken.
     """
-    many = plural or f"{noun}s"
+    many = f"{label or noun}s"
 
     def answer(workspace: Any, ask: Callable[[Any], T]) -> T:
         return with_built_ins(workspace, ask) if has_built_ins else ask(workspace)
@@ -64,9 +64,7 @@ def noun_group(
     def list_(context: click.Context, output: str) -> None:
         render.records(answer(workspace_of(context), records), output, columns)
 
-    @group.command(
-        "show", help=f"Show one of the {many} by its NAME.", epilog=examples(f"tailpipe {noun} show {example}")
-    )
+    @group.command("show", help=f"Show the {label or noun} NAME.", epilog=examples(f"tailpipe {noun} show {example}"))
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
     @output
     @common

@@ -54,24 +54,22 @@ class Narrowed:
 def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take `--from`, `--to`, `--partition` and `--index`, as they are written."""
     flags = (
-        click.option(
-            "--from", "start", metavar="TIME", help="Only rows from this time on, such as T-7d or 2024-01-31."
-        ),
-        click.option("--to", "end", metavar="TIME", help="Only rows before this time; a bare date includes that day."),
+        click.option("--from", "start", metavar="TIME", help="Start time, such as T-7d or 2024-01-31."),
+        click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day."),
         click.option(
             "--partition",
             "partitions",
             metavar="NAME",
             multiple=True,
             shell_complete=completes(lambda workspace: list(workspace.held())),
-            help="Only these partitions, by name or by table.name; wildcards are allowed, and several.",
+            help="Only this partition: NAME or TABLE.NAME, with wildcards. Repeatable.",
         ),
         click.option(
             "--index",
             "indexes",
             metavar="VALUE",
             multiple=True,
-            help="Only these values of tp_index; wildcards, and several.",
+            help="Only this value of tp_index, with wildcards. Repeatable.",
         ),
     )
     for flag in reversed(flags):
@@ -87,9 +85,9 @@ def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
         "--schema",
         metavar="NAME",
         shell_complete=completes(lambda workspace: ["tailpipe", *workspace.config.schemas]),
-        help="Schema in which tables are looked up.",
+        help="Schema to query instead of tailpipe.",
     )
-    @click.option("--unsafe", is_flag=True, help="Let statements write, and read other files too.")
+    @click.option("--unsafe", is_flag=True, help="Allow statements to write and to read other files.")
     @wraps(command)
     def narrowed(
         *arguments: Any,

@@ -35,10 +35,10 @@ def common(command: F) -> F:
         metavar="PATH",
         expose_value=False,
         callback=_keep,
-        help="Directory of the .tpc files, or one such file; several with ':' between.",
+        help="Directory of .tpc files, or a single .tpc file. Separate several with ':'.",
     )
     workspace = click.option(
-        "--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to work in."
+        "--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to use."
     )
     return config_path(workspace(command))
 
@@ -55,7 +55,7 @@ def output(command: F) -> F:
         type=click.Choice(render.OUTPUTS),
         default="pretty",
         show_default=True,
-        help="How the answer is printed.",
+        help="Output format.",
     )(command)
 
 

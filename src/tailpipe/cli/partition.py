@@ -66,17 +66,16 @@ command.help = "List, show and delete partitions."
 
 @command.command("delete", epilog=examples("tailpipe partition delete app_log.local --to T-90d --force"))
 @click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
-@click.option("--from", "start", metavar="TIME", help="Delete from this time on; from the beginning if not given.")
-@click.option("--to", "end", metavar="TIME", help="Delete up to this time; a bare date includes that day.")
-@click.option("--force", is_flag=True, help="Do not ask.")
+@click.option("--from", "start", metavar="TIME", help="Start time. Defaults to the first day.")
+@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@click.option("--force", is_flag=True, help="Delete without confirmation.")
 @common
 @click.pass_context
 def delete(context: click.Context, selector: str, start: str | None, end: str | None, force: bool) -> None:
-    """Delete collected days of partitions.
+    """Delete collected days of the selected partitions.
 
-    Whole days are deleted, by the date of the rows: those that lie wholly between --from and --to, in the partitions
-    that the SELECTOR names. A plain collect does not bring them back; one with --from does. A partition that is no
-    longer in the config can be deleted too.
+    Only whole days between --from and --to are deleted, by tp_date. To collect them again, run collect with --from.
+    Partitions that were removed from the config can be deleted too.
     """
     workspace = workspace_of(context)
     days = whole_days(start, end, now=datetime.now(UTC))

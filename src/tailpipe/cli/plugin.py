@@ -41,17 +41,17 @@ command = noun_group(
     {"name": "plugin", "version": "version", "package": "package", "description": "description"},
     example="core",
 )
-command.help = "List, show, install and remove plugins."
+command.help = "List, show, install, update and uninstall plugins."
 
 
 @command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-plugin"))
 @click.argument("wanted", metavar="NAME_OR_PATH")
-@click.option("--editable", "-e", is_flag=True, help="Use a directory as it is, so that changes count at once.")
+@click.option("--editable", "-e", is_flag=True, help="Install a directory in editable mode.")
 def install(wanted: str, editable: bool) -> None:
     """Install a plugin with pip.
 
-    It goes into the environment that tailpipe runs in. A bare NAME means the package tailpipe-plugin-NAME; a path
-    or any requirement of pip works too.
+    Installs into the environment of tailpipe. A bare NAME stands for the package tailpipe-plugin-NAME. Paths and pip
+    requirements work too.
     """
     if editable and not Path(wanted).is_dir():
         raise UsageError(f'there is no directory "{wanted}" to install from', hint="leave --editable out")
@@ -62,7 +62,7 @@ def install(wanted: str, editable: bool) -> None:
 @command.command("update", epilog=examples("tailpipe plugin update okta"))
 @click.argument("wanted", metavar="NAME_OR_PATH")
 def update(wanted: str) -> None:
-    """Update a plugin with pip to its newest version."""
+    """Update a plugin to its latest version with pip."""
     _run_pip(["install", "--upgrade", _package_of(wanted)])
     render.say("done; see: tailpipe plugin list")
 
@@ -70,7 +70,7 @@ def update(wanted: str) -> None:
 @command.command("uninstall", epilog=examples("tailpipe plugin uninstall okta"))
 @click.argument("wanted", metavar="NAME")
 def uninstall(wanted: str) -> None:
-    """Remove a plugin's package with pip. What was collected with it stays, and can be queried."""
+    """Uninstall a plugin with pip. Its collected data stays and can be queried."""
     _run_pip(["uninstall", "--yes", _package_of(wanted)])
     render.say("done; what it collected is still there")
 

@@ -56,22 +56,24 @@ class _Query(click.Command):
 @click.option(
     "--output",
     type=click.Choice((*OUTPUTS, "table")),
-    help="How the answer is written: pretty, the default, or what the name of --to-file ends in.",
+    help="Output format. Defaults to the extension of --to-file, or pretty.",
 )
-@click.option("--header/--no-header", default=True, help="Whether the names of the columns come first.")
-@click.option("--separator", metavar="TEXT", help=r"What separates values in csv and plain; \t is a tab.")
-@click.option("--null", metavar="TEXT", help="What is shown for a missing value in csv and text.")
-@click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="At most so many rows of each answer.")
-@click.option("--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write into this file.")
+@click.option("--header/--no-header", default=True, help="Print column names.", show_default=True)
+@click.option("--separator", metavar="TEXT", help=r"Separator for csv and plain; \t is a tab.")
+@click.option("--null", metavar="TEXT", help="Text for NULL in csv and text output.")
+@click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="Maximum number of rows per statement.")
+@click.option(
+    "--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to this file."
+)
 @click.option(
     "--engine",
     type=click.Choice(["duckdb", "spark"]),
     default="duckdb",
     show_default=True,
-    help="What runs the statements; Spark is for tables that have outgrown one machine.",
+    help="Query engine. Use spark for tables that have outgrown one machine.",
 )
-@click.option("--timeout", metavar="DURATION", help="Stop a statement that takes longer, such as 30s, 5m or 1h30m.")
-@click.option("--timing/--no-timing", default=None, help="Whether to show how long it took.")
+@click.option("--timeout", metavar="DURATION", help="Time limit per statement, such as 30s, 5m or 1h30m.")
+@click.option("--timing/--no-timing", default=None, help="Print row count and elapsed time to stderr.")
 @narrowing
 @common
 @click.pass_context
@@ -89,11 +91,11 @@ def command(
     timing: bool | None,
     narrowed: Narrowed,
 ) -> None:
-    """Answer statements of DuckDB's SQL over all tables, as they are at this moment.
+    """Run SQL statements with DuckDB over all tables.
 
-    Give statements, files that end in .sql, or - for standard input; with nothing on a terminal, a shell
-    opens. Each day is there from the moment it is committed, also while others are being collected. Times
-    are UTC. A statement can only read, and only what was collected. Number of rows and time go to stderr.
+    Pass statements, .sql files, or - for stdin. Without arguments, a terminal opens the interactive shell. Queries
+    see every committed day, even while a collection is running. Times are UTC. Statements are read-only and can
+    access collected data only.
     """
     shape = _shape(path, output, header, separator, null, limit)
     if timeout is not None:

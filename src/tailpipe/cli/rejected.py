@@ -14,7 +14,7 @@ __all__ = ["command"]
 COLUMNS = {"file": "file", "line": "line", "reason": "reason", "text": "text"}
 
 
-@click.group("rejected", help="Show the rows that could not be used.")
+@click.group("rejected", help="Show rejected rows.")
 def command() -> None:
     """Rejected rows."""
 
@@ -27,16 +27,22 @@ def command() -> None:
     ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many rows are shown.")
+@click.option(
+    "--limit",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of rows.",
+)
 @output
 @common
 @click.pass_context
 def show(context: click.Context, selectors: tuple[str, ...], limit: int, output: str) -> None:
-    """Show rejected rows: file, line, reason and text.
+    """Show rejected rows with file, line, reason and text.
 
-    Those of the newest day come first; without a SELECTOR, those of all partitions are shown. A row is rejected if
-    it does not fit the format, has no time, or lacks a required column. It counts in the report of a collection, and
-    does not keep the other rows of its file from being collected.
+    Shows the selected partitions, or all of them, newest day first. A row is rejected if it does not match the
+    format, has no timestamp, or lacks a required column. The other rows of its file are still collected.
     """
     from tailpipe.query.rejected import RejectedRow, rejected_rows
 

@@ -163,7 +163,7 @@ def records(
         times = {x for x, field in enumerate(fields) if isinstance(rows[0].get(field), date)}
         data("\n".join(grid(fields, cells, room=_room(), whole=times).lines))
     else:
-        say("nothing there")
+        say("no results")
 
 
 def record(row: Record, output: str, parts: Mapping[str, Mapping[str, str]] | None = None) -> None:

@@ -22,5 +22,5 @@ command = noun_group(
     {"name": "source", "plugin": "plugin", "description": "description"},
     example="file",
     parts={"options": OPTIONS},
-    plural="types of sources",
+    label="source type",
 )

@@ -30,15 +30,17 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 
 
 @click.command("status", epilog=examples("tailpipe status", "tailpipe status --output json"))
-@click.option("--output", type=click.Choice(["pretty", "json"]), default="pretty", help="How the answer is printed.")
+@click.option(
+    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
+)
 @common
 @click.pass_context
 def command(context: click.Context, output: str) -> None:
-    """Show all partitions on one screen: last run, days covered, gaps, rows, size, files and rejected rows.
+    """Show the state of every partition: last run, days, gaps, rows, size, files and rejected rows.
 
-    Gaps are requested days that are not here; the next plain collect fetches them. Days that were never
-    requested are listed below the table; collect --fill fetches them. A partition that the config no longer
-    names is marked with a star.
+    A gap is a requested day that is not collected yet: the next collect retries it. Days that no run has requested
+    are listed below the table: collect --fill collects them. An asterisk marks partitions that were removed from
+    the config.
     """
     workspace, now = workspace_of(context), datetime.now(UTC)
     records = _records(workspace, now)

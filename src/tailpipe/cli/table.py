@@ -50,16 +50,18 @@ def _format(workspace: Workspace, name: str | None) -> Format | None:
 @command.command("test", epilog=examples("tailpipe table test access_log access.log"))
 @click.argument("name", metavar="TABLE", shell_complete=completes(_names))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "format_name", metavar="NAME", help="Format of the file, if not the table's own.")
+@click.option(
+    "--format", "format_name", metavar="NAME", help="Format of the file. Defaults to the format of the table."
+)
 @limit_option
 @output
 @common
 @click.pass_context
 def test(context: click.Context, name: str, file: Path, format_name: str | None, limit: int, output: str) -> None:
-    """Show what a TABLE makes of a FILE.
+    """Parse FILE into TABLE and print the first rows.
 
-    It prints the first rows, and rows that are rejected, with place and reason. Nothing is collected or written.
-    Exits with 1 if no row fits.
+    Also prints rejected rows, with position and reason. Collects and writes nothing. Exits with 1 if every row is
+    rejected.
     """
     workspace = workspace_of(context)
     table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))

@@ -96,4 +96,6 @@ def _plain(value: object) -> object:
 def limit_option(command: Any) -> Any:
     """Let a command take `--limit`."""
     kind = click.IntRange(min=0)
-    return click.option("--limit", type=kind, default=20, show_default=True, help="How many rows are shown.")(command)
+    return click.option(
+        "--limit", metavar="NUMBER", type=kind, default=20, show_default=True, help="Maximum number of rows."
+    )(command)
