@@ -22,6 +22,7 @@ from tailpipe.collect.types import known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
 from tailpipe.kernel.dedupe import Dedupe
+from tailpipe.kernel.key_limit import within_limit
 from tailpipe.kernel.outputs import mapped_fields
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
@@ -241,7 +242,8 @@ class PartitionRun:
     def _widen(self, outcomes: Sequence[Outcome]) -> bool:
         for outcome in outcomes:
             for one in outcome.widenings:
-                self.types[one.field] = widened(self.types.get(one.field), one.type) or one.type
+                if within_limit(self.types, one.field):
+                    self.types[one.field] = widened(self.types.get(one.field), one.type) or one.type
         return any(outcome.widenings for outcome in outcomes)
 
     def _commit(self, work: UnitWork) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from tailpipe.catalog.snapshot import ColumnSets
 from tailpipe.kernel.engine import connect
+from tailpipe.kernel.key_limit import within_limit
 from tailpipe.kernel.outputs import output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.undeclared import widened
@@ -42,7 +43,8 @@ def sampled_types(
     found = dict(types)
     for one in samples:
         for name, kind in one.items():
-            found[name] = widened(found.get(name), kind) or kind
+            if within_limit(found, name):
+                found[name] = widened(found.get(name), kind) or kind
     known = {output.name.lower() for output in output_columns(table, found)} | _COMMON
     with connect() as connection:
         named = references(connection, [partition.filter] if partition.filter else [])

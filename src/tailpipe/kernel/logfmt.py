@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from tailpipe.kernel.batch import Lines, Parsed
 from tailpipe.kernel.header import plain_name
+from tailpipe.kernel.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.runs import line_table
 from tailpipe.kernel.sql import quoted
 from tailpipe.plugin.formats import RESERVED_FIELDS
 
-__all__ = ["FIELDS_LIMIT", "LogfmtParser"]
+__all__ = ["LogfmtParser"]
 
-FIELDS_LIMIT = 2000
 """How many different keys a task may meet; a line that brings more is bad."""
 
 _PAIR = re.compile(r'([^\s="]+)(?:(=)(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))?)?(?!\S)|(\S+)', re.ASCII | re.DOTALL)

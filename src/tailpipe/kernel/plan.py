@@ -16,6 +16,7 @@ from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.inet import load_for
 from tailpipe.kernel.json_fields import JsonFields, wanted_fields
+from tailpipe.kernel.key_limit import FIELDS_LIMIT, most_frequent, reject_records
 from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, PREFIX, Shape
@@ -136,10 +137,10 @@ class Plan:
         """Fields that the table wants and the task's types do not know, and their types, if they have values."""
         if not self.task.table.map_fields:
             return {}
-        known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
-        known |= set(ENVELOPE_FIELDS) if self.task.source.envelope else set()
+        known = self._known_fields()
         if self.json is not None:
-            return self._new_keys(connection, self.json, parsed, known)
+            is_full = len(self.task.types) >= FIELDS_LIMIT
+            return {} if is_full else self._new_keys(connection, self.json, parsed, known)
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
         rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
         typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
@@ -149,18 +150,40 @@ class Plan:
     def _new_keys(
         self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
     ) -> dict[str, str]:
-        if not parsed.records:
-            return {}
+        keys = self._fresh_keys(connection, fields, parsed, known)
+        kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
+        return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
+
+    def _fresh_keys(
+        self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
+    ) -> dict[str, str]:
+        """The keys of a batch that have no column yet and get one, by field: the most frequent if they are too many."""
+        counts = keys_of(connection, parsed.records, "_raw") if parsed.records else {}
         keys: dict[str, str] = {}
-        for key in keys_of(connection, parsed.records, "_raw"):
+        for key in counts:
             if key in ("", "*") or "\0" in key:  # DuckDB has no way to name these
                 continue
             field = fields.field(key)
             if field.lower() not in known and is_wanted(self.task.table, field):
                 keys[field] = key
                 fields = fields.with_field(field)
-        kinds = infer_json(connection, parsed.records, "_raw", list(keys.values()))
-        return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
+        room = FIELDS_LIMIT - len(self.task.types)
+        if len(keys) > room > 0:
+            chosen = most_frequent({key: counts[key] for key in keys.values()}, room)
+            return {field: key for field, key in keys.items() if key in chosen}
+        return keys
+
+    def bounded(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> Parsed:
+        """The batch, with records rejected that bring keys beyond the limit; its tables must be there."""
+        if self.json is None or len(self.task.types) < FIELDS_LIMIT:
+            return parsed
+        keys = self._fresh_keys(connection, self.json, parsed, self._known_fields())
+        return reject_records(connection, parsed, keys.values()) if keys else parsed
+
+    def _known_fields(self) -> set[str]:
+        """The fields that have a column of their own, in small letters."""
+        known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
+        return known | (set(ENVELOPE_FIELDS) if self.task.source.envelope else set())
 
     def infer(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, field: str) -> str | None:
         """The type that the values of a field in a batch show; None if there are none."""

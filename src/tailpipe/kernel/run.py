@@ -129,6 +129,7 @@ class TaskRun:
         if self.plan.task.table.map_fields:
             with self.engine.tables(parsed):
                 self._widen(self.plan.new_fields(self.connection, parsed))
+                parsed = self.plan.bounded(self.connection, parsed)
         if self.through is not None:
             written, parsed = self.through.write(parsed)
             self.written |= written.keys()

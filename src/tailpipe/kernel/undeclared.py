@@ -67,8 +67,8 @@ def infer_json(
     return _judged(connection, relation, tests)
 
 
-def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> list[str]:
-    """The keys of JSON objects, in the order of their names.
+def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> dict[str, int]:
+    """The keys of JSON objects, in the order of their names, and how many objects have each.
 
     Of keys that differ in case alone the one that most objects have comes first: it gets the name, and a stray
     `Level` must not take it from the `level` of all others.
@@ -77,8 +77,8 @@ def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> 
     keys = f"SELECT unnest(keys) AS key, objects FROM (SELECT keys, count(*) AS objects FROM ({lists}) GROUP BY keys)"
     counted = f"SELECT key, sum(objects) AS objects FROM ({keys}) GROUP BY key"
     order = "min(key) OVER (PARTITION BY lower(key)), objects DESC, key"
-    rows = connection.execute(f"SELECT key FROM ({counted}) ORDER BY {order}").fetchall()
-    return [name for (name,) in rows if name is not None]
+    rows = connection.execute(f"SELECT key, objects FROM ({counted}) ORDER BY {order}").fetchall()
+    return {name: int(objects) for name, objects in rows if name is not None}
 
 
 def _text_tests(value: str) -> tuple[str, str, str, str]:

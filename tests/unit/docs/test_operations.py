@@ -11,7 +11,7 @@ from tailpipe.catalog import catalog, clean
 from tailpipe.catalog.layout import INTERNAL, LONGEST, Layout
 from tailpipe.cli import answer, report
 from tailpipe.collect import events
-from tailpipe.kernel.logfmt import FIELDS_LIMIT
+from tailpipe.kernel.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.task import Limits
 from tailpipe.kernel.unpack import _FOREIGN
 from tailpipe.kernel.unpack_streams import UnpackLimits

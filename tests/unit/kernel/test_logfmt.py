@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tailpipe.kernel.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.lines import line_parser
-from tailpipe.kernel.logfmt import FIELDS_LIMIT
 from tailpipe.plugin.formats import Logfmt
 from tests.unit.kernel.parsing import bad, parse, run_of, values
 

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tailpipe.kernel.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Task, Widening
 from tailpipe.kernel.undeclared import infer_json, widened
@@ -215,3 +216,13 @@ def test_thousands_of_keys_are_judged_some_at_a_time() -> None:
     # DuckDB holds each sum of a statement against all others: one for all would take minutes.
     assert len(noting.lengths) > 10
     assert max(noting.lengths) < 100_000
+
+
+def test_a_record_that_brings_a_key_beyond_the_limit_is_rejected_and_the_others_are_kept() -> None:
+    odd = [{f"k{number:05}": 1} for number in range(FIELDS_LIMIT + 500)]
+    done, types = settled(task(lines({"often": 1}, *odd, {"often": 2}), of=ALL))
+    assert len(types) == FIELDS_LIMIT
+    assert "often" in types  # the most frequent come first
+    accounts = done.outcome.accounts
+    assert (accounts.kept, accounts.rejected) == (FIELDS_LIMIT - len({"time", "often"} & types.keys()) + 2, 502)
+    assert done.outcome.samples[0].reason == "brings more than 2,000 different keys"
