@@ -4,6 +4,7 @@
     ├── UsageError           a wrong argument, name, window or selector                       exit 2
     │   └── ConfigError      problems in `.tpc` files, all of them at once, with their places  exit 2
     ├── PluginError          a plugin that cannot be loaded, or two that claim the same name   exit 1
+    ├── ChangedError         an artifact that is no longer what was listed; the run lists again   exit 1
     ├── UnpackError          an artifact whose bytes cannot be unpacked: cut off, damaged, or a bomb  exit 1
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
@@ -30,6 +31,7 @@ __all__ = [
     "EXIT_TIME_LIMIT",
     "EXIT_USAGE",
     "CatalogError",
+    "ChangedError",
     "CommitError",
     "ConfigError",
     "Diagnostic",
@@ -169,6 +171,13 @@ class CommitError(TailpipeError):
         super().__init__(message, hint=hint)
         self.partition = partition
         self.unit = unit
+
+
+class ChangedError(TailpipeError):
+    """An artifact is no longer what was listed: rotated, replaced, cut or gone. Its rows must not be kept.
+
+    The run lists its sources again and takes what is there then.
+    """
 
 
 class UnpackError(TailpipeError):

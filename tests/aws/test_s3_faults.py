@@ -123,26 +123,44 @@ def change_when_read(proxy: Proxy, wanted: str, change: Callable[[], object]) ->
     proxy.fault = fault
 
 
-def test_an_object_replaced_during_the_run_is_taken_whole_by_the_next(
+def test_an_object_replaced_during_the_run_is_taken_whole_by_the_same_run(
     bucket: TestBucket, proxy: Proxy, tmp_path: Path
 ) -> None:
     messages, wanted = fill(bucket), key(TODAY, "3")
     change_when_read(proxy, wanted, lambda: bucket.put_rows(wanted, "3 again", "and more", day=TODAY))
     world = s3_world(tmp_path, proxy.url, bucket.name)
-    done = world.collect()
-    assert [one.unit for one in done.failed] == [str(TODAY)]
-    assert f'"s3://{bucket.name}/{wanted}" was replaced after it was listed' in told(done)
-    assert world.rows() == messages[:6]
     assert world.collect().is_done
     assert world.rows() == sorted([*messages[:9], *messages[10:], "3 again", "and more"])
+    assert world.collect().committed == ()
 
 
-def test_an_object_deleted_after_listing_is_named(bucket: TestBucket, proxy: Proxy, tmp_path: Path) -> None:
+def test_an_object_replaced_again_and_again_rolls_its_day_back_until_the_next_run(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path
+) -> None:
+    messages, wanted = fill(bucket), key(TODAY, "3")
+    versions = iter(range(100))
+
+    def replace_it(asked: Asked) -> None:
+        if is_get(asked) and asked.path.endswith(wanted):
+            bucket.put_rows(wanted, f"version {next(versions)}", day=TODAY)
+
+    proxy.fault = replace_it
+    world = s3_world(tmp_path, proxy.url, bucket.name)
+    done = world.collect()
+    assert [one.unit for one in done.failed] == [str(TODAY)]
+    assert f'"s3://{bucket.name}/{wanted}" was replaced after it was listed: the next run takes it' in told(done)
+    assert world.rows() == messages[:6]
+    proxy.fault = lambda _: None
+    assert world.collect().is_done
+    assert world.rows() == sorted([*messages[:9], *messages[10:], f"version {next(versions) - 1}"])
+
+
+def test_an_object_deleted_after_listing_does_not_keep_its_day_from_landing(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path
+) -> None:
     messages, wanted = fill(bucket), key(TODAY, "3")
     change_when_read(proxy, wanted, lambda: bucket.delete(wanted))
     world = s3_world(tmp_path, proxy.url, bucket.name)
-    done = world.collect()
-    assert f'"s3://{bucket.name}/{wanted}" was deleted after it was listed' in told(done)
     assert world.collect().is_done
     assert world.rows() == [*messages[:9], *messages[10:]]
 

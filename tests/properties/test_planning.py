@@ -172,7 +172,7 @@ class World:
         ]
         ledger = tuple(catalog.ledger.values())
         prints: dict[tuple[str, Span], str | None] = {}
-        while requests := needs(listed, ledger, prints):
+        while requests := needs(listed, ledger, prints, now=ask.now):
             for request in requests:
                 content = Reader(io.BytesIO(self.logs[request.uri].content).read, file=request.uri)
                 found = fingerprints(content, request.spans)

@@ -14,6 +14,7 @@ import pytest
 from tailpipe import errors
 from tailpipe.errors import (
     CatalogError,
+    ChangedError,
     CommitError,
     ConfigError,
     Diagnostic,
@@ -44,6 +45,7 @@ EXAMPLES: list[TailpipeError] = [
     StorageError("disk full", path="files", hint="make room"),
     SparkError("did not start", hint="see the log"),
     QueryError("no such column", hint="did you mean", place=Place("statement", 1, 8, 4, "SELECT levl")),
+    ChangedError("was rotated", hint="collect again"),
     UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {

@@ -14,12 +14,24 @@ from datetime import date, datetime, timedelta
 from itertools import takewhile
 from typing import Literal
 
+from tailpipe.catalog.copies import Copies, find_copies
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import LedgerEntry, Span
 
 __all__ = ["NOBODY", "Decision", "Fate", "Listed", "PrintRequest", "Prints", "decide", "needs"]
 
-Fate = Literal["new", "unchanged", "grown", "replaced", "truncated", "rotated", "asked_again", "repeated"]
+Fate = Literal[
+    "new",
+    "unchanged",
+    "grown",
+    "replaced",
+    "truncated",
+    "rotated",
+    "asked_again",
+    "repeated",
+    "copied",
+    "unfinished",
+]
 
 Prints = Mapping[tuple[str, Span], str | None]
 """Prints of parts of an artifact's content, by URI and part; None if it ends before."""
@@ -72,7 +84,7 @@ class Decision:
 
     def noted(self) -> LedgerEntry | None:
         """The entry under the name and with the facts of today, if that is all that has changed."""
-        if self.has_news or self.entry is None or self.fate == "repeated":
+        if self.has_news or self.entry is None:
             return None
         found, known = self.artifact, self.entry
         facts = (self.source, found.uri, found.size, found.modified, found.etag)
@@ -82,13 +94,16 @@ class Decision:
         return replace(known, source=source, uri=uri, size=size, modified=modified, etag=etag)
 
 
-def needs(listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints) -> tuple[PrintRequest, ...]:
+def needs(
+    listed: Sequence[Listed], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime
+) -> tuple[PrintRequest, ...]:
     """The prints without which `decide` cannot decide, as far as can be told from those that are known.
 
-    Call it until it wants nothing more; it is done after four rounds at most. First it asks for the
+    Call it until it wants nothing more; it is done after six rounds at most. First it asks for the
     heads, which cost next to nothing, and for long prints only where the heads agree.
     """
-    return _compare(_once(listed), tuple(ledger), prints).requests
+    entries = tuple(ledger)
+    return _compare(_once(listed, entries), entries, prints, now).requests
 
 
 def decide(
@@ -101,8 +116,8 @@ def decide(
     taken to have vanished; so a source always lists its undated artifacts, and a day whole.
     """
     entries = tuple(ledger)
-    once = _once(listed)
-    comparison = _compare(once, entries, prints)
+    once = _once(listed, entries)
+    comparison = _compare(once, entries, prints, now)
     if comparison.requests:
         raise ValueError(f"prints are wanted: {comparison.requests}")
     newest: dict[str, int] = defaultdict(lambda: -1)
@@ -114,8 +129,11 @@ def decide(
     for one in listed:
         uri = one.artifact.uri
         fresh = Decision(one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=_is_closed(one.artifact, now))
-        if uri in seen:
+        if uri in seen or uri not in once:
             decisions.append(replace(fresh, fate="repeated", has_news=False))
+        elif uri in comparison.copies.all:
+            fate: Fate = "copied" if uri in comparison.copies.same else "unfinished"
+            decisions.append(replace(fresh, fate=fate, has_news=False))
         elif one.artifact.kind != "file":
             decisions.append(_decide_whole(fresh, here.get(uri), now))
         else:
@@ -133,6 +151,7 @@ class _Comparison:
     pairs: list[tuple[Artifact, LedgerEntry]] = field(default_factory=list)
     moved: dict[str, LedgerEntry] = field(default_factory=dict)
     gone: set[tuple[str, int]] = field(default_factory=set)
+    copies: Copies = field(default_factory=Copies)
     wanted: dict[tuple[str, str], set[Span]] = field(default_factory=lambda: defaultdict(set))
 
     @property
@@ -140,7 +159,7 @@ class _Comparison:
         return tuple(PrintRequest(source, uri, tuple(sorted(spans))) for (source, uri), spans in self.wanted.items())
 
 
-def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints: Prints) -> _Comparison:
+def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints: Prints, now: datetime) -> _Comparison:
     result = _Comparison()
     here = _by_uri(entries)
     strangers, undecided = [], set()
@@ -163,10 +182,18 @@ def _compare(once: Mapping[str, Listed], entries: Sequence[LedgerEntry], prints:
             # Many contents begin with no row at all, or with the same header: look elsewhere first.
             result.blank[uri] = entry
             strangers.append(one)
+
+    def want(one: Listed, spans: Iterable[Span]) -> bool:
+        missing = {span for span in spans if (one.artifact.uri, span) not in prints}
+        if missing:
+            result.wanted[one.source, one.artifact.uri] |= missing
+        return bool(missing)
+
+    result.copies = find_copies(strangers, once.values(), prints, want, now)
     settled = {entry.identity for entry in result.same.values()} | undecided
     loose = _Loose(entry for entry in entries if entry.identity not in settled)
     for one in strangers:
-        if one.artifact.size != 0:
+        if one.artifact.size != 0 and one.artifact.uri not in result.copies.all:
             loose.look_for(one, prints, result)
     result.moved = _pair(result.pairs)
     result.gone = {entry.identity for entry in result.moved.values()}
@@ -318,10 +345,20 @@ def _is_closed(artifact: Artifact, now: datetime) -> bool:
     return artifact.kind != "file" or artifact.modified is None or now - artifact.modified >= IDLE
 
 
-def _once(listed: Iterable[Listed]) -> dict[str, Listed]:
+def _once(listed: Iterable[Listed], entries: Sequence[LedgerEntry]) -> dict[str, Listed]:
+    """Each artifact by its name; of the names of one file those that are known, or else the first."""
     once: dict[str, Listed] = {}
+    links: dict[tuple[int, int], list[str]] = defaultdict(list)
     for one in listed:
-        once.setdefault(one.artifact.uri, one)
+        file = one.artifact.file
+        if once.setdefault(one.artifact.uri, one) is one and file is not None and file.links > 1:
+            links[file.device, file.number].append(one.artifact.uri)
+    known = {entry.uri for entry in entries} if links else set()
+    for names in links.values():
+        kept = known.intersection(names) or {names[0]}
+        for name in names:
+            if name not in kept:
+                del once[name]
     return once
 
 

@@ -168,12 +168,32 @@ class Plan:
         """Whether the workspace already has all that was asked for."""
         return not (self.units or self.noted or self.closing or self.frontiers)
 
-    def closing_without(self, failed: Collection[Unit]) -> tuple[Covered, ...]:
-        """The closing days if these units have failed: a source with a failed pack closes none."""
-        open_ = {
-            one.decision.source
-            for unit in self.units
-            if unit.unit in failed and unit.unit.pack
-            for one in unit.artifacts
-        }
-        return tuple(one for one in self.closing if one.source not in open_)
+    def uncovered(self, sources: Collection[str]) -> Plan:
+        """The plan if these sources may have more than they have listed: it covers none of their days."""
+        if not sources:
+            return self
+        return replace(
+            self,
+            units=tuple(
+                replace(unit, covers=tuple(one for one in unit.covers if one.source not in sources), restores=NO_DAYS)
+                for unit in self.units
+            ),
+            closing=tuple(one for one in self.closing if one.source not in sources),
+        )
+
+    def rest(self, failed: Collection[str], done: Collection[Unit]) -> Plan:
+        """The plan without artifacts that have failed in this run, by URI, and without the units that are done.
+
+        A Day lands whole or not at all; of a pack the other artifacts are taken.
+        """
+        units = []
+        for unit in self.units:
+            artifacts = tuple(one for one in unit.artifacts if one.decision.artifact.uri not in failed)
+            is_whole = len(artifacts) == len(unit.artifacts)
+            if unit.unit not in done and artifacts and (is_whole or (unit.unit.pack and unit.kind == "append")):
+                units.append(replace(unit, artifacts=artifacts))
+        return replace(self, units=tuple(units))
+
+    def closing_without(self, sources: Collection[str]) -> tuple[Covered, ...]:
+        """The closing days if packs of these sources have failed: such a source closes none."""
+        return tuple(one for one in self.closing if one.source not in sources)

@@ -20,13 +20,22 @@ from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
 
-__all__ = ["UNFINISHED", "plan_units"]
+__all__ = ["UNFINISHED", "WRITTEN", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
 
 UNFINISHED = "ends in an unfinished line"
 """Why an artifact is skipped that has more than was taken of it: somebody may be writing that line."""
+
+WRITTEN = "is still being written"
+"""Why a compressed file is skipped that nobody can read to its end yet, beside the log that it may be made of."""
+
+_NOT_READ = {
+    "repeated": "listed twice",
+    "copied": "a compressed copy of a listed file",
+    "unfinished": WRITTEN,
+}
 
 _CAUSES: tuple[Cause, ...] = get_args(Cause)
 
@@ -148,8 +157,8 @@ def _take(
     """How to read an artifact, or the reason not to."""
     entry, day = decision.entry, unit.day if unit is not None else None
     dates = scope.dates if day is None else None
-    if decision.fate == "repeated":
-        return "listed twice"
+    if decision.fate in _NOT_READ:
+        return _NOT_READ[decision.fate]
     if unit is not None and unit in redone:
         return PlannedArtifact(decision, redone[unit], is_anew=entry is not None, dates=scope.anew(entry, dates))
     if day is not None and day not in scope.wanted:

@@ -62,6 +62,8 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             render.data(f"  skipped {count:,}: {reason}")
         for line in (*record["refused"], *record["withheld"], *record["beside"]):
             render.data("  " + line)
+        for line in record["problems"]:
+            render.data("  " + render.shown(line))
 
 
 def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -89,7 +91,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     if summary.committed:
         artifacts = sum(one.artifacts for one in summary.committed)
         packs = sum(one.unit.startswith("pack:") for one in summary.committed)
-        days = len(summary.committed) - packs
+        days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
         parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
         parts += [render.counted(days, "day")] if days else []
         parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
@@ -110,6 +112,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     if summary.failed:
         lines.append("  what was committed stays; collect again when it is fixed, or with --skip-bad-artifacts")
     lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
+    lines += [f"  left for the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]
     lines += [f"  {line}" for line in _elsewhere(summary, left_out)]
@@ -213,4 +216,5 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
         "refused": [_refused(one) for one in planned.refused],
         "withheld": [_withheld(one) for one in planned.withheld],
         "beside": [_beside(one) for one in planned.beside],
+        "problems": [problem for some in planned.problems.values() for problem in some],
     }

@@ -145,6 +145,8 @@ class Summary:
     committed: tuple[Committed, ...] = ()
     failed: tuple[Failed, ...] = ()
     bad_artifacts: tuple[str, ...] = ()
+    changed_artifacts: tuple[str, ...] = ()
+    """Those that were rotated or replaced again and again while the run tried to read them: the next one takes them."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many artifacts were not read, by reason."""
     refused: tuple[Refused, ...] = ()
@@ -181,7 +183,7 @@ class Summary:
     @property
     def is_done(self) -> bool:
         """Whether all that was asked for is there."""
-        return not (self.failed or self.error or self.bad_artifacts)
+        return not (self.failed or self.error or self.bad_artifacts or self.changed_artifacts)
 
 
 @dataclass(frozen=True)

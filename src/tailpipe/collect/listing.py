@@ -34,6 +34,8 @@ class Listing:
     refused: Refused | None = None
     withheld: tuple[Withheld, ...] = ()
     beside: Beside | None = None
+    problems: tuple[str, ...] = ()
+    """What of the source could not be listed, and why: nobody knows which days it holds."""
 
 
 def list_source(
@@ -48,11 +50,15 @@ def list_source(
     listed: list[Listed] = []
     withheld: dict[str, list[str]] = defaultdict(list)
     others: list[date] = []
+    problems: list[str] = []
     seen, first, refused = 0, "", 0
     for artifact in source.artifacts(_window(days, today)):
         seen += 1
         if seen % _COUNTED == 0:
             count(seen)
+        if artifact.problem:
+            problems.append(artifact.problem)
+            continue
         if artifact.kind == "range" and not source.envelope:
             raise TailpipeError(
                 f"source {source.type} lists ranges whose events have no key",
@@ -74,6 +80,7 @@ def list_source(
         Refused(source.name, seen, refused, text or "", first) if refused or not seen else None,
         tuple(Withheld(source.name, reason, len(uris), min(uris)) for reason, uris in sorted(withheld.items())),
         Beside(source.name, len(others), min(others), max(others)) if others else None,
+        tuple(problems),
     )
 
 

@@ -17,7 +17,6 @@ __all__ = ["Recipe", "batches", "estimated_bytes", "fetched_bytes", "tasks_of"]
 TASK_BYTES = 160 * 1024 * 1024
 """About how many raw bytes a task reads."""
 BATCH_BYTES = 4 * 1024 * 1024 * 1024
-_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
 _RATIO = 8
 """About how much larger a compressed log is when it is read."""
 
@@ -37,16 +36,12 @@ class Recipe:
 def fetched_bytes(one: PlannedArtifact) -> int:
     """How many bytes a source will give of an artifact, packed as they are."""
     size = one.decision.artifact.size or 0
-    return size if _is_compressed(one) else max(0, size - one.start_byte)
+    return size if one.decision.artifact.is_compressed else max(0, size - one.start_byte)
 
 
 def estimated_bytes(one: PlannedArtifact) -> int:
     """About how many bytes that is when it is unpacked."""
-    return fetched_bytes(one) * (_RATIO if _is_compressed(one) else 1)
-
-
-def _is_compressed(one: PlannedArtifact) -> bool:
-    return one.decision.artifact.uri.lower().endswith(_COMPRESSED)
+    return fetched_bytes(one) * (_RATIO if one.decision.artifact.is_compressed else 1)
 
 
 def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> list[Task]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tailpipe.catalog.identity import NOBODY, Listed, Prints, decide, needs
 from tailpipe.catalog.plan import Ask, Plan, SourceState
@@ -15,7 +16,7 @@ from tailpipe.collect.events import Beside, Refused, Withheld
 from tailpipe.collect.listing import list_source
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
-from tailpipe.model.ledger import LedgerEntry, Span
+from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
@@ -33,6 +34,8 @@ class Planned:
     beside: tuple[Beside, ...] = ()
     lost: DaySet = NO_DAYS
     """Dates whose rows are lost for good: no source lists their logs any more."""
+    problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What could not be listed, by source."""
 
 
 def plan_partition(
@@ -65,19 +68,21 @@ def plan_partition(
     refused: list[Refused] = []
     withheld: list[Withheld] = []
     beside: list[Beside] = []
+    problems: dict[str, tuple[str, ...]] = {}
     for name, days in listing(states, ask, state.lost).items():
         found = list_source(sources[name], table, days, today=ask.today, count=_adding(count, len(listed)))
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
         beside += [found.beside] if found.beside else []
+        problems |= {name: found.problems} if found.problems else {}
     _refuse_shared(listed)
     ledger = _disowned(state.ledger, {*sources, *others})
-    prints = _prints(sources, listed, ledger, engine)
-    decisions = decide(listed, ledger, prints, now=ask.now)
-    plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost)
+    prints = _prints(sources, listed, ledger, engine, ask.now)
+    decisions = decide(_with_problems(listed, prints), ledger, prints, now=ask.now)
+    plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost).uncovered(problems)
     lost = NO_DAYS if ask.window or others else _lost(state, plan)
-    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside), lost)
+    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside), lost, problems)
 
 
 def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
@@ -109,11 +114,22 @@ def _refuse_shared(listed: Iterable[Listed]) -> None:
             )
 
 
+def _with_problems(listed: Iterable[Listed], prints: Prints) -> list[Listed]:
+    """What was listed, with the problems that were met when it was looked into."""
+    found = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
+    return [
+        replace(one, artifact=replace(one.artifact, problem=found[one.artifact.uri]))
+        if one.artifact.uri in found
+        else one
+        for one in listed
+    ]
+
+
 def _prints(
-    sources: Mapping[str, Source], listed: list[Listed], ledger: Sequence[LedgerEntry], engine: Engine
+    sources: Mapping[str, Source], listed: list[Listed], ledger: Sequence[LedgerEntry], engine: Engine, now: datetime
 ) -> Prints:
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, Span], str | None] = {}
-    while requests := needs(listed, ledger, prints):
+    while requests := needs(listed, ledger, prints, now=now):
         prints |= engine.prints([(sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests])
     return prints

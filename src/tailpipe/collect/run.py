@@ -40,6 +40,8 @@ Emit = Callable[[events.Event], None]
 _SHARE = 0.1
 _ROUNDS = 5
 """How often a unit is run again because its fields turned out to be wider."""
+_LISTINGS = 5
+"""How often a run lists its sources because artifacts were rotated or replaced before they were read."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,15 @@ class PartitionRun:
     committed: list[events.Committed] = field(default_factory=list)
     failed: dict[Unit, events.Failed] = field(default_factory=dict)
     bad: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    hopeless: set[str] = field(default_factory=set)
+    """The artifacts, by URI, that were left out or whose units have failed: another listing does not mend them."""
+    unlisted: list[str] = field(default_factory=list)
+    """What of the sources could not be listed, and why."""
+    open: set[str] = field(default_factory=set)
+    """The sources of packs that have failed: they may have more of any day."""
+    waiting: set[str] = field(default_factory=set)
+    """The sources of packs without artifacts that have changed, in this round."""
     nulls: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
     samples: list[Sample] = field(default_factory=list)
@@ -116,7 +127,7 @@ class PartitionRun:
             fetched = sum(map(fetched_bytes, artifacts))
             self.emit(events.Planned(self.address, len(plan.units), len(artifacts), fetched))
             if plan.is_empty:
-                writer.note_run(self._window(), "done", self.options.command)
+                writer.note_run(self._window(), "failed" if self.unlisted else "done", self.options.command)
             else:
                 self._warn_of_space(sum(map(estimated_bytes, artifacts)))
                 self._carry_out(writer, plan)
@@ -125,10 +136,22 @@ class PartitionRun:
 
     def _planned(self, writer: Writer) -> Planned:
         try:
-            return self.plan()
+            planned = self.plan()
+            self._accept(planned.problems)
         except Exception:
             writer.note_run(self._window(), "failed", self.options.command)
             raise
+        return planned
+
+    def _accept(self, problems: Mapping[str, Sequence[str]]) -> None:
+        """Raise if a part of a source cannot be listed: any of its days might be incomplete."""
+        found = [problem for some in problems.values() for problem in some]
+        if found and not self.options.skip_bad_artifacts:
+            more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
+            raise TailpipeError(
+                found[0] + more, hint="change its permissions, or collect the rest with --skip-bad-artifacts"
+            )
+        self.unlisted = found
 
     def _warn_of_space(self, size: int) -> None:
         """Tell it beforehand if what will be written might not fit; parquet takes a tenth of the logs, or less."""
@@ -141,18 +164,33 @@ class PartitionRun:
         writer.begin_run(self._window(), plan.asks, self.options.command, plan.frontiers)
         outcome: Ended = "interrupted"
         try:
-            self.types = self._types(plan)
-            for batch in batches(plan.units):
-                self._batch(writer, batch)
-            closing = plan.closing_without(self.failed)
+            plan = self._rounds(writer, plan)
+            closing = plan.closing_without(self.open | self.waiting)
             if plan.noted or closing or not plan.units:
                 writer.note(plan.noted, closing)
-            outcome = "failed" if self.failed or self.bad else "done"
+            is_whole = not (self.failed or self.bad or self.unlisted or self.changed)
+            outcome = "done" if is_whole else "failed"
         except Exception:
             outcome = "failed"
             raise
         finally:
             writer.end_run(outcome)
+
+    def _rounds(self, writer: Writer, plan: Plan) -> Plan:
+        """Do all units. If artifacts have changed since they were listed, list and plan again: the last plan."""
+        for left in reversed(range(_LISTINGS)):
+            self.changed.clear()
+            self.waiting.clear()
+            self.types = self._types(plan)
+            for batch in batches(plan.units):
+                self._batch(writer, batch, is_last=not left)
+            if not self.changed or not left:
+                break
+            done = {Unit.from_key(one.unit) for one in self.committed} if self.options.ask.overwrite else set()
+            planned = self.plan()
+            self._accept(planned.problems)
+            plan = planned.plan.rest(self.hopeless, done)
+        return plan
 
     def _types(self, plan: Plan) -> dict[str, str]:
         """The types of undeclared fields: those of the files that are there, or what a sample shows."""
@@ -167,7 +205,7 @@ class PartitionRun:
         now, limits = self.options.ask.now, self.options.limits
         return Recipe(self.partition, self.table, self._sources(), dict(types), now, limits)
 
-    def _batch(self, writer: Writer, units: Sequence[UnitPlan]) -> None:
+    def _batch(self, writer: Writer, units: Sequence[UnitPlan], *, is_last: bool) -> None:
         works: list[UnitWork] = []
         try:
             for unit in units:
@@ -175,8 +213,10 @@ class PartitionRun:
             self._work(works)
             self.fetched += sum(fetched_bytes(one) for unit in units for one in unit.artifacts)
             while works:
-                if self.options.skip_bad_artifacts and (spoilt := works[0].spoilt):
-                    self._do_without(writer, works[0], spoilt)
+                if works[0].changed and not works[0].is_patient:
+                    self._put_off(works[0], is_last=is_last)
+                elif self.options.skip_bad_artifacts and (spoilt := works[0].spoilt):
+                    self._do_without(writer, works[0], spoilt, is_last=is_last)
                 else:
                     self._commit(works[0])
                 works.pop(0)
@@ -184,13 +224,26 @@ class PartitionRun:
             for work in works:  # after a failure or an interrupt: nothing of them stays
                 work.transaction.abort()
 
-    def _do_without(self, writer: Writer, work: UnitWork, spoilt: Sequence[tuple[PlannedArtifact, str]]) -> None:
+    def _put_off(self, work: UnitWork, *, is_last: bool) -> None:
+        """Roll a unit back that another listing may mend; the last time that is a failure."""
+        work.transaction.abort()
+        if work.errors and not self.options.skip_bad_artifacts:
+            self._fail(work.plan, work.errors)
+        elif is_last:
+            self._fail(work.plan, [f"{reason}: the next run takes it" for reason in work.changed])
+        else:
+            self.changed += work.changed
+
+    def _do_without(
+        self, writer: Writer, work: UnitWork, spoilt: Sequence[tuple[PlannedArtifact, str]], *, is_last: bool
+    ) -> None:
         """Do a unit again without artifacts whose rows would go and not come again."""
         work.transaction.abort()
         self.bad += [error for _, error in spoilt]
+        self.hopeless |= {one.decision.artifact.uri for one, _ in spoilt}
         plan = work.plan.without([one for one, _ in spoilt])
         if plan.artifacts:
-            self._batch(writer, [plan])
+            self._batch(writer, [plan], is_last=is_last)
 
     def _work(self, works: Sequence[UnitWork]) -> None:
         """Run the tasks of all units, and those again whose fields need wider types than were known."""
@@ -250,7 +303,7 @@ class PartitionRun:
         unit = work.plan.unit
         if work.errors and not self.options.skip_bad_artifacts:
             work.transaction.abort()
-            self._fail(unit, work.errors)
+            self._fail(work.plan, work.errors)
             return
         dates = sorted({file.tp_date for file in work.files if file.tp_date})
         if self.partition.dedupe_key and dates:
@@ -263,11 +316,14 @@ class PartitionRun:
         try:
             told = work.transaction.commit(work.staged(self.options.ask.now, retires)).problem
         except CommitError as error:
-            self._fail(unit, [error.message])
+            self._fail(work.plan, [error.message])
             return
         if told:
             self.emit(events.Warned(self.address, told))
         self.bad += work.errors
+        self.hopeless |= work.bad_uris
+        self.changed += work.changed
+        self.waiting |= work.changed_sources
         self.samples += work.samples
         self.filled.update(*(outcome.filled for outcome in work.outcomes))
         accounts = sum((result.accounts for _, result in work.results), Accounts())
@@ -275,7 +331,7 @@ class PartitionRun:
             self.unfinished += result.unread_bytes > 0
             self.nulls.update(result.nulls)
             self.noticed.update(result.notes)
-        taken = len(work.results) - len(work.errors)
+        taken = len(work.results) - len(work.errors) - len(work.changed)
         done = events.Committed(self.address, str(unit), taken, accounts, work.plan.reason)
         self.committed.append(done)
         self.emit(done)
@@ -284,7 +340,10 @@ class PartitionRun:
         """The live files of one unit; a partition may have a hundred thousand others."""
         return self.catalog.snapshot(partition=self.address, unit=unit)
 
-    def _fail(self, unit: Unit, reasons: Sequence[str]) -> None:
+    def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
+        unit = plan.unit
+        self.hopeless |= {one.decision.artifact.uri for one in plan.artifacts}
+        self.open |= {one.decision.source for one in plan.artifacts} if unit.pack else set()
         self.failed[unit] = events.Failed(self.address, str(unit), tuple(reasons))
         self.emit(self.failed[unit])
 
@@ -311,7 +370,8 @@ class PartitionRun:
             partition=self.address,
             committed=tuple(self.committed),
             failed=tuple(self.failed.values()),
-            bad_artifacts=tuple(self.bad),
+            bad_artifacts=(*self.unlisted, *self.bad),
+            changed_artifacts=tuple(self.changed),
             skipped=skipped,
             refused=planned.refused,
             withheld=planned.withheld,

@@ -10,6 +10,7 @@ from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, tasks_of
 from tailpipe.collect.planner import plan_partition
 from tailpipe.collect.types import known_types, sampled_types
+from tailpipe.errors import TailpipeError
 from tailpipe.kernel.task import Limits, Task
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
@@ -22,6 +23,8 @@ def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: 
     sources = {source.name: source for source in partition.sources}
     state = catalog.state(partition.address)
     planned = plan_partition(sources, table, state, replace(ask, overwrite=True), engine)
+    for problem in (one for some in planned.problems.values() for one in some):
+        raise TailpipeError(problem, hint="change its permissions: a scan leaves nothing out")
     types = known_types(catalog.column_sets(partition=partition.address), table)
     recipe = Recipe(partition, table, sources, types, ask.now, Limits())
     tasks = [task for unit in planned.plan.units for task in tasks_of(recipe, unit, "", "scan")]

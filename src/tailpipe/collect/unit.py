@@ -37,7 +37,29 @@ class UnitWork:
     @property
     def errors(self) -> list[str]:
         """Why artifacts could not be read."""
-        return [one.error for _, one in self.results if one.error is not None]
+        return [one.fault.reason for _, one in self.results if one.fault and not one.fault.is_changed]
+
+    @property
+    def changed(self) -> list[str]:
+        """Which artifacts were no longer what had been listed: after another listing they may be read."""
+        return [one.fault.reason for _, one in self.results if one.fault and one.fault.is_changed]
+
+    @property
+    def bad_uris(self) -> set[str]:
+        """The artifacts that cannot be read."""
+        faults = ((one.reading.artifact.uri, one.fault) for _, one in self.results)
+        return {uri for uri, fault in faults if fault and not fault.is_changed}
+
+    @property
+    def changed_sources(self) -> set[str]:
+        """The sources of the artifacts that have changed."""
+        return {task.source.name for task, one in self.results if one.fault and one.fault.is_changed}
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether its other artifacts may be committed before those that have changed: a Day lands whole."""
+        is_pack = self.plan.unit.day is None and self.plan.kind == "append"
+        return is_pack and any(one.fault is None for _, one in self.results)
 
     @property
     def spoilt(self) -> list[tuple[PlannedArtifact, str]]:

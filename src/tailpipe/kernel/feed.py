@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from tailpipe.kernel.batch import LineParser, Lines, Parsed
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import quoted
+from tailpipe.kernel.task import Fault
 
 __all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
 
@@ -27,6 +28,7 @@ class Failed:
     """An artifact could not be read to its end: the rows that it gave before must not be kept."""
 
     artifact: int
+    fault: Fault
 
 
 class Feed(Protocol):

@@ -20,7 +20,7 @@ from tailpipe.kernel.json_lines import JsonLines
 from tailpipe.kernel.json_split import Places, Splitter
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.shape import RAW_BYTES
-from tailpipe.kernel.task import Task
+from tailpipe.kernel.task import Fault, Task
 from tailpipe.kernel.text import string_views
 from tailpipe.kernel.unpack import Member
 from tailpipe.plugin.formats import Json
@@ -55,7 +55,7 @@ class DocumentFeed:
         task: Task,
         format: Json,
         fields: JsonFields,
-        failed: Mapping[int, str],
+        failed: Mapping[int, Fault],
         connection: duckdb.DuckDBPyConnection,
     ) -> None:
         self._limits = task.limits

@@ -9,7 +9,7 @@ from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.runs import chosen
-from tailpipe.kernel.task import Task
+from tailpipe.kernel.task import Fault, Task
 from tailpipe.kernel.text import LineSplitter, Split, TextOptions
 from tailpipe.kernel.unpack import Member
 
@@ -20,7 +20,7 @@ class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
     def __init__(
-        self, task: Task, parser: LineParser, failed: Mapping[int, str], fields: Mapping[str, str] | None = None
+        self, task: Task, parser: LineParser, failed: Mapping[int, Fault], fields: Mapping[str, str] | None = None
     ) -> None:
         # Envelopes are whole as they are, and our own text.
         shown = None if task.source.envelope else task.format

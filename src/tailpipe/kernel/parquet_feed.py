@@ -12,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import ChangedError, TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import connect, expression_types
 from tailpipe.kernel.feed import Batch, Failed
 from tailpipe.kernel.header import snake_name, unique_names
-from tailpipe.kernel.intake import GONE
 from tailpipe.kernel.outputs import SECOND
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.sql import literal, quoted
-from tailpipe.kernel.task import Task
+from tailpipe.kernel.task import Fault, Task
+from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.format import Format
 from tailpipe.plugin.formats import RESERVED_FIELDS, Delimited
 
@@ -33,28 +33,32 @@ _ROWS = 65536
 class ParquetFeed:
     """Rows of parquet files; a row has no text, so a rejected one is shown as JSON."""
 
-    def __init__(self, task: Task, failed: Mapping[int, str]) -> None:
+    def __init__(self, task: Task, failed: Mapping[int, Fault]) -> None:
         self._task = task
         self.progress: Sequence[Progress] = [
-            Progress(reading, error=failed.get(place)) for place, reading in enumerate(task.readings)
+            Progress(reading, fault=failed.get(place)) for place, reading in enumerate(task.readings)
         ]
 
     def events(self) -> Iterator[Batch | Failed]:
         """Batches of whole record batches."""
         for place, progress in enumerate(self.progress):
-            if progress.error is not None:
+            if progress.fault is not None:
                 continue
             try:
                 yield from self._read(place, progress)
             except (pa.ArrowException, TailpipeError, OSError) as problem:
                 if isinstance(problem, OSError) and problem.errno is not None and not isinstance(problem, GONE):
                     raise  # a fault of the machine; what Arrow says of damaged bytes has no number
-                progress.error = f'"{progress.reading.artifact.uri}" is not a readable parquet file: {problem}'
-                yield Failed(place)
+                told = f'"{progress.reading.artifact.uri}" is not a readable parquet file: {problem}'
+                is_changed = isinstance(problem, ChangedError)
+                progress.fault = Fault(str(problem) if is_changed else told, is_changed=is_changed)
+                yield Failed(place, progress.fault)
 
     def _read(self, place: int, progress: Progress) -> Iterator[Batch]:
         since = progress.reading.since_ordinals
-        with self._task.source.open(progress.reading.artifact) as stream, _seekable(stream) as file:
+        artifact, source = progress.reading.artifact, self._task.source
+        with watched(artifact, source.open) as (stream, watch), _seekable(stream) as file:
+            watch.is_packed = True
             while chunk := file.read(self._task.limits.chunk_bytes):
                 progress.take(chunk)
             progress.end()

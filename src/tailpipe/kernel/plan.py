@@ -21,7 +21,7 @@ from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, PREFIX, Shape
 from tailpipe.kernel.sql import literal, moment, text_list
-from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import PATH_COLUMNS
@@ -50,7 +50,7 @@ class Plan:
     json: JsonFields | None
     noun: str
 
-    def feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
+    def feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
         if self.task.source.envelope:
             return self._messages(failed)
@@ -62,8 +62,8 @@ class Plan:
         others = [place for place in range(len(self.task.readings)) if place not in places]
         if not others:
             return ParquetFeed(self.task, failed)
-        texts = self._text_feed({**failed, **dict.fromkeys(places, "is a parquet file")}, connection)
-        parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, "is no parquet file")})
+        texts = self._text_feed({**failed, **dict.fromkeys(places, Fault("is a parquet file"))}, connection)
+        parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, Fault("is no parquet file"))})
         return JointFeed([(texts, others), (parquet, places)])
 
     def _is_parquet(self, reading: Reading) -> bool:
@@ -71,7 +71,7 @@ class Plan:
         is_named = reading.artifact.uri.lower().endswith(".parquet")
         return isinstance(self.task.format, Parquet) or (isinstance(self.task.format, Delimited) and is_named)
 
-    def _text_feed(self, failed: Mapping[int, str], connection: duckdb.DuckDBPyConnection) -> Feed:
+    def _text_feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         task = self.task
         if isinstance(task.format, Json) and self.json is not None:
             from tailpipe.kernel.json_documents import DocumentFeed
@@ -97,7 +97,7 @@ class Plan:
                 taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
         return {name for name, is_number in taken.items() if is_number}
 
-    def _messages(self, failed: Mapping[int, str]) -> Feed:
+    def _messages(self, failed: Mapping[int, Fault]) -> Feed:
         """A reader of envelopes: each message is what a line, or a record, is elsewhere."""
         from tailpipe.kernel.envelope import EnvelopeParser
         from tailpipe.kernel.json_lines import JsonLines

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailpipe.errors import UnpackError
+from tailpipe.errors import ChangedError, UnpackError
 from tailpipe.kernel.unpack import Member, Unpacking
+from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.ledger import Span, fingerprints
+from tailpipe.model.ledger import DAMAGED, UNREADABLE, Span, fingerprints
 from tailpipe.model.source import Source
 
 __all__ = ["read_prints"]
@@ -16,14 +17,19 @@ __all__ = ["read_prints"]
 def read_prints(source: Source, artifact: Artifact, spans: Iterable[Span]) -> dict[Span, str | None]:
     """The prints of parts of the decompressed bytes; None for a part that it does not have.
 
-    An artifact that is gone or damaged has no print: reading it will say so.
+    An artifact that is gone or is another by now has no print: reading it will say so. One that is DAMAGED or
+    UNREADABLE has a reason under that key.
     """
     wanted = tuple(spans)
     try:
-        with source.open(artifact) as stream:
+        with watched(artifact, source.open) as (stream, _):
             return fingerprints(_Joined(Unpacking(stream, artifact.uri)), wanted)
-    except (OSError, UnpackError):
+    except ChangedError:
         return dict.fromkeys(wanted)
+    except UnpackError as error:
+        return {**dict.fromkeys(wanted), DAMAGED: error.message}
+    except GONE as error:
+        return {**dict.fromkeys(wanted), UNREADABLE: f'cannot read "{artifact.uri}": {error.strerror}'}
 
 
 class _Joined:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tailpipe.errors import TailpipeError
-from tailpipe.kernel.task import Reading
+from tailpipe.errors import ChangedError
+from tailpipe.kernel.task import Fault, Reading
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, printed
 
 __all__ = ["Progress"]
@@ -23,15 +23,22 @@ class Progress:
     committed_ordinals: int = 0
     unread_bytes: int = 0
     notes: dict[str, int] = field(default_factory=dict)
-    error: str | None = None
+    fault: Fault | None = None
 
     def __post_init__(self) -> None:
+        if self.fault is None and self.reading.artifact.problem:
+            self.fault = Fault(self.reading.artifact.problem)
         # Only a file can grow or be rotated; the prints of anything else would be looked at by nobody.
         self._is_printed = self.reading.artifact.kind == "file"
         self._head = b""
         self._tail = b""
         self._prints: tuple[str, str] | None = None
         self._has_grown = False
+
+    @property
+    def error(self) -> str | None:
+        """Why it cannot be read to its end."""
+        return self.fault.reason if self.fault else None
 
     def leap(self, start: int, opening: bytes) -> int:
         """Count the first of the `start` bytes that were taken before as taken; say how many: no print needs them.
@@ -73,9 +80,8 @@ class Progress:
         """Whether what ends without a line end is whole: who has written since the listing may go on with it."""
         return self.reading.is_closed and not self._has_grown
 
-    def _other_content(self) -> TailpipeError:
-        uri = self.reading.artifact.uri
-        return TailpipeError(f'"{uri}" was rotated or rewritten while it was collected: collect it again')
+    def _other_content(self) -> ChangedError:
+        return ChangedError(f'"{self.reading.artifact.uri}" was rotated or rewritten while it was collected')
 
     def _add(self, data: bytes | memoryview) -> None:
         if self._is_printed:

@@ -13,7 +13,7 @@ from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.plan import Plan, plan_task
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
-from tailpipe.kernel.task import Outcome, Result, Task, Widening
+from tailpipe.kernel.task import Fault, Outcome, Result, Task, Widening
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -30,7 +30,7 @@ def run_task(task: Task) -> Outcome:
     """Stage the files of a task. Bad data comes back as values; only a fault of the infrastructure raises."""
     if task.staging is None:
         raise ValueError("a task that stages files needs a place for them")
-    failed: dict[int, str] = {}
+    failed: dict[int, Fault] = {}
     while True:
         stage = Stage(task.staging)
         run = TaskRun(task, failed, stage)
@@ -43,7 +43,7 @@ def run_task(task: Task) -> Outcome:
             return run.outcome(stage)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
-            failed[again.artifact] = again.reason
+            failed[again.artifact] = again.fault
             stage.discard()
         except BaseException:
             stage.discard()
@@ -63,16 +63,16 @@ def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
         for _ in run.portions():
             yield from run.engine.batches()
     except _StartAgain as again:
-        raise TailpipeError(again.reason) from None
+        raise TailpipeError(again.fault.reason) from None
     finally:
         run.close()
 
 
 class _StartAgain(Exception):  # noqa: N818 - a signal between two functions of this file
-    def __init__(self, artifact: int, reason: str) -> None:
-        super().__init__(artifact, reason)
+    def __init__(self, artifact: int, fault: Fault) -> None:
+        super().__init__(artifact, fault)
         self.artifact = artifact
-        self.reason = reason
+        self.fault = fault
 
 
 @dataclass
@@ -87,7 +87,7 @@ class _Tally:
 class TaskRun:
     """One attempt at a task: an engine, a feed, and the counts so far."""
 
-    def __init__(self, task: Task, failed: Mapping[int, str], stage: Stage | None = None) -> None:
+    def __init__(self, task: Task, failed: Mapping[int, Fault], stage: Stage | None = None) -> None:
         self.task = task
         self.connection = connect(task.limits, task.staging.spill if task.staging else None)
         self.plan: Plan = plan_task(task, self.connection)
@@ -112,7 +112,7 @@ class TaskRun:
         for event in self.feed.events():
             if isinstance(event, Failed):
                 if event.artifact in self.written:
-                    raise _StartAgain(event.artifact, self.feed.progress[event.artifact].error or "")
+                    raise _StartAgain(event.artifact, event.fault)
                 self.engine.forget(event.artifact)
                 continue
             self._take(event.parsed)
@@ -174,8 +174,8 @@ class TaskRun:
         is_keyed = self.task.source.envelope  # always read from its beginning; what is known of it is left out later
         results = []
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
-            result = Result(reading, notes=progress.notes, error=progress.error)
-            if progress.error is None:
+            result = Result(reading, notes=progress.notes, fault=progress.fault)
+            if progress.fault is None:
                 head, fingerprint = progress.prints
                 result = replace(
                     result,

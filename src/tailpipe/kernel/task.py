@@ -15,7 +15,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
+__all__ = ["Fault", "Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
 
 _MEGABYTE = 1024 * 1024
 
@@ -101,6 +101,17 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Why an artifact could not be read to its end.
+
+    If it `is_changed`, it is no longer what was listed, and may well be read after another listing.
+    """
+
+    reason: str
+    is_changed: bool = False
+
+
+@dataclass(frozen=True)
 class Widening:
     """A field that the task's types do not know, or not wide enough: run again with this type."""
 
@@ -112,7 +123,7 @@ class Widening:
 class Result:
     """What became of one artifact: its accounts, how far it was read, and what was noticed.
 
-    `error` says why it could not be read to its end; the rows before that are in the accounts. `nulls`
+    `fault` says why it could not be read to its end; the rows before that are in the accounts. `nulls`
     counts, by column, kept rows with a value that did not fit and was left out. Prints are None for
     artifacts that cannot grow.
     """
@@ -128,7 +139,12 @@ class Result:
     nulls: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
     """Other things that were seen and how often, such as repaired text or members of an archive left out."""
-    error: str | None = None
+    fault: Fault | None = None
+
+    @property
+    def error(self) -> str | None:
+        """Why it could not be read to its end."""
+        return self.fault.reason if self.fault else None
 
     def staged(self, source: str, unit: Unit, as_of: datetime, taken: DaySet) -> StagedArtifact:
         """What the catalog wants to know of it; `taken` are the dates to which its rows were cut, now or before."""

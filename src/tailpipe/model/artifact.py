@@ -7,7 +7,23 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 
-__all__ = ["Accounts", "Artifact"]
+__all__ = ["Accounts", "Artifact", "FileId"]
+
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
+
+
+@dataclass(frozen=True)
+class FileId:
+    """What a file system knows a file by, whatever its name: `host`, device, number, and last change of it.
+
+    Only hosts that are the same may compare devices and times; `links` is how many names the file has.
+    """
+
+    host: str
+    device: int
+    number: int
+    changed_ns: int
+    links: int = 1
 
 
 @dataclass(frozen=True)
@@ -29,8 +45,17 @@ class Artifact:
     """Named parts of the path that fill common columns of the same name."""
     withheld: str = ""
     """Why the source cannot give its bytes now, such as its class of storage: it is told, and not collected."""
+    problem: str = ""
+    """Why it cannot be read, if listing it has shown that already, such as a directory without permission."""
+    file: FileId | None = field(default=None, compare=False)
+    """Which file was listed, so that a file which has its name by the time of reading is not taken for it."""
     path: str = ""
     """What a file layout is held against: the path below the directory or prefix that the source was given."""
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether its name says that it is compressed, or an archive."""
+        return self.uri.lower().endswith(_COMPRESSED)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,19 @@ from typing import Literal, Protocol
 
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 
-__all__ = ["HEAD_BYTES", "TAIL_BYTES", "Content", "LedgerEntry", "Span", "Unit", "fingerprints", "printed"]
+__all__ = [
+    "DAMAGED",
+    "HEAD_BYTES",
+    "TAIL_BYTES",
+    "UNREADABLE",
+    "Content",
+    "LedgerEntry",
+    "Span",
+    "Unit",
+    "fingerprints",
+    "printed",
+    "spans_of",
+]
 
 HEAD_BYTES = 1024
 """How many decompressed bytes, at most, the `head` of a ledger entry is taken over."""
@@ -21,6 +33,12 @@ TAIL_BYTES = 64 * 1024
 
 Span = tuple[int, int]
 """Decompressed bytes of a content: from the first number on, up to the second."""
+
+UNREADABLE: Span = (-1, -1)
+"""Stands among the prints of a content that may not be read, with the reason."""
+
+DAMAGED: Span = (-2, -2)
+"""Stands among the prints of a content that cannot be unpacked to its end, with the reason."""
 
 _PIECE = 1024 * 1024
 _TAIL = "tail:"
@@ -130,6 +148,11 @@ class Content(Protocol):
 def _head_length(size: int) -> int:
     """Over how many bytes the head of a content of that size is taken: a power of two, so there are few of them."""
     return min(HEAD_BYTES, 1 << size.bit_length() - 1) if size else 0
+
+
+def spans_of(size: int) -> tuple[Span, Span]:
+    """What the head and the fingerprint of a content of `size` bytes are over."""
+    return (0, _head_length(size)), (max(0, size - TAIL_BYTES), size)
 
 
 def printed(size: int, head: bytes, tail: bytes) -> tuple[str, str]:

@@ -5,8 +5,8 @@ A plugin is a value, found by the entry point group `tailpipe.plugins`:
     plugin = Plugin(name="nginx", description="Logs of the nginx web server.", tables=[NginxAccessLog])
 """
 
-from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.model.artifact import Artifact
+from tailpipe.errors import ChangedError, TailpipeError, UsageError
+from tailpipe.model.artifact import Artifact, FileId
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
@@ -15,15 +15,18 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.addresses import is_address
+from tailpipe.plugin.files import file_id, modified_at
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 
 __all__ = [
     "ENTRY_POINTS",
     "Artifact",
+    "ChangedError",
     "Column",
     "Connection",
     "Declared",
+    "FileId",
     "Format",
     "Late",
     "Plugin",
@@ -36,6 +39,8 @@ __all__ = [
     "Window",
     "did_you_mean",
     "is_address",
+    "file_id",
+    "modified_at",
     "nested",
     "option",
 ]

@@ -87,7 +87,7 @@ def settle(
     prints: dict[tuple[str, Span], str | None] = {}
     asked: list[PrintRequest] = []
     for _ in range(4):
-        for request in needs(listed, ledger, prints):
+        for request in needs(listed, ledger, prints, now=now):
             asked.append(request)
             found = fingerprints(reader(contents[request.uri]), request.spans)
             prints |= {(request.uri, span): print_ for span, print_ in found.items()}
@@ -309,7 +309,7 @@ def test_there_are_few_lengths_of_heads_however_long_the_contents_are() -> None:
         for size in range(1, 3000)
     ]
     listed = [Listed("s", Artifact("new", 5000, HOUR))]
-    (request,) = needs(listed, ledger, {})
+    (request,) = needs(listed, ledger, {}, now=NOW)
     assert len(request.spans) <= HEAD_BYTES.bit_length()
 
 

@@ -19,7 +19,7 @@ from tailpipe.catalog.verify import problems
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import read_rows, run_task
-from tailpipe.kernel.task import Limits, Reading, Staging
+from tailpipe.kernel.task import Fault, Limits, Reading, Staging
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, Unit, printed
@@ -196,13 +196,13 @@ def test_reading_rows_of_a_damaged_artifact_raises_only_if_some_were_given() -> 
         list(read_rows(task(content, N, limits=SMALL)))
 
 
-def test_an_artifact_that_has_vanished_is_an_error_of_its_own() -> None:
+def test_an_artifact_that_has_vanished_has_changed_since_it_was_listed() -> None:
     from tailpipe.plugins.core.sources import File
 
     made = replace(task(b"", N), source=File(name="file", paths=["/"]))
     made = replace(made, readings=(Reading(Artifact("/no/such/file"), "/no/such/file"),))
     (result,) = Run(made).outcome.results
-    assert "No such file" in (result.error or "")
+    assert result.fault == Fault('"/no/such/file" was removed or renamed after it was listed', is_changed=True)
 
 
 def test_many_indexes_are_written_in_one_pass() -> None:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tailpipe.plugin import Artifact, TailpipeError
+from tailpipe.plugin import Artifact, ChangedError, TailpipeError
 from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import Answer, code_of, is_busy, is_expired, told
 
@@ -130,9 +130,9 @@ class Bucket:
     def _told(self, key: str, fault: Exception) -> TailpipeError:
         uri, code = f"s3://{self.name}/{key}", code_of(fault)
         if code in ("NoSuchKey", "404"):
-            return TailpipeError(f'"{uri}" was deleted after it was listed')
+            return ChangedError(f'"{uri}" was deleted after it was listed')
         if code in ("PreconditionFailed", "412", "InvalidRange", "416"):
-            return TailpipeError(f'"{uri}" was replaced after it was listed', hint="the next run takes it as it is now")
+            return ChangedError(f'"{uri}" was replaced after it was listed')
         if code == "InvalidObjectState":
             return TailpipeError(f'"{uri}" is archived', hint="restore it, then collect again")
         return told(fault, self.connection, f'read "{uri}"')

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from glob import has_magic
 from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote, unquote_to_bytes
 
-from tailpipe.plugin import Artifact, Source, UsageError, Window, option
+from tailpipe.plugin import Artifact, ChangedError, Source, UsageError, Window, file_id, modified_at, option
 
 __all__ = ["File"]
 
 _Found = tuple[str, os.stat_result]
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What a name leads to that was removed since it was listed, or a link that leads nowhere."""
+_SCHEME = "file://"
 
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -57,10 +61,15 @@ class File(Source):
     follow_symlinks: bool = option("Whether symbolic links are followed.", default=False)
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
-        """Every regular file below the paths, hidden ones too, each once, in the order of their names."""
+        """Every regular file below the paths, hidden ones too, each once, in the order of their names.
+
+        A directory that cannot be looked into is listed after them, with its problem.
+        """
         seen: set[str] = set()
+        problems: dict[str, str] = {}
         for path in self.paths:
-            base, files = self._files(os.path.expanduser(path))  # noqa: PTH111 - keeps a "~" that is no one's home
+            walk = _Walk(problems, self.recursive, self.follow_symlinks)
+            base, files = self._files(os.path.expanduser(path), walk)  # noqa: PTH111 - keeps a "~" that is no one's home
             places: dict[str, tuple[str, str]] = {}
             for found, facts in files:
                 directory, name = os.path.split(found)
@@ -72,8 +81,11 @@ class File(Source):
                 if same not in seen:
                     seen.add(same)
                     yield _artifact(absolute, relative.removeprefix("./"), facts)
-            if not places and not self.follow_symlinks:
+            if not places and not problems and not self.follow_symlinks:
                 yield from self._behind_links(path, window)
+        for path, reason in problems.items():
+            where = os.path.abspath(path)  # noqa: PTH100
+            yield Artifact(uri=_uri(where), path=_spelt(path), problem=f'cannot read "{_spelt(where)}": {reason}')
 
     def _behind_links(self, path: str, window: Window) -> Iterator[Artifact]:
         """What a path without files would give if links were followed: to be told of, not to be taken."""
@@ -82,12 +94,24 @@ class File(Source):
                 yield replace(artifact, withheld="because symbolic links lead there: set follow_symlinks = true")
 
     def open(self, artifact: Artifact) -> BinaryIO:
-        """The file's bytes."""
-        return Path(artifact.uri).open("rb")
+        """The file's bytes. What has its name by now may be something else, such as a pipe that nobody writes to."""
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if self.follow_symlinks else os.O_NOFOLLOW)
+        try:
+            descriptor = os.open(_path(artifact.uri), flags)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
+                raise ChangedError(f'"{artifact.uri}" was replaced after it was listed') from error
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise ChangedError(f'"{artifact.uri}" is no longer a file')
+        return os.fdopen(descriptor, "rb")
 
-    def _files(self, path: str) -> tuple[str, Iterator[_Found]]:
+    def _files(self, path: str, walk: _Walk) -> tuple[str, Iterator[_Found]]:
         """The directory that a layout begins at, and the files below the path."""
         correct = f'correct "paths" of source "{self.name or self.type}"'
+        if walk.is_closed(path):
+            return path, iter(())
         if os.path.lexists(path):  # also a name with * or [ in it
             if os.path.islink(path) and not self.follow_symlinks:  # noqa: PTH114
                 raise UsageError(
@@ -95,23 +119,33 @@ class File(Source):
                 )
             if not os.path.isfile(path) and not os.path.isdir(path):  # noqa: PTH112, PTH113
                 raise UsageError(f'"{path}" is neither a file nor a directory', hint=correct)
-            return (path if os.path.isdir(path) else os.path.dirname(path) or "."), self._below(path)  # noqa: PTH112, PTH120
+            return (path if os.path.isdir(path) else os.path.dirname(path) or "."), walk.below(path)  # noqa: PTH112, PTH120
         if has_magic(path):
             parts = Path(path).parts
             fixed = list(takewhile(lambda part: not has_magic(part), parts))
             base = os.path.join(*fixed) if fixed else "."  # noqa: PTH118
             if not os.path.isdir(base):  # noqa: PTH112
                 raise UsageError(f'there is no directory "{base}"', hint=correct)
-            matches = sorted(set(self._matches(base, parts[len(fixed) :])))
-            return base, (found for match in matches for found in self._below(match))
+            matches = sorted(set(walk.matches(base, parts[len(fixed) :])))
+            return base, (found for match in matches for found in walk.below(match))
         raise UsageError(f'there is no "{path}"', hint=correct)
 
-    def _below(self, path: str) -> Iterator[_Found]:
+
+class _Walk:
+    """A walk over directories; what cannot be looked into is added to `problems`, and the rest is gone through."""
+
+    def __init__(self, problems: dict[str, str], recursive: bool, follow_symlinks: bool) -> None:
+        self._problems = problems
+        self._recursive = recursive
+        self._follow_symlinks = follow_symlinks
+
+    def below(self, path: str) -> Iterator[_Found]:
+        """The files below a directory, or the file itself."""
         if not os.path.isdir(path):  # noqa: PTH112
             yield from self._regular(path)
             return
         for directory, names, files in self._walk(path):
-            if not self.recursive:
+            if not self._recursive:
                 names.clear()
             for name in sorted(files):
                 yield from self._regular(os.path.join(directory, name))  # noqa: PTH118
@@ -119,36 +153,39 @@ class File(Source):
     def _regular(self, path: str) -> Iterator[_Found]:
         """The file with its facts, if it is a regular one, and there."""
         try:
-            facts = os.stat(path, follow_symlinks=self.follow_symlinks)  # noqa: PTH116
-        except PermissionError as error:  # the directory may be listed, but not entered
-            _refuse(error)
-            return
-        except OSError:
-            return
-        if stat.S_ISREG(facts.st_mode):
-            yield path, facts
+            facts = os.stat(path, follow_symlinks=self._follow_symlinks)  # noqa: PTH116
+        except OSError as error:
+            self._refuse(error, path)
+        else:
+            if stat.S_ISREG(facts.st_mode):
+                yield path, facts
 
-    def _matches(self, directory: str, parts: Sequence[str]) -> Iterator[str]:
+    def matches(self, directory: str, parts: Sequence[str]) -> Iterator[str]:
         """What a glob means below a directory: `glob()` would follow links, also in circles."""
         part, rest = parts[0], parts[1:]
         if part == "**":
             for inside, _, _ in self._walk(directory):
-                yield from self._matches(inside, tuple(p for p in rest if p != "**") or ("*",))
+                yield from self.matches(inside, tuple(p for p in rest if p != "**") or ("*",))
             return
-        for name in _names(directory) if has_magic(part) else [part]:
+        for name in self._names(directory) if has_magic(part) else [part]:
             found = os.path.join(directory, name)  # noqa: PTH118
-            if not fnmatchcase(name, part) or (os.path.islink(found) and not self.follow_symlinks):  # noqa: PTH114
+            if not fnmatchcase(name, part) or (os.path.islink(found) and not self._follow_symlinks):  # noqa: PTH114
                 continue
             if not rest:
                 yield found
-            elif os.path.isdir(found):  # noqa: PTH112
-                yield from self._matches(found, rest)
+            elif self.is_directory(found):
+                yield from self.matches(found, rest)
 
     def _walk(self, path: str) -> Iterator[tuple[str, list[str], list[str]]]:
         entered: set[tuple[int, int]] = set()
-        for directory, names, files in os.walk(path, onerror=_refuse, followlinks=self.follow_symlinks):
-            if self.follow_symlinks:
-                facts = os.stat(directory)  # noqa: PTH116
+        for directory, names, files in os.walk(path, onerror=self._refuse, followlinks=self._follow_symlinks):
+            if self._follow_symlinks:
+                try:
+                    facts = os.stat(directory)  # noqa: PTH116
+                except OSError as error:
+                    self._refuse(error, directory)
+                    names.clear()
+                    continue
                 if (facts.st_dev, facts.st_ino) in entered:  # a circle of links
                     names.clear()
                     continue
@@ -156,20 +193,77 @@ class File(Source):
             names.sort()
             yield directory, names, files
 
+    def is_closed(self, path: str) -> bool:
+        """Whether a directory on the way to it keeps us out, which is a problem."""
+        try:
+            os.stat(path)  # noqa: PTH116
+        except OSError as error:
+            return self._refuse(error, path)
+        return False
 
-def _names(directory: str) -> list[str]:
+    def is_directory(self, path: str) -> bool:
+        """Whether it is one; if it may not even be looked at, that is a problem."""
+        try:
+            return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116
+        except OSError as error:
+            self._refuse(error, path)
+            return False
+
+    def _names(self, directory: str) -> list[str]:
+        try:
+            return os.listdir(directory)  # noqa: PTH208
+        except OSError as error:
+            self._refuse(error, directory)
+            return []
+
+    def _refuse(self, error: OSError, path: str | None = None) -> bool:
+        """Note a problem, unless the file is just gone; one of permissions with the directory that it begins at."""
+        if error.errno in _GONE:
+            return False
+        where = path or str(error.filename)
+        while isinstance(error, PermissionError) and not _can_be_seen(where):
+            where = os.path.dirname(where) or "."  # noqa: PTH120
+        self._problems.setdefault(where, (error.strerror or str(error)).lower())
+        return True
+
+
+def _can_be_seen(path: str) -> bool:
     try:
-        return os.listdir(directory)  # noqa: PTH208
-    except OSError as error:
-        _refuse(error)
-        return []
+        os.stat(path)  # noqa: PTH116
+    except PermissionError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _artifact(path: str, relative: str, facts: os.stat_result) -> Artifact:
-    modified = datetime.fromtimestamp(facts.st_mtime_ns // 1000 / 1_000_000, UTC)
-    return Artifact(uri=path, size=facts.st_size, modified=modified, path=relative)
+    return Artifact(
+        uri=_uri(path), size=facts.st_size, modified=modified_at(facts), path=_spelt(relative), file=file_id(facts)
+    )
 
 
-def _refuse(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):  # removed since it was listed
-        raise UsageError(f'cannot read "{error.filename}": {error.strerror}') from error
+def _is_text(path: str) -> bool:
+    """Whether a name is text: Linux allows any bytes, and Python spells those that are not UTF-8 with surrogates."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _uri(path: str) -> str:
+    """The name of a file for ever: its path, or a URI with %XX if its bytes are no text."""
+    return path if _is_text(path) else _SCHEME + quote(os.fsencode(path))
+
+
+def _path(uri: str) -> str:
+    """The path that a name stands for; an absolute one never begins like a URI."""
+    return os.fsdecode(unquote_to_bytes(uri.removeprefix(_SCHEME))) if uri.startswith(_SCHEME) else uri
+
+
+def _spelt(path: str) -> str:
+    """A path as people read it, and layouts match it: %XX for each byte that is no text."""
+    if _is_text(path):
+        return path
+    return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in path)
