@@ -18,12 +18,12 @@ from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, batches, estimated_bytes, fetched_bytes, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
-from tailpipe.collect.types import known_types, needs_sample, sampled_types
+from tailpipe.collect.types import known_types, long_numbers, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
 from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.key_limit import within_limit
-from tailpipe.kernel.outputs import mapped_fields
+from tailpipe.kernel.outputs import mapped_fields, output_columns
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -40,6 +40,7 @@ Emit = Callable[[events.Event], None]
 _SHARE = 0.1
 _ROUNDS = 5
 """How often a unit is run again because its fields turned out to be wider."""
+_TO_FRACTIONS = ("bigint", "double")
 _LISTINGS = 5
 """How often a run lists its sources because artifacts were rotated or replaced before they were read."""
 
@@ -253,7 +254,11 @@ class PartitionRun:
             for work in pending:
                 work.tasks = tasks_of(recipe, work.plan, str(work.transaction.staging), f"r{round_}")
             self._run(pending)
+            before = dict(self.types)
             pending = [work for work in pending if self._widen(work.outcomes)]
+            if fractions := [name for name, kind in self.types.items() if (before.get(name), kind) == _TO_FRACTIONS]:
+                self._keep_digits(fractions)
+                pending = list(works)  # those that fit may hold numbers that a double would change
             if not pending:
                 break
         else:
@@ -298,6 +303,13 @@ class PartitionRun:
                 if within_limit(self.types, one.field):
                     self.types[one.field] = widened(self.types.get(one.field), one.type) or one.type
         return any(outcome.widenings for outcome in outcomes)
+
+    def _keep_digits(self, fields: Sequence[str]) -> None:
+        """Make text of fields that were whole numbers and get fractions, if live files hold numbers beyond a double."""
+        outputs = output_columns(self.table, self.types)
+        names = {one.name: field for field in fields for one in outputs if field in (one.name, one.source)}
+        for name in long_numbers(self.catalog.snapshot(partition=self.address), names):
+            self.types[names[name]] = "varchar"
 
     def _commit(self, work: UnitWork) -> None:
         unit = work.plan.unit

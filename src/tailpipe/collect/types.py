@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from tailpipe.catalog.snapshot import ColumnSets
+from tailpipe.catalog.snapshot import ColumnSets, Snapshot
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.key_limit import within_limit
 from tailpipe.kernel.outputs import output_columns
 from tailpipe.kernel.references import references
-from tailpipe.kernel.undeclared import widened
+from tailpipe.kernel.undeclared import has_long_numbers, widened
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["known_types", "needs_sample", "sampled_types"]
+__all__ = ["known_types", "long_numbers", "needs_sample", "sampled_types"]
 
 _COMMON = {column.name for column in COMMON_COLUMNS}
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
@@ -26,8 +26,12 @@ def known_types(sets: ColumnSets, table: Table) -> dict[str, str]:
     for columns in sets.values():
         for name, kind in columns.items():
             if name not in declared:
-                found[name] = widened(found.get(name), _NAMES.get(kind, "varchar")) or "varchar"
+                found[name] = widened(found.get(name), _name(kind)) or "varchar"
     return found
+
+
+def _name(kind: str) -> str:
+    return kind.lower() if kind.startswith("DECIMAL(") else _NAMES.get(kind, "varchar")
 
 
 def needs_sample(table: Table, types: Mapping[str, str]) -> bool:
@@ -51,4 +55,16 @@ def sampled_types(
     for name in (*named, *([partition.tp_index] if partition.tp_index else []), *partition.dedupe_key):
         if name.lower() not in known and table.map_fields:
             found[name] = "varchar"
+    return found
+
+
+def long_numbers(snapshot: Snapshot, columns: Collection[str]) -> set[str]:
+    """Which of the columns hold whole numbers in these files that a double would change."""
+    files = list(zip(snapshot.paths(), snapshot.files, strict=True))
+    found = set()
+    with connect() as connection:
+        for name in columns:
+            paths = [path for path, file in files if snapshot.columns[file.columns_id].get(name) == "BIGINT"]
+            if paths and has_long_numbers(connection, paths, name):
+                found.add(name)
     return found

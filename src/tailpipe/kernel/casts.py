@@ -19,6 +19,11 @@ __all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of"]
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"
+_DIGITS = r"^((?:19[89]\d|20\d\d)\d{4})(\d{6})"
+"""A date and a time with nothing between them."""
+_YEARS = (315_532_800, 4_102_444_800)
+"""The seconds since 1970 that a number may mean: from 1980 up to 2100. Any other number is no time."""
+_EPOCHS = tuple((_YEARS[0] * unit, _YEARS[1] * unit) for unit in (1, 1000, 1000_000, 1000_000_000))
 _OFFSET = r" ?([Zz]|[+-]\d{2}(?::?\d{2})?)?$"
 
 
@@ -100,6 +105,8 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clo
         return (
             _checked(f"CASE WHEN json_valid({value}) THEN {value} END", value, wanted) if is_text else _as_json(value)
         )
+    if is_text and (isinstance(wanted, DecimalType) or name in ("float", "double")):
+        return _checked(_fraction(value, wanted), value, wanted)
     special = {
         "blob": f"encode({value})" if is_text else f"try_cast({value} AS BLOB)",
         "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, clock).value}::DATE)",
@@ -124,8 +131,21 @@ def _integer(value: str, given: str, wanted: ScalarType | DecimalType) -> Cast:
     # `1.7` must not become 2, but `12.0` is a whole number however it is written.
     exact = f"CASE WHEN try_cast({value} AS DOUBLE) % 1 = 0 THEN {plain} END"
     if given == "VARCHAR":
-        exact = f"CASE WHEN contains({value}, '.') OR contains({value}, 'e-') THEN {exact} ELSE {plain} END"
+        exact = f"CASE WHEN contains({value}, '.') OR contains(lower({value}), 'e-') THEN {exact} ELSE {plain} END"
     return _checked(exact, value, wanted)
+
+
+def _fraction(value: str, wanted: ScalarType | DecimalType) -> str:
+    """A text as a number that is not rounded to fit, nor endless unless the text says so."""
+    plain = f"try_cast({value} AS {wanted.stored})"
+    if isinstance(wanted, DecimalType):
+        beyond = literal(rf"\.[0-9]{{{wanted.scale}}}[0-9]*[1-9]")
+        is_same = f"{plain}::DOUBLE = try_cast({value} AS DOUBLE)"
+        return (
+            f"CASE WHEN contains(lower({value}), 'e') THEN CASE WHEN {is_same} THEN {plain} END"
+            f" WHEN NOT regexp_matches({value}, {beyond}) THEN {plain} END"
+        )
+    return f"CASE WHEN isfinite({plain}) THEN {plain} WHEN NOT regexp_matches({value}, '[0-9]') THEN {plain} END"
 
 
 def _timestamp(value: str, given: str, clock: Clock) -> Cast:
@@ -139,14 +159,14 @@ def _timestamp(value: str, given: str, clock: Clock) -> Cast:
     if given == "DATE" or given.startswith("TIMESTAMP"):
         return Cast(_in_zone(f"{value}::TIMESTAMP", zone))
     if given in _WHOLE:
-        return Cast(_epoch(f"{value}::BIGINT"))
+        return _checked(_number(f"try_cast({value} AS BIGINT)", zone), value, kind)
     if given in ("DOUBLE", "FLOAT") or given.startswith("DECIMAL"):
         return _checked(_epoch_fraction(f"{value}::DOUBLE"), value, kind)
     if given != "VARCHAR":
         return _checked("NULL", value, kind)
     number = (
         f"CASE WHEN contains({value}, '.') THEN {_epoch_fraction(f'try_cast({value} AS DOUBLE)')}"
-        f" ELSE {_epoch(f'try_cast({value} AS BIGINT)')} END"
+        f" ELSE {_number(f'try_cast({value} AS BIGINT)', zone)} END"
     )
     iso = _iso(value, clock)
     # Looking at one character first saves the cast that would fail.
@@ -158,8 +178,9 @@ def _iso(value: str, clock: Clock) -> str:
     long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
     short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
     # `\70`: the seventh group, then a nought, so that there is a fraction.
+    parted = f"regexp_replace({value}, {literal(_DIGITS)}, '\\1T\\2')"
     respelt = (
-        f"regexp_replace({value}, {literal(long)}, '\\1-\\2-\\3 \\4:\\5:\\6.\\70\\8')",
+        *(f"regexp_replace({text}, {literal(long)}, '\\1-\\2-\\3 \\4:\\5:\\6.\\70\\8')" for text in (value, parted)),
         f"regexp_replace({value}, {literal(short)}, '\\1-\\2-\\3 \\4:\\5:00\\6')",
     )
     forms = [_moment(text, clock.zone) for text in (value, *(f"upper({form})" for form in respelt))]
@@ -190,26 +211,30 @@ def _in_zone(naive: str, zone: str | None) -> str:
     return f"make_timestamp(epoch_us(timezone({literal(zone)}, {naive})))"
 
 
-def _epoch(number: str) -> str:
-    """Whole seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size."""
-    return (
-        f"make_timestamp(CASE WHEN {_within(number, 100000000000)} THEN {number} * 1000000"
-        f" WHEN {_within(number, 100000000000000)} THEN {number} * 1000"
-        f" WHEN {_within(number, 100000000000000000)} THEN {number} ELSE {number} // 1000 END)"
-    )
+def _number(number: str, zone: str | None) -> str:
+    """A whole number as a time: seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their
+    size, or the digits of a date, `20240131`, or of a date and a time. No two overlap; the rest is no time.
+    """
+    scales = ("* 1000000", "* 1000", "", "// 1000")
+    branches = [
+        f"WHEN {_within(number, *span)} THEN make_timestamp({number} {scale})"
+        for span, scale in zip(_EPOCHS, scales, strict=True)
+    ]
+    for count, form in ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S")):
+        span = (1980 * 10 ** (count - 4), 2100 * 10 ** (count - 4))
+        date = f"try_strptime({number}::VARCHAR, {literal(form)})"
+        branches.append(f"WHEN {_within(number, *span)} THEN {_in_zone(date, zone)}")
+    return f"CASE {' '.join(branches)} END"
 
 
-def _within(number: str, limit: int) -> str:
-    # Not abs(): the least number of 64 bits has no positive counterpart.
-    return f"{number} > -{limit} AND {number} < {limit}"
+def _within(number: str, first: int, last: int) -> str:
+    return f"{number} >= {first} AND {number} < {last}"
 
 
 def _epoch_fraction(number: str) -> str:
-    scale = (
-        f"CASE WHEN abs({number}) < 1e11 THEN 1e6 WHEN abs({number}) < 1e14 THEN 1e3"
-        f" WHEN abs({number}) < 1e17 THEN 1 ELSE 1e-3 END"
-    )
-    return f"make_timestamp(try_cast({number} * {scale} AS BIGINT))"
+    spans = zip(_EPOCHS, ("1e6", "1e3", "1", "1e-3"), strict=True)
+    scale = " ".join(f"WHEN {_within(number, first, last)} THEN {scale}" for (first, last), scale in spans)
+    return f"make_timestamp(try_cast({number} * CASE {scale} END AS BIGINT))"
 
 
 def _list(value: str, given: str, wanted: ListType, clock: Clock, depth: int) -> Cast:

@@ -89,6 +89,9 @@ class Engine:
         self._has_table = False
         self.rows = 0
         """How many rows are in hand."""
+        self.newest = 0
+        """The `rowid` from which on rows are of the last batch."""
+        self._added = 0
 
     def _know(self, artifacts: Mapping[str, Sequence[str | None]]) -> None:
         """Make the table in which shapes look up what differs by artifact."""
@@ -115,9 +118,10 @@ class Engine:
         """Shape a batch and keep its rows; the batch's tables must be there."""
         rows = self.shaped(parsed)
         verb = "INSERT INTO tp__rows" if self._has_table else "CREATE TEMP TABLE tp__rows AS"
-        ((count,),) = self.connection.execute(f"{verb} {rows}").fetchall()
+        self.newest = self.newest + self._added if self._has_table else 0
+        ((self._added,),) = self.connection.execute(f"{verb} {rows}").fetchall()
         self._has_table = True
-        self.rows += count
+        self.rows += self._added
 
     def shaped(self, parsed: Parsed) -> str:
         """The query that shapes a batch."""

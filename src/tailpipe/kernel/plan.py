@@ -117,7 +117,7 @@ class Plan:
         """
         found: dict[str, str] = {}
         is_open = {number for number, output in enumerate(self.shape.outputs) if output.is_open}
-        for number in {n for _, n, _ in engine.misfits("true")} & is_open if is_open else ():
+        for number in {n for _, n, _ in engine.misfits(f"rowid >= {engine.newest}")} & is_open if is_open else ():
             output = self.shape.outputs[number]
             name = output.name if self.task.table.column(output.name) else output.source or output.name
             if output.source:
@@ -125,8 +125,11 @@ class Plan:
             else:
                 kind = kind_of(self.given(engine.connection, parsed)[number]).name
             wider = widened(output.kind.name, kind or "varchar") or "varchar"
-            if output.source or wider != output.kind.name:  # else it cannot be computed of some rows, in any type
+            if wider != output.kind.name:
                 found[name] = wider
+            elif output.source:  # whole numbers that are too long for a double, say
+                found[name] = "varchar"
+            # Else it cannot be computed of some rows, in any type.
         return found
 
     def given(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> list[str]:

@@ -291,6 +291,8 @@ class Shape:
         what = f'"{time.source}"' if time is not None and time.source is not None else "tp_timestamp"
         branches = [
             "WHEN tp__bad IS NOT NULL THEN tp__bad",
+            f"WHEN tp_timestamp IS NULL AND regexp_full_match(tp__time, '-?[0-9]+([.][0-9]+)?')"
+            f" THEN {literal(f'{what} is not a time from 1980 to 2099: ')} || tp__time",
             f"WHEN tp_timestamp IS NULL AND tp__time IS NOT NULL THEN {literal(f'{what} is not a time: ')} || tp__time",
             f"WHEN tp_timestamp IS NULL THEN {literal(f'{what} gives no time')}",
         ]

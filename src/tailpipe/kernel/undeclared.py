@@ -1,11 +1,14 @@
 """Undeclared fields: types by looking at values, and the wider type where a later value does not fit.
 
-    boolean ──┐
+    boolean ───────┐
     bigint ─► double ─► varchar
-    json ─────┘
+    decimal(18,s) ─┤
+    json ──────────┘
 
-A type is only ever widened, and never so that a value would be changed: `007` and whole numbers of more
-than 64 bits are text.
+A type is only ever widened, and no digit of a value is ever lost: what a column shows is the text that stood in
+the log, but for the `.0` that a whole number gets among fractions. So `007`, `+1`, `1e5`, `1e400` and whole
+numbers of more than 64 bits are text; `1.10` is `decimal(18,2)` if all values have two digits behind the point,
+and text if they do not. Numbers in JSON have a value and no spelling: `1.10` is 1.1 there.
 """
 
 from __future__ import annotations
@@ -13,16 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.sql import json_path, quoted
+from tailpipe.kernel.sql import json_path, quoted, text_list
 
 if TYPE_CHECKING:
     from tailpipe.kernel.duck import duckdb
 
-__all__ = ["infer_json", "infer_text", "keys_of", "round_trip", "widened"]
+__all__ = ["has_long_numbers", "infer_json", "infer_text", "keys_of", "round_trip", "widened"]
 
-_WHOLE = "-?(0|[1-9][0-9]*)"
 _AT_ONCE = 24
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
+_FIXED = r"-?(0|[1-9][0-9]*)\.[0-9]+"
+_DIGITS = 18
+"""How many digits a decimal has: what fits into 64 bits."""
+_EXACT = 2**53
+"""Up to it, a double holds every whole number."""
 
 
 def widened(one: str | None, other: str | None) -> str | None:
@@ -34,12 +41,37 @@ def widened(one: str | None, other: str | None) -> str | None:
 
 def round_trip(value: str, kind: str) -> str | None:
     """The condition under which a text would be changed by its undeclared type, beside not fitting at all."""
-    if kind in ("bigint", "boolean"):
+    if kind in ("bigint", "boolean") or kind.startswith("decimal("):
         return f"({value} IS NOT NULL AND try_cast({value} AS {kind})::VARCHAR IS DISTINCT FROM {value})"
     if kind == "double":
-        beyond = f"regexp_full_match({value}, '{_WHOLE}') AND try_cast({value} AS BIGINT) IS NULL"
-        return f"({value} IS NOT NULL AND (NOT regexp_full_match({value}, '{_NUMBER}') OR {beyond}))"
+        return f"({value} IS NOT NULL AND {_is_double(value)} IS NOT TRUE)"
     return None
+
+
+def has_long_numbers(connection: duckdb.DuckDBPyConnection, paths: Sequence[str], column: str) -> bool:
+    """Whether a column of these files holds whole numbers that a double would change; their statistics tell it."""
+    name = quoted(column)
+    ((found,),) = connection.execute(
+        f"SELECT coalesce(max({name}) > {_EXACT} OR min({name}) < -{_EXACT}, false)"
+        f" FROM read_parquet({text_list(paths)}, hive_partitioning = false)"
+    ).fetchall()
+    return bool(found)
+
+
+def _is_double(value: str) -> str:
+    """Whether a text is a number that a double shows with the same digits."""
+    shown = _plain_exponent(f"try_cast({value} AS DOUBLE)::VARCHAR")
+    whole = f"try_cast({value} AS BIGINT)"
+    return (
+        f"(CASE WHEN NOT regexp_full_match({value}, '{_NUMBER}') THEN false"
+        f" WHEN {shown} = {_plain_exponent(value)} THEN true"
+        f" ELSE {whole} BETWEEN -{_EXACT} AND {_EXACT} AND {whole}::VARCHAR = {value} END)"
+    )
+
+
+def _plain_exponent(text: str) -> str:
+    """`1e+07` as `1e7`, because not all of DuckDB spells it alike."""
+    return f"regexp_replace({text}, 'e[+]?(-?)0*', 'e\\1')"
 
 
 def infer_text(connection: duckdb.DuckDBPyConnection, relation: str, columns: Sequence[str]) -> dict[str, str | None]:
@@ -56,13 +88,14 @@ def infer_json(
         path = json_path(key)
         kind, value = f"TRY(json_type({text}, {path}))", f"TRY(json_extract_string({text}, {path}))"
         plain = f"{kind} IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT')"
-        any_value, whole, number, _ = _text_tests(value)
+        any_value, whole, number, _, _ = _text_tests(value)
         nested = f"{kind} IN ('OBJECT', 'ARRAY')"
         tests[key] = (
             f"({any_value} AND {kind} <> 'NULL')",
             f"({plain} AND {whole})",
             f"({plain} AND {number})",
             f"CASE WHEN {kind} = 'BOOLEAN' THEN 'boolean' WHEN {nested} THEN 'json' END",
+            "NULL::BIGINT",
         )
     return _judged(connection, relation, tests)
 
@@ -81,14 +114,16 @@ def keys_of(connection: duckdb.DuckDBPyConnection, relation: str, text: str) -> 
     return {name: int(objects) for name, objects in rows if name is not None}
 
 
-def _text_tests(value: str) -> tuple[str, str, str, str]:
-    """Whether there is a value, whether it is a whole number, whether any number; and another type it may have."""
+def _text_tests(value: str) -> tuple[str, str, str, str, str]:
+    """Whether there is a value, whether it is a whole number, whether any number; another type it may have, and how
+    many digits it has behind the point if it may be a decimal."""
     whole = f"(try_cast({value} AS BIGINT)::VARCHAR = {value})"
-    number = (
-        f"(regexp_full_match({value}, '{_NUMBER}')"
-        f" AND NOT (regexp_full_match({value}, '{_WHOLE}') AND try_cast({value} AS BIGINT) IS NULL))"
+    is_fixed = (
+        f"regexp_full_match({value}, '{_FIXED}') AND length(replace(ltrim({value}, '-'), '.', '')) <= {_DIGITS}"
+        f" AND NOT (starts_with({value}, '-') AND try_cast({value} AS DOUBLE) = 0)"
     )
-    return f"({value} IS NOT NULL)", whole, number, "NULL::VARCHAR"
+    scale = f"CASE WHEN {is_fixed} THEN length(split_part({value}, '.', 2)) END"
+    return f"({value} IS NOT NULL)", whole, _is_double(value), "NULL::VARCHAR", scale
 
 
 def _judged(
@@ -107,7 +142,7 @@ def _judged_some(
     connection: duckdb.DuckDBPyConnection, relation: str, tests: Mapping[str, Iterable[str]]
 ) -> dict[str, str | None]:
     items = []
-    for is_there, whole, number, other in tests.values():
+    for is_there, whole, number, other, scale in tests.values():
         items += [
             f"count(*) FILTER ({is_there})",
             f"count(*) FILTER ({is_there} AND {whole})",
@@ -115,15 +150,35 @@ def _judged_some(
             f"count(*) FILTER ({is_there} AND {other} IS NOT NULL)",
             f"min({other}) FILTER ({is_there})",
             f"max({other}) FILTER ({is_there})",
+            f"count({scale})",
+            f"min({scale})",
+            f"max({scale})",
         ]
     (row,) = connection.execute(f"SELECT {', '.join(items)} FROM ({relation})").fetchall()
     found: dict[str, str | None] = {}
     for number_, name in enumerate(tests):
-        values, wholes, numbers, others, first, last = row[number_ * 6 : number_ * 6 + 6]
-        if not values:
-            found[name] = None
-        elif others == values and first == last:
-            found[name] = first
-        else:
-            found[name] = "bigint" if wholes == values else "double" if numbers == values else "varchar"
+        found[name] = _judgement(*row[number_ * 9 : number_ * 9 + 9])
     return found
+
+
+def _judgement(
+    values: int,
+    wholes: int,
+    numbers: int,
+    others: int,
+    first: str,
+    last: str,
+    fixed: int,
+    least: int,
+    most: int,
+) -> str | None:
+    """The type of so many values, of which so many are whole numbers, numbers, of another type, or decimals."""
+    if not values:
+        return None
+    if others == values and first == last:
+        return first
+    if wholes == values:
+        return "bigint"
+    if numbers == values:
+        return "double"
+    return f"decimal({_DIGITS},{least})" if fixed == values and least == most else "varchar"

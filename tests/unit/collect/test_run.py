@@ -460,3 +460,23 @@ def test_a_mapped_field_that_no_row_has_is_reported(world: World) -> None:
     summary = world.collect()
     assert world.rows("said") == ["a", "b"]
     assert summary.unfilled == {"level": "lvl"}
+
+
+def test_whole_numbers_that_get_fractions_later_keep_all_their_digits(world: World) -> None:
+    days = [TODAY - timedelta(days=n) for n in (3, 2, 1, 0)]
+    values = [(2**60 + 1, 5), (7, 6), (2**60 + 3, 7), (2.5, 0.5)]
+    texts = []
+    for day, (long, short) in zip(days, values, strict=True):
+        (world.logs / f"{day}.jsonl").write_text(
+            f'{{"time": "{day}T01:00:00Z", "message": "m", "long": {long}, "short": {short}}}\n'
+        )
+        texts.append((str(day), str(long), float(short)))
+        if day == days[0]:
+            assert world.collect().is_done
+    summary = world.collect()  # the newest day first: then the others are collected with what it has shown
+    assert summary.is_done, summary
+    with world.catalog() as catalog:
+        kinds = [set(one.items()) for one in catalog.column_sets(partition="app.x").values()]
+    assert {kind for columns in kinds for name, kind in columns if name == "long"} == {"BIGINT", "VARCHAR"}
+    assert {kind for columns in kinds for name, kind in columns if name == "short"} == {"BIGINT", "DOUBLE"}
+    assert world.rows("tp_date::VARCHAR, long::VARCHAR, short::DOUBLE") == texts

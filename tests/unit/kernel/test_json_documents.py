@@ -263,7 +263,12 @@ def test_nested_columns_and_json() -> None:
         Column("u", "struct(name varchar, tags varchar[], raw json)"),
         Column("x", "varchar", transform="u.name"),
     ]
-    document = {"Records": [{"time": 1, "u": {"name": "ann", "tags": ["a"], "raw": {"k": 1}}}, {"time": 1, "u": 5}]}
+    document = {
+        "Records": [
+            {"time": 1706695200, "u": {"name": "ann", "tags": ["a"], "raw": {"k": 1}}},
+            {"time": 1706695200, "u": 5},
+        ]
+    }
     done = run(dump(document), columns, Json(records="Records"))
     assert done.column("u") == [{"name": "ann", "tags": ["a"], "raw": '{"k":1}'}, None]
     assert done.column("x") == ["ann", None]

@@ -168,7 +168,7 @@ def test_the_prints_of_an_archive_are_over_all_its_members(pack: Any) -> None:
 
 
 def test_a_last_line_without_its_end_counts_once_the_file_is_closed() -> None:
-    content = lines(0, 2) + b'{"time": 5, "n": 2}'
+    content = lines(0, 2) + b'{"time": 1706695200, "n": 2}'
     assert Run(replace_reading(task(content, N), is_closed=False)).column("n") == [0, 1]
     assert Run(task(content, N)).column("n") == [0, 1, 2]
 

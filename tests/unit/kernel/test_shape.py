@@ -159,14 +159,68 @@ def test_misfits_are_counted_in_kept_rows_only() -> None:
         (1706695200123456, "2024-01-31T10:00:00.123456"),
         (1706695200123456789, "2024-01-31T10:00:00.123456"),
         (1706695200.5, "2024-01-31T10:00:00.5"),
-        (0, "1970-01-01T00:00:00"),
-        (-1, "1969-12-31T23:59:59"),
+        ("20240131", "2024-01-31T00:00:00"),
+        (20240131, "2024-01-31T00:00:00"),
+        ("20240131T1000", "2024-01-31T10:00:00"),
+        ("202401311000", "2024-01-31T10:00:00"),
+        (202401311000, "2024-01-31T10:00:00"),
+        ("20240131100001", "2024-01-31T10:00:01"),
+        (20240131100001, "2024-01-31T10:00:01"),
+        ("20240131100001Z", "2024-01-31T10:00:01"),
+        ("20240131100001.5+0200", "2024-01-31T08:00:01.5"),
+        (315532800, "1980-01-01T00:00:00"),
+        (4102444799999999999, "2099-12-31T23:59:59.999999"),
         ("2999-12-31T23:59:59Z", "2999-12-31T23:59:59"),
     ],
 )
 def test_times_in_their_usual_forms(text: Any, expected: str) -> None:
     done = run(lines({"time": text}))
     assert done.column("tp_timestamp") == [datetime.fromisoformat(expected)]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *(0, 1, -1, -1706695200, 12345678, 20240230, 20241301, 315532799, 4102444800, 17066952000, 20240131250000),
+        *(99991231235959, 2**63 - 1, 200_000_000_000.5, 20240131.5, 123.25),
+    ],
+)
+def test_a_number_that_is_no_plausible_time_is_none(number: float) -> None:
+    for value in (number, str(number)):
+        done = run(lines({"time": value, "x": value}), [Column("x", "timestamp")])
+        assert done.accounts == (1, 0, 0, 1, 0)
+        assert done.rejected[0]["reason"].startswith('"time" is not a time from 1980 to 2099: ')
+    done = run(lines({"x": number}), [Column("x", "timestamp"), Column("d", "date", source="x")])
+    assert (done.column("x"), done.column("d"), done.outcome.results[0].nulls) == ([None], [None], {"x": 1, "d": 1})
+
+
+def test_whole_numbers_of_delimited_lines_are_times_as_their_text_is() -> None:
+    content = b"time,x\n1706695200,20240131\n1706695200123,0\n20240131,202401311000\n7,1\n"
+    done = run(content, [Column("x", "timestamp")], Delimited(header=True))
+    assert done.accounts == (4, 3, 0, 1, 0)
+    assert done.column("x") == [datetime(2024, 1, 31), None, datetime(2024, 1, 31, 10)]
+    assert done.column("tp_timestamp")[2] == datetime(2024, 1, 31)
+    zoned = run(content, [Column("x", "timestamp")], Delimited(header=True, timezone="Europe/Vienna"))
+    assert zoned.column("x")[2] == datetime(2024, 1, 31, 9)
+
+
+def test_numbers_are_neither_rounded_nor_endless() -> None:
+    columns = [Column("d", "double"), Column("f", "float", source="d"), Column("m", "decimal(10,2)")]
+    rows = [
+        ("1e400", "1.239"),
+        ("-1e400", "1.23000"),
+        ("inf", "1e-1"),
+        ("-Infinity", "15e-4"),
+        ("1.5", "7"),
+        ("nan", "x"),
+    ]
+    done = run(lines(*({"d": d, "m": m} for d, m in rows)), columns)
+    assert [str(value) for value in done.column("d")] == ["None", "None", "inf", "-inf", "1.5", "nan"]
+    assert [str(value) for value in done.column("f")] == ["None", "None", "inf", "-inf", "1.5", "nan"]
+    assert [str(value) for value in done.column("m")] == ["None", "1.23", "0.10", "None", "7.00", "None"]
+    assert done.outcome.results[0].nulls == {"d": 2, "f": 2, "m": 3}
+    whole = run(lines({"n": "15E-1"}, {"n": "20E-1"}), [Column("n", "integer")])
+    assert whole.column("n") == [None, 2]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -12,7 +13,7 @@ import pytest
 
 from tailpipe.kernel.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.sample import sample
-from tailpipe.kernel.task import Task, Widening
+from tailpipe.kernel.task import Limits, Task, Widening
 from tailpipe.kernel.undeclared import infer_json, widened
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column
@@ -74,6 +75,23 @@ def test_types_of_json_fields() -> None:
         (["007"], "varchar", ["007"]),
         (["9223372036854775808"], "varchar", ["9223372036854775808"]),
         (["true"], "varchar", ["true"]),
+        (["1.10", "2.35"], "decimal(18,2)", [Decimal("1.10"), Decimal("2.35")]),
+        (["0.010", "-12.500"], "decimal(18,3)", [Decimal("0.010"), Decimal("-12.500")]),
+        (["1.9", "1.10"], "varchar", ["1.9", "1.10"]),
+        (["1.25", "2"], "double", [1.25, 2.0]),
+        (["5", "1.10"], "varchar", ["5", "1.10"]),
+        (["123456789012345678901"], "varchar", ["123456789012345678901"]),
+        (["9007199254740993", "0.5"], "varchar", ["9007199254740993", "0.5"]),
+        (["12345678901234567.10"], "varchar", ["12345678901234567.10"]),
+        (["0.12345678901234567891"], "varchar", ["0.12345678901234567891"]),
+        (["1e400"], "varchar", ["1e400"]),
+        (["1e5"], "varchar", ["1e5"]),
+        (["1e+20", "1e-07"], "double", [1e20, 1e-7]),
+        (["+1"], "varchar", ["+1"]),
+        (["-0"], "varchar", ["-0"]),
+        (["-0.00"], "varchar", ["-0.00"]),
+        (["1_000"], "varchar", ["1_000"]),
+        (["inf", "nan"], "varchar", ["inf", "nan"]),
     ],
 )
 def test_types_of_fields_that_are_text(format: Format, values: list[str], kind: str, expected: list[Any]) -> None:
@@ -95,6 +113,10 @@ def test_types_of_fields_that_are_text(format: Format, values: list[str], kind: 
         ("bigint", "007", "varchar"),
         ("bigint", 2**64, "varchar"),
         ("double", "x", "varchar"),
+        ("double", 2**53 + 1, "varchar"),
+        ("double", "1.10", "varchar"),
+        ("decimal(18,2)", "1.5", "varchar"),
+        ("decimal(18,2)", "-0.00", "varchar"),
         ("boolean", 1, "varchar"),
         ("boolean", "yes", "varchar"),
         ("bigint", {"a": 1}, "varchar"),
@@ -106,6 +128,48 @@ def test_a_misfit_in_a_later_task_asks_for_the_wider_type(known: str, value: Any
     done = Run(replace(made, types={"time": "varchar", "x": wider}))
     assert done.outcome.widenings == ()
     assert None not in done.column("x")
+
+
+def test_digits_of_json_numbers_are_kept() -> None:
+    texts = [
+        "123456789012345678901",
+        "1e400",
+        "9007199254740993",
+        "18446744073709551615",
+        "1.10",
+        "1E5",
+        "1e22",
+        "1e-7",
+    ]
+    fields = ", ".join(f'"x{n}": {text}' for n, text in enumerate(texts))
+    content = f'{{"time": "2024-01-31", {fields}, "y": 0.5}}\n{{"time": "2024-01-31", "y": 9007199254740993}}\n'
+    done, types = settled(task(content.encode(), of=ALL))
+    assert [types[f"x{n}"] for n in range(len(texts))] == [
+        *("varchar", "varchar", "bigint", "varchar"),
+        *("double", "double", "double", "double"),
+    ]
+    assert [done.rows[0][f"x{n}"] for n in range(len(texts))] == [
+        *("123456789012345678901", "1e400", 9007199254740993, "18446744073709551615"),
+        *(1.1, 1e5, 1e22, 1e-7),
+    ]
+    assert done.column("y") == ["0.5", "9007199254740993"]
+
+
+def test_keys_that_differ_in_case_keep_their_digits_too() -> None:
+    content = b'{"time": "2024-01-31", "a": 1e22, "A": 1e-7}\n{"time": "2024-01-31", "a": 1, "A": 1e300}\n'
+    done, types = settled(task(content, of=ALL))
+    assert {types["A"], types["a_2"]} == {"double"}
+    assert (done.column("A"), done.column("a_2")) == ([1e-7, 1e300], [1e22, 1.0])
+
+
+def test_a_batch_is_judged_by_its_own_values() -> None:
+    rows: list[dict[str, Any]] = [{"x": 2.5}, *({"x": n} for n in range(40)), {"x": 2**60}]
+    made = task(lines(*rows), of=ALL, types={"time": "varchar", "x": "bigint"}, limits=Limits(64, 64))
+    assert Run(made).outcome.widenings == (Widening("x", "double"),)
+    made = replace(made, types={"time": "varchar", "x": "double"})
+    assert Run(made).outcome.widenings == (Widening("x", "varchar"),)
+    made = replace(made, types={"time": "varchar", "x": "varchar"})
+    assert Run(made).column("x") == [str(row["x"]) for row in rows]
 
 
 def test_a_new_field_in_a_later_task_is_told_with_its_type() -> None:
@@ -184,7 +248,7 @@ def test_a_field_map_renames() -> None:
 
 
 def test_widening_only_ever_widens() -> None:
-    kinds = ["boolean", "bigint", "double", "json", "varchar"]
+    kinds = ["boolean", "bigint", "double", "decimal(18,2)", "decimal(18,3)", "json", "varchar"]
     for one in kinds:
         assert widened(one, "varchar") == "varchar"
         assert widened(one, None) == widened(None, one) == one
