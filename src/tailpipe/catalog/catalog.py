@@ -50,6 +50,7 @@ class Catalog:
         clock: Callable[[], datetime] = utc_now,
         failpoints: Failpoints | None = None,
         on_commit: Callable[[], None] = lambda: None,
+        may_be_lost: bool = False,
     ) -> Catalog:
         """Open the workspace directory `home`; for writing, it is made if need be."""
         layout = Layout.of(home, data)
@@ -61,6 +62,7 @@ class Catalog:
                 clock=clock,
                 failpoints=failpoints,
                 on_commit=on_commit,
+                may_be_lost=may_be_lost,
             )
         )
 

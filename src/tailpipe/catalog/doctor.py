@@ -18,7 +18,7 @@ __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 def examine(home: Path, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
     """Everything that differs; reading all bytes again only if asked to. Changes nothing, takes no lock."""
     try:
-        with Catalog.open(home, data=data, is_read_only=True) as catalog, storage_errors(home):
+        with Catalog.open(home, data=data, is_read_only=True, may_be_lost=True) as catalog, storage_errors(home):
             return _findings(catalog.store, with_checksums)
     except CatalogError as problem:
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]

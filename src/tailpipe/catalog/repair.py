@@ -44,7 +44,7 @@ def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False
 
     Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
     """
-    with Catalog.open(home, data=data, disk=disk) as catalog:
+    with Catalog.open(home, data=data, disk=disk, may_be_lost=True) as catalog:
 
         def mend(name: str) -> Repaired:
             with catalog.writer(name) as writer, storage_errors(home):

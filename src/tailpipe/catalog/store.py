@@ -16,6 +16,7 @@ from tailpipe.catalog.disk import NETWORK, Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.home import has_history
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.place import check_place, remember_place
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 
 __all__ = ["Store", "open_store", "storage_errors", "utc_now"]
@@ -86,13 +87,17 @@ def open_store(
     clock: Callable[[], datetime] = utc_now,
     failpoints: Failpoints | None = None,
     on_commit: Callable[[], None] = lambda: None,
+    may_be_lost: bool = False,
 ) -> Store:
-    """Open the catalog of a workspace; for writing it is made if the workspace has none yet."""
+    """Open the catalog of a workspace; for writing it is made if the workspace has none yet.
+
+    It is refused where its files are not, unless they `may_be_lost`: then they are only if they were there.
+    """
     disk = disk or Disk()
     points = failpoints or Failpoints.from_environment(os.environ)
     with storage_errors(layout.database):
         if not is_read_only:
-            _prepare(layout, disk)
+            _prepare(layout, disk, may_be_lost=may_be_lost)
         elif not _has_database(layout):
             raise _missing(layout)
         newest = head.read(layout)  # before the first statement: see `head.check`
@@ -103,6 +108,9 @@ def open_store(
             else:
                 schema.migrate(connection, str(layout.database))
             head.check(connection, layout, newest)
+            check_place(connection, layout, may_be_lost=may_be_lost)
+            if not is_read_only:
+                remember_place(connection, layout)
         except BaseException:
             connection.close()
             raise
@@ -132,7 +140,7 @@ def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(layout: Layout, disk: Disk) -> None:
+def _prepare(layout: Layout, disk: Disk, *, may_be_lost: bool) -> None:
     if (kind := disk.filesystem(layout.home)) in NETWORK:
         raise WorkspaceError(
             f"{layout.home} is on a network file system ({kind}), where SQLite's log and locks are not safe",
@@ -147,6 +155,9 @@ def _prepare(layout: Layout, disk: Disk) -> None:
         )
     if not _has_database(layout) and has_history(layout):
         raise _missing(layout)
+    if _has_database(layout) and not layout.files.is_dir():
+        # Before a directory is made in a place that may be the wrong one.
+        open_store(layout, is_read_only=True, disk=disk, may_be_lost=may_be_lost).close()
     changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
         changed |= disk.make_directory(directory)

@@ -37,6 +37,9 @@ def home(tmp_path: Path) -> Path:
         connection.execute("PRAGMA application_id = 0x74706361")
         connection.execute("PRAGMA user_version = 2")
         connection.execute("PRAGMA journal_mode = WAL")
+        for (name,) in connection.execute("SELECT path FROM files").fetchall():
+            (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / name).touch()
     return tmp_path / "ws"
 
 

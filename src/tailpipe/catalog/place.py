@@ -1,0 +1,65 @@
+"""The place of the files: the catalog remembers where they are, so that another `data_dir` is not taken for a loss."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.schema import has_table
+from tailpipe.errors import WorkspaceError
+
+__all__ = ["check_place", "remember_place"]
+
+_HOME = "."
+"""Stands for the directory of the catalog itself: a workspace may be moved whole."""
+
+
+def check_place(connection: sqlite3.Connection, layout: Layout, *, may_be_lost: bool = False) -> None:
+    """Refuse a place in which the live files are not, unless they `may_be_lost` and it is the place where they were.
+
+    Files are looked for only if the catalog remembers another place, or none, or if their directory is gone.
+    """
+    known = _remembered(connection)
+    is_known = known == _name(layout)
+    if (may_be_lost and (is_known or known is None)) or (is_known and layout.files.is_dir()):
+        return
+    live = [path for (path,) in connection.execute("SELECT path FROM files WHERE state = 'live' ORDER BY path")]
+    if not live or (known is None and any(layout.stored(path).exists() for path in live)):
+        return
+    missing = sum(not layout.stored(path).exists() for path in live)
+    if not missing:
+        return
+    many = f"{missing:,} of {len(live):,} files" if missing < len(live) else f"all {len(live):,} files"
+    if known is None or is_known:
+        raise WorkspaceError(
+            f"{many} of the workspace are missing in {layout.data}",
+            path=str(layout.data),
+            hint="is its disk mounted, and is data_dir right? if they are lost: tailpipe doctor --repair",
+        )
+    place = layout.home if known == _HOME else Path(known)
+    raise WorkspaceError(
+        f"data_dir is now {layout.data}, but the files of the workspace are in {place}: {many} are missing",
+        path=str(layout.data),
+        hint=f'move what is in {place} to {layout.data}, or set data_dir = "{place}" again; nothing was changed',
+    )
+
+
+def remember_place(connection: sqlite3.Connection, layout: Layout) -> None:
+    """Note down where the files are."""
+    if _remembered(connection) != _name(layout):
+        connection.execute(
+            "INSERT INTO facts VALUES ('data_dir', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            (_name(layout),),
+        )
+
+
+def _remembered(connection: sqlite3.Connection) -> str | None:
+    if not has_table(connection, "facts"):
+        return None
+    row = connection.execute("SELECT value FROM facts WHERE name = 'data_dir'").fetchone()
+    return str(row[0]) if row else None
+
+
+def _name(layout: Layout) -> str:
+    return _HOME if layout.data == layout.home else str(layout.data)
