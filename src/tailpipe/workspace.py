@@ -224,15 +224,19 @@ class Workspace:
             done = compact_all(catalog, engine, subjects, dry_run=dry_run)
         return self.data.followed(done, dry_run)
 
-    def expire(self, partitions: Iterable[str], *, dry_run: bool = False) -> list[Expired]:
-        """Drop the days that are older than the retention of their partition; one without retention is left out."""
+    def expire(self, partitions: Iterable[str], *, dry_run: bool = False, force: bool = False) -> list[Expired]:
+        """Drop the days that are older than the retention of their partition; one without retention is left out.
+
+        Unless with `force`, nothing is dropped if the clock seems to have jumped.
+        """
         from tailpipe.lifecycle import retain
 
-        oldest = retain.oldest_days(partitions, self.config.partitions, now=datetime.now(UTC))
+        now = datetime.now(UTC)
+        oldest = retain.oldest_days(partitions, self.config.partitions, now=now)
         if self.data.begun() is None:
             return [retain.Expired(name, day) for name, day in oldest.items()]
         with self.data.catalog(is_read_only=dry_run) as catalog:
-            expired = retain.expire_all(catalog, oldest, dry_run=dry_run)
+            expired = retain.expire_all(catalog, oldest, dry_run=dry_run, now=None if force else now)
         return self.data.followed(expired, dry_run)
 
     def preview_deletion(self, partitions: Iterable[str], days: DaySet) -> list[Deletion]:

@@ -117,6 +117,10 @@ class Catalog:
         """The oldest date of which a partition holds rows."""
         return read.first_date(self.store, partition)
 
+    def last_change(self, before: datetime) -> datetime | None:
+        """When the newest change of the workspace up to `before` was committed; None if there was none."""
+        return read.last_change(self.store, before)
+
     def overview(self) -> list[overview.Overview]:
         """All partitions with what they hold, their coverage and their last run."""
         return overview.overview(self.store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.layout import INTERNAL, Layout
 from tailpipe.catalog.schema import has_table
 from tailpipe.errors import WorkspaceError
 
@@ -37,11 +37,14 @@ def check_place(connection: sqlite3.Connection, layout: Layout, *, may_be_lost: 
             path=str(layout.data),
             hint="is its disk mounted, and is data_dir right? if they are lost: tailpipe doctor --repair",
         )
-    place = layout.home if known == _HOME else Path(known)
+    place, move = Path(known), f'move what is in {known} to {layout.data}, or set data_dir = "{known}" again'
+    if known == _HOME:
+        place, move = layout.home, "take data_dir out of the config, or move files, manifests and rejected of "
+        move += f"{layout.home / INTERNAL} to {layout.internal}"
     raise WorkspaceError(
         f"data_dir is now {layout.data}, but the files of the workspace are in {place}: {many} are missing",
         path=str(layout.data),
-        hint=f'move what is in {place} to {layout.data}, or set data_dir = "{place}" again; nothing was changed',
+        hint=f"{move}; nothing was changed",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from tailpipe.catalog import seals
@@ -128,6 +128,15 @@ def first_date(store: Store, partition: str) -> date | None:
             (partition,),
         ).fetchone()
     return _day(day)
+
+
+def last_change(store: Store, before: datetime) -> datetime | None:
+    """When the newest change of the workspace up to `before` was committed; None if there was none."""
+    with store.reading() as connection:
+        (moment,) = connection.execute(
+            "SELECT max(committed_at) FROM transactions WHERE committed_at <= ?", (before.astimezone(UTC).isoformat(),)
+        ).fetchone()
+    return datetime.fromisoformat(moment) if moment else None
 
 
 def totals(store: Store, partition: str) -> Accounts:

@@ -8,6 +8,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.errors import TailpipeError
 from tailpipe.lifecycle.retain import Expired
 from tailpipe.workspace import Workspace
 
@@ -30,18 +31,20 @@ def _names(workspace: Workspace) -> list[str]:
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
 @click.option("--dry-run", is_flag=True, help="Print the expired days without deleting them.")
+@click.option("--force", is_flag=True, help="Delete expired days even if the clock appears to have jumped.")
 @output
 @common
 @click.pass_context
-def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, output: str) -> None:
+def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, force: bool, output: str) -> None:
     """Delete days that exceed the retention of the selected partitions, or of all of them.
 
     collect does this after every run. Whole days are deleted, by tp_date. To collect them again, run collect with
-    --from. Partitions without a retention block keep everything.
+    --from. Partitions without a retention block keep everything. After a pause of two months the clock may be
+    wrong: nothing is deleted without --force.
     """
     workspace = workspace_of(context)
     chosen = workspace.select(selectors)
-    found = [_record(workspace, one) for one in workspace.expire(chosen, dry_run=dry_run)]
+    found = [_record(workspace, one) for one in workspace.expire(chosen, dry_run=dry_run, force=force)]
     gone = [record for record in found if record["files"] or (record["locked"] and output != "pretty")]
     if gone or output != "pretty":
         render.records(gone, output, COLUMNS)
@@ -51,6 +54,8 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, o
         render.say('no partition has a retention; add one: retention { keep = "400d" }')
     if gone and dry_run:
         render.say("nothing was dropped")
+    if held := next((record["held"] for record in found if record["held"]), ""):
+        raise TailpipeError(f"nothing was dropped: {held}", hint="if the clock is right, add --force")
     refuse_locked(record["locked"] for record in found)
 
 
@@ -65,4 +70,5 @@ def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
         "files": expired.files,
         "bytes": expired.size,
         "locked": expired.locked,
+        "held": expired.held,
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.locks import each_in_turn
@@ -12,7 +12,12 @@ from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
 
-__all__ = ["Expired", "expire", "expire_all", "oldest_days", "preview"]
+__all__ = ["Expired", "expire", "expire_all", "oldest_days", "preview", "why_not_yet"]
+
+PAUSE = timedelta(days=62)
+"""After a longer pause it may be the clock that has jumped."""
+WITNESS = timedelta(days=2)
+"""A change of the workspace that is so old, and no older than a PAUSE, shows that it has not."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Expired:
     size: int = 0
     locked: str = ""
     """Why nothing could be dropped: another process writes the partition."""
+    held: str = ""
+    """Why nothing was dropped although it has expired: the clock may be wrong."""
 
 
 def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, now: datetime) -> dict[str, date]:
@@ -35,10 +42,31 @@ def oldest_days(names: Iterable[str], partitions: Mapping[str, Partition], *, no
     return {name: oldest for name, oldest in found.items() if oldest is not None}
 
 
-def expire_all(catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool) -> list[Expired]:
-    """Drop what has expired of each partition, or tell what that would be; one that is locked stops no other."""
+def expire_all(
+    catalog: Catalog, oldest: Mapping[str, date], *, dry_run: bool, now: datetime | None = None
+) -> list[Expired]:
+    """Drop what has expired of each partition, or tell what that would be; one that is locked stops no other.
+
+    With `now`, nothing is dropped if that may not be the time.
+    """
+    if now is not None and not dry_run and (why := why_not_yet(catalog, now)):
+        found = [preview(catalog, *one) for one in oldest.items()]
+        if any(one.dates for one in found):
+            return [replace(one, held=why) for one in found]
     act = preview if dry_run else expire
     return each_in_turn(oldest.items(), lambda one: act(catalog, *one), lambda one, why: Expired(*one, locked=why))
+
+
+def why_not_yet(catalog: Catalog, now: datetime) -> str:
+    """Why nothing should expire now: the clock may be wrong. Empty if it agrees with the changes before.
+
+    What has expired is gone for good, so a clock that has jumped ahead by months is believed once the workspace has
+    been written to for two days since, or if somebody says that it is right.
+    """
+    last = catalog.last_change(now - WITNESS)
+    if last is None or now - last <= PAUSE:
+        return ""
+    return f"the clock says {now:%Y-%m-%d}, and the last change before was on {last:%Y-%m-%d}"
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:

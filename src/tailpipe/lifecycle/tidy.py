@@ -10,7 +10,7 @@ from tailpipe.catalog.plan import Ask
 from tailpipe.errors import TailpipeError
 from tailpipe.lifecycle.compact import Engine, Subject, compact
 from tailpipe.lifecycle.policy import Wanted
-from tailpipe.lifecycle.retain import expire
+from tailpipe.lifecycle.retain import expire, preview, why_not_yet
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 from tailpipe.model.tidied import Tidied
@@ -45,5 +45,12 @@ def _expire(catalog: Catalog, partition: Partition, ask: Ask) -> Tidied:
             f"days before {oldest} are older than {partition.retention.keep}: the next run without --from drops them",
         )
         oldest = ask.window.start.date()
+    if why := why_not_yet(catalog, ask.now):
+        if preview(catalog, partition.address, oldest).dates:
+            notes = (
+                *notes,
+                f"nothing expired: {why}; if it is right, run: tailpipe expire {partition.address} --force",
+            )
+        return Tidied(notes=notes)
     gone = expire(catalog, partition.address, oldest)
     return Tidied(gone.dates, gone.rows, notes=notes)

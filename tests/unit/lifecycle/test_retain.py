@@ -139,3 +139,49 @@ def test_a_partition_that_is_locked_stops_no_other(world: World) -> None:
         locked, done = expire_all(other, oldest, dry_run=False)
     assert 'partition "app.x" is being written by' in locked.locked
     assert (locked.rows, done.locked, done.rows) == (0, "", 9)
+
+
+@pytest.mark.parametrize("ahead", [80, 4000])
+def test_a_clock_that_has_jumped_ahead_expires_nothing_until_it_is_confirmed(world: World, ahead: int) -> None:
+    world.text = KEEP
+    world.collect()
+    world.now += timedelta(days=ahead)
+    (note,) = tidied(world).notes
+    assert note == (
+        f"nothing expired: the clock says {world.now:%Y-%m-%d}, and the last change before was on {TODAY};"
+        " if it is right, run: tailpipe expire app.x --force"
+    )
+    world.now += timedelta(hours=1)
+    assert tidied(world).notes == (note,)
+    assert len(world.rows()) == 11
+    with world.catalog() as catalog:
+        (held,) = expire_all(catalog, {"app.x": world.now.date()}, dry_run=False, now=world.now)
+        assert (held.rows, held.held) == (11, note.removeprefix("nothing expired: ").partition(";")[0])
+        assert catalog.snapshot().rows == 11
+
+
+def test_after_a_pause_what_has_expired_goes_by_force_or_once_the_clock_went_on(world: World) -> None:
+    world.text = KEEP
+    world.collect()
+    world.now += timedelta(days=100)
+    tidied(world)
+    world.now += timedelta(days=3)
+    assert tidied(world).expired_rows == 11
+    assert world.rows() == []
+
+
+def test_somebody_who_knows_the_time_drops_what_has_expired(world: World) -> None:
+    world.text = KEEP
+    world.collect()
+    world.now += timedelta(days=100)
+    with world.catalog() as catalog:
+        (gone,) = expire_all(catalog, {"app.x": world.now.date()}, dry_run=False)
+        assert (gone.rows, gone.held) == (11, "")
+        assert catalog.snapshot().rows == 0
+
+
+def test_a_pause_of_weeks_is_no_jump(world: World) -> None:
+    world.text = KEEP
+    world.collect()
+    world.now += timedelta(days=45)
+    assert tidied(world).expired_rows == 11
