@@ -30,10 +30,10 @@ def check_place(connection: sqlite3.Connection, layout: Layout, *, may_be_lost: 
     missing = sum(not layout.stored(path).exists() for path in live)
     if not missing:
         return
-    many = f"{missing:,} of {len(live):,} files" if missing < len(live) else f"all {len(live):,} files"
+    many = f"{missing:,} of {len(live):,}" if missing < len(live) else f"all {len(live):,}"
     if known is None or is_known:
         raise WorkspaceError(
-            f"{many} of the workspace are missing in {layout.data}",
+            f"{many} files of the workspace are missing in {layout.data}",
             path=str(layout.data),
             hint="is its disk mounted, and is data_dir right? if they are lost: tailpipe doctor --repair",
         )
@@ -42,7 +42,7 @@ def check_place(connection: sqlite3.Connection, layout: Layout, *, may_be_lost: 
         place, move = layout.home, "take data_dir out of the config, or move files, manifests and rejected of "
         move += f"{layout.home / INTERNAL} to {layout.internal}"
     raise WorkspaceError(
-        f"data_dir is now {layout.data}, but the files of the workspace are in {place}: {many} are missing",
+        f"data_dir is now {layout.data}, but the files of the workspace are in {place}: {many} files are missing",
         path=str(layout.data),
         hint=f"{move}; nothing was changed",
     )
