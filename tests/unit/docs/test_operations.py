@@ -44,7 +44,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert told["archives in one another, or compressions over one another"] == str(unpack.max_nesting)
     ratio = f"unpacked bytes for one packed byte, from {unpack.ratio_from_bytes // MEGABYTE} MB on"
     assert told[ratio] == str(unpack.max_ratio)
-    assert told["different keys of `logfmt`"] == f"{FIELDS_LIMIT:,}"
+    assert told["different keys of `logfmt`, undeclared keys of JSON"] == f"{FIELDS_LIMIT:,}"
     assert told["a value of `tp_index` in a directory name"].startswith(f"{LONGEST} bytes")
     assert told["free room below which nothing is begun"] == f"{catalog.LEAST_BYTES // MEGABYTE} MB"
     assert told["how long a replaced file stays readable"] == "one hour"
