@@ -248,6 +248,17 @@ class Writer:
         self.begin_run(window, {}, command)
         self.end_run(outcome)
 
+    def recipe(self) -> str | None:
+        """What the partition's config was when rows were last committed, as `note_recipe` noted it."""
+        with self.store.reading() as connection:
+            row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"recipe:{self.partition}",)).fetchone()
+        return str(row[0]) if row else None
+
+    def note_recipe(self, recipe: str) -> None:
+        """Remember by what config the rows of the partition were made."""
+        with self.store.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
+
     def check_space(self, size: int = 0) -> None:
         """Refuse to stage so many bytes where there is no room for them."""
         staging = self.store.layout.staging

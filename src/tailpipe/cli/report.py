@@ -100,6 +100,8 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
         lines.append(f"{name}: " + ", ".join(parts))
     elif not summary.failed and not summary.error:
         lines.append(f"{name}: nothing new")
+        if summary.is_stale:
+            lines.append(f"  format, table or filter changed since; to apply that: tailpipe collect {name} --overwrite")
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
         lines.append(f"  see them with: tailpipe rejected show {name}")

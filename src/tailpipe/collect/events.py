@@ -159,6 +159,8 @@ class Summary:
     """What was left out of archives or is no text, and how often."""
     unfilled: Mapping[str, str] = field(default_factory=dict)
     """Columns that are null in every row although the config names a field for them, with that field."""
+    is_stale: bool = False
+    """Whether nothing was new, and the rows were made by another config of format, table or filter than today's."""
     samples: tuple[Sample, ...] = ()
     unfinished: int = 0
     """How many artifacts end in a line that somebody may still be writing."""

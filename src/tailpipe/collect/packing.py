@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["Recipe", "batches", "estimated_bytes", "fetched_bytes", "tasks_of"]
+__all__ = ["Recipe", "batches", "estimated_bytes", "fetched_bytes", "recipe_print", "tasks_of"]
 
 TASK_BYTES = 160 * 1024 * 1024
 """About how many raw bytes a task reads."""
@@ -31,6 +32,13 @@ class Recipe:
     types: Mapping[str, str]
     now: datetime
     limits: Limits
+
+
+def recipe_print(partition: Partition, table: Table) -> str:
+    """A print of all in the config that decides what becomes of a row."""
+    formats = {source.name: source.format for source in partition.sources}
+    parts = repr((table, formats, partition.filter, partition.tp_index, partition.dedupe_key))
+    return hashlib.blake2b(parts.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def fetched_bytes(one: PlannedArtifact) -> int:

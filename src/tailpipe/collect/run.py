@@ -16,14 +16,14 @@ from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.duplicates import asked_again, leave_out, same_events
 from tailpipe.collect.engine import Engine
-from tailpipe.collect.packing import Recipe, batches, estimated_bytes, fetched_bytes, tasks_of
+from tailpipe.collect.packing import Recipe, batches, estimated_bytes, fetched_bytes, recipe_print, tasks_of
 from tailpipe.collect.planner import Planned, plan_partition
-from tailpipe.collect.types import known_types, long_numbers, needs_sample, sampled_types
+from tailpipe.collect.types import known_types, long_numbers, needs_sample, sampled_types, unfilled_columns
 from tailpipe.collect.unit import UnitWork
 from tailpipe.errors import CommitError, TailpipeError
 from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.kernel.key_limit import within_limit
-from tailpipe.kernel.outputs import mapped_fields, output_columns
+from tailpipe.kernel.outputs import output_columns
 from tailpipe.kernel.task import Limits, Outcome
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -83,6 +83,7 @@ class PartitionRun:
     samples: list[Sample] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
     filled: set[str] = field(default_factory=set)
+    is_stale: bool = False
     unfinished: int = 0
     fetched: int = 0
     """Bytes that the batches before this one have read."""
@@ -132,6 +133,10 @@ class PartitionRun:
             else:
                 self._warn_of_space(sum(map(estimated_bytes, artifacts)))
                 self._carry_out(writer, plan)
+            recipe = recipe_print(self.partition, self.table)
+            if self.committed:
+                writer.note_recipe(recipe)
+            self.is_stale = not self.committed and writer.recipe() not in (None, recipe)
             writer.clean()
         return self._summary(planned)
 
@@ -362,15 +367,6 @@ class PartitionRun:
     def _sources(self) -> Mapping[str, Source]:
         return {source.name: source for source in self.partition.sources if self.options.source in (None, source.name)}
 
-    def _unfilled(self) -> dict[str, str]:
-        """The columns without a value in any row of the run although a field was named for them, with the field."""
-        if not sum(one.accounts.kept for one in self.committed):
-            return {}
-        mapped: dict[str, str] = {}
-        for source in self._sources().values():
-            mapped |= mapped_fields(self.table, source.format or self.table.format)
-        return {name: field for name, field in mapped.items() if name not in self.filled}
-
     def _window(self) -> Window:
         ask = self.options.ask
         return ask.window or Window(ask.now - LOOKBACK, ask.now)
@@ -391,7 +387,8 @@ class PartitionRun:
             listed=planned.listed,
             nulls=dict(self.nulls),
             noticed=dict(self.noticed),
-            unfilled=self._unfilled(),
+            unfilled=unfilled_columns(self._sources().values(), self.table, self.filled),
+            is_stale=self.is_stale,
             samples=tuple(self.samples[:20]),
             unfinished=self.unfinished + skipped.get(UNFINISHED, 0),
             gaps=open_days(known, self.partition, now),

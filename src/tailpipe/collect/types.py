@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.key_limit import within_limit
-from tailpipe.kernel.outputs import output_columns
+from tailpipe.kernel.outputs import mapped_fields, output_columns
 from tailpipe.kernel.references import references
 from tailpipe.kernel.undeclared import has_long_numbers, widened
 from tailpipe.model.partition import Partition
+from tailpipe.model.source import Source
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["known_types", "long_numbers", "needs_sample", "sampled_types"]
+__all__ = ["known_types", "long_numbers", "needs_sample", "sampled_types", "unfilled_columns"]
 
 _COMMON = {column.name for column in COMMON_COLUMNS}
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
@@ -32,6 +33,14 @@ def known_types(sets: ColumnSets, table: Table) -> dict[str, str]:
 
 def _name(kind: str) -> str:
     return kind.lower() if kind.startswith("DECIMAL(") else _NAMES.get(kind, "varchar")
+
+
+def unfilled_columns(sources: Iterable[Source], table: Table, filled: Collection[str]) -> dict[str, str]:
+    """The columns that no row of a run has filled although a field was named for them, with the field."""
+    mapped: dict[str, str] = {}
+    for source in sources if filled else ():
+        mapped |= mapped_fields(table, source.format or table.format)
+    return {name: field for name, field in mapped.items() if name not in filled}
 
 
 def needs_sample(table: Table, types: Mapping[str, str]) -> bool:

@@ -39,7 +39,8 @@ class Intake:
                 except (*GONE, TailpipeError) as problem:
                     uri, is_told = progress.reading.artifact.uri, isinstance(problem, TailpipeError)
                     reason = getattr(problem, "strerror", None) or str(problem)
-                    told = str(problem) if is_told else f'cannot read "{uri}": {reason}'
+                    hint = f" ({problem.hint})" if isinstance(problem, TailpipeError) and problem.hint else ""
+                    told = f"{problem}{hint}" if is_told else f'cannot read "{uri}": {reason}'
                     progress.fault = Fault(told, is_changed=isinstance(problem, ChangedError))
                     drop(place)
                     yield Failed(place, progress.fault)

@@ -112,13 +112,18 @@ class SparkEngine:
     """Works on a Spark that is started by the first job that needs it.
 
     `staging` is the directory that the hosts of a cluster must share with this one; `wait_seconds` is how long a
-    cluster may take to start its first executor.
+    cluster may take to start its first executor, and `log` is where Spark writes what it has to say.
     """
 
     def __init__(
-        self, start: Callable[[], SparkContext], staging: Path | None = None, wait_seconds: float = 120
+        self,
+        start: Callable[[], SparkContext],
+        staging: Path | None = None,
+        wait_seconds: float = 120,
+        log: Path | None = None,
     ) -> None:
         self._start = start
+        self._log = log
         self._staging = staging
         self._wait_seconds = wait_seconds
         self._context: SparkContext | None = None
@@ -133,7 +138,7 @@ class SparkEngine:
             starting()
             return open_context(settings, cache=cache, log=layout.spark_log)
 
-        return cls(start, layout.staging, settings.wait_seconds)
+        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log)
 
     @property
     def context(self) -> SparkContext:
@@ -221,10 +226,11 @@ class SparkEngine:
         context = self.context
         try:
             answers = run_job(context, payloads, work, progress=progress)
-        except SparkError:
+        except SparkError as error:
             if not is_alive(context, after=1):  # its connections end before the process does
                 self.close()
-            raise
+            log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
+            raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
         return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def _memory(self) -> str | None:

@@ -18,7 +18,7 @@ __all__ = ["Attempt", "Work", "run_job", "told"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
-_HINT = "the log of Spark says more; what was committed stays, and collecting again goes on from there"
+_HINT = "see the log of Spark for details; committed days stay, and the next collect continues from there"
 _PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
 _JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 

@@ -480,3 +480,24 @@ def test_whole_numbers_that_get_fractions_later_keep_all_their_digits(world: Wor
     assert {kind for columns in kinds for name, kind in columns if name == "long"} == {"BIGINT", "VARCHAR"}
     assert {kind for columns in kinds for name, kind in columns if name == "short"} == {"BIGINT", "DOUBLE"}
     assert world.rows("tp_date::VARCHAR, long::VARCHAR, short::DOUBLE") == texts
+
+
+def test_nothing_new_after_a_changed_table_names_overwrite(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write(f"{TODAY}.jsonl", "a")
+    world.collect()
+    assert not world.collect().is_stale
+    world.text = CONFIG.replace('column "message" { type', 'column "message" {\n null_if = "a"\n type')
+    print_report(events.Report((world.collect(),)), "text")
+    assert "app.x: nothing new" in (told := capsys.readouterr().out)
+    assert "tailpipe collect app.x --overwrite" in told
+    world.collect(overwrite=True)
+    assert not world.collect().is_stale
+    assert world.rows() == [None]
+
+
+def test_the_hint_of_an_artifact_that_cannot_be_read_is_told_with_its_day(world: World) -> None:
+    path = world.write(f"{TODAY}.jsonl.gz", "a")
+    path.write_bytes(path.read_bytes()[:-4])
+    (failed,) = world.collect().failed
+    assert "is truncated at compressed byte" in failed.reasons[0]
+    assert failed.reasons[0].endswith("(collect it again when the file is complete)")
