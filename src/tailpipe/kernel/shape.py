@@ -25,7 +25,7 @@ from tailpipe.kernel.outputs import COMMON_TYPES, Output
 from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
 from tailpipe.model.types import ListType
-from tailpipe.plugin.addresses import is_address
+from tailpipe.plugin.addresses import ADDRESS, is_address
 
 __all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
 
@@ -343,8 +343,19 @@ def _address(made: Cast) -> Cast:
 
 
 def _addresses(made: Cast) -> Cast:
-    """The addresses among texts: a table may hand in whatever may hold one."""
-    return Cast(f"list_filter({made.value}, lambda tp__x: {is_address('tp__x')})", made.misfit)
+    """The addresses among texts: a table may hand in whatever may hold one.
+
+    Mostly all of them are addresses. Asked of all at once, the pattern is made ready once; inside a lambda, DuckDB does
+    that again for every two thousand rows, which takes longer than all the matching.
+    """
+    texts = made.value
+    are_all = f"regexp_full_match(array_to_string({texts}, ',') || ',', '({ADDRESS},)+|,')"
+    # Two addresses in one text, and an empty one that is alone, look like all addresses there.
+    found = (
+        f"CASE WHEN {are_all} THEN list_filter({texts}, lambda tp__x: tp__x <> '' AND NOT contains(tp__x, ','))"
+        f" ELSE list_filter({texts}, lambda tp__x: {is_address('tp__x')}) END"
+    )
+    return Cast(found, made.misfit)
 
 
 def _within_calendar(value: str) -> str:

@@ -378,17 +378,27 @@ def test_the_columns_of_addresses_hold_addresses_alone() -> None:
     from dataclasses import replace
 
     mapped = Table(name="things", columns=[TIME], common={"tp_ips": "[a, b]", "tp_source_ip": "a", "tp_domains": "[b]"})
-    values = ["10.0.0.1", "localhost:8080", "::ffff:1.2.3.4", "fe80::1%eth0", "1.2.3.4:80", "1:2:3", "", "2001:db8::1"]
-    made = task(lines(*({"a": value, "b": "x"} for value in values)), of=mapped)
+    values = [
+        "10.0.0.1",
+        "localhost:8080",
+        "::ffff:1.2.3.4",
+        "fe80::1%eth0",
+        "1.2.3.4:80",
+        "1.1.1.1,::1",
+        "",
+        "2001:db8::1",
+    ]
+    made = task(lines(*({"a": value, **other} for other in ({"b": "x"}, {}) for value in values)), of=mapped)
+    values = values * 2
     fields = {"tp_destination_ip": "somewhere", "tp_source_ip": "192.0.2.1"}
     artifact = replace(made.readings[0].artifact, fields=fields)
     done = Run(replace(made, readings=(replace(made.readings[0], artifact=artifact),)))
-    is_address = [True, False, True, False, False, False, False, True]
+    is_address = [True, False, True, False, False, False, False, True] * 2
     assert done.column("tp_ips") == [[value] if fits else None for value, fits in zip(values, is_address, strict=True)]
     given = [value if fits else "192.0.2.1" for value, fits in zip(values, is_address, strict=True)]
     assert done.column("tp_source_ip") == given
-    assert done.column("tp_destination_ip") == [None] * 8
-    assert done.outcome.results[0].nulls == {"tp_source_ip": 5}
+    assert done.column("tp_destination_ip") == [None] * 16
+    assert done.outcome.results[0].nulls == {"tp_source_ip": 10}
 
 
 def test_names_that_need_quotes() -> None:
