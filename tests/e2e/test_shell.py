@@ -97,7 +97,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask(".to off", "everything")
         terminal.ask(".partition nope", "partition not found: nope")
         terminal.ask(".index web", "indexes web")
-        terminal.ask(".from yesterday", '"yesterday" is not a time')
+        terminal.ask(".from someday", '"someday" is not a time')
         terminal.ask("SELECT count(*) AS n FROM app_log;", "n", "3", "1 row")
 
         data.collect([("web", DAY, ["d"])], origin="b.log")
