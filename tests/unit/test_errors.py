@@ -26,6 +26,7 @@ from tailpipe.errors import (
     SparkError,
     StorageError,
     TailpipeError,
+    TimeLimitError,
     UnpackError,
     UsageError,
     WorkspaceError,
@@ -46,6 +47,7 @@ EXAMPLES: list[TailpipeError] = [
     SparkError("did not start", hint="see the log"),
     QueryError("no such column", hint="did you mean", place=Place("statement", 1, 8, 4, "SELECT levl")),
     ChangedError("was rotated", hint="collect again"),
+    TimeLimitError("stopped at the time limit of 30 s", hint="raise it"),
     UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {

@@ -11,6 +11,7 @@ from tailpipe.cli.answer import Shape
 from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.shell import Shell, is_whole
 from tailpipe.cli.shell_complete import Vocabulary, suggestions
+from tailpipe.query.limit import TimeLimit
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.shapes import ColumnShape, TableShape
 
@@ -96,6 +97,8 @@ def test_columns_of_the_tables_that_are_named_come_first() -> None:
 
 class Impatient:
     """A workspace and its session, for somebody who presses Ctrl-C twice."""
+
+    limit = TimeLimit(None, lambda: None)
 
     def session(self, *_: Any, **__: Any) -> Impatient:
         return self
