@@ -143,7 +143,7 @@ class Workspace:
             chosen = self._ready(partitions, source)
             options = Options(ask, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
-            emit(Started("", "tidying up"))
+            emit(Started("", "cleaning up"))
             report = report.after(
                 lambda one, pair: tidy(catalog, engine, *pair, ask, one.units if with_compaction else ()), chosen
             )

@@ -170,7 +170,7 @@ def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date
     collect()
     assert _days(proxy) == span(range(31))
     assert install.rows() == [{"found": total(30)}]
-    assert "nothing new" in collect()
+    assert "no new data" in collect()
     assert _days(proxy) == span(range(3))
 
     day = today - timedelta(days=1)

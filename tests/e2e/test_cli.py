@@ -130,7 +130,7 @@ def test_an_unknown_name_is_told_with_the_nearest_one(run: Run, write_config: Wr
 def test_wrong_use_exits_with_2_and_says_where_help_is(run: Run) -> None:
     done = run("colect")
     assert done.code == 2
-    assert 'there is no command "colect", did you mean "collect"?' in done.err
+    assert 'unknown command "colect", did you mean "collect"?' in done.err
     done = run("table", "list", "--outpt", "json")
     assert done.code == 2
     assert "see: tailpipe table list --help" in done.err

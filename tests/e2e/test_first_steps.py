@@ -45,7 +45,7 @@ def test_what_plugins_bring_is_shown_while_the_config_is_broken(
     assert (done.code, done.out) == (0, whole.out)
     if arguments[0] not in ("source", "plugin"):  # these never read it
         assert done.err == (
-            "warning: 2 problems in the config, so only what plugins bring is known; see: tailpipe config check\n"
+            "warning: 2 problems in the config; only what plugins provide is shown (see: tailpipe config check)\n"
         )
 
 
@@ -97,11 +97,11 @@ def test_a_trial_tells_values_that_do_not_fit_and_a_few_rows_of_each_kind(
     assert done.out.split("\n")[0].split()[:4] == ["tp_timestamp", "n", "s", "time"]
     assert "tp_akas" not in done.out
     assert done.err == (
-        "common columns without a value are left out; --output line shows all\n"
+        "empty common columns are hidden; to show all columns: --output line\n"
         + "".join(f"a.jsonl line {number}: the line is not JSON: {{\n" for number in (2, 3, 4))
-        + "column n: 1 value did not fit its type and is null\n"
-        "10 rows read: 1 fit, 9 do not\n"
-        "some bytes are not valid text and stand as \ufffd; name the encoding of the format\n"
+        + "column n: 1 value of the wrong type set to null\n"
+        "10 rows read: 1 accepted, 9 rejected\n"
+        "invalid bytes were replaced by \ufffd; set the encoding of the format\n"
     )
     assert "tp_akas" in run("table", "test", "app", "a.jsonl", "--output", "line").out
 
@@ -142,7 +142,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     (logs / "a.jsonl").write_text('{"at": "2024-01-31T10:00:00Z"}\n')
     config = TABLE.replace("/tmp", str(logs))
     write_config(config)
-    told = "app.prod: no rows were kept, 1 row was rejected; after correcting the config, run: "
+    told = "app.prod: no rows collected, 1 row rejected; fix the config, then run: "
     first = run("collect", "--from", "2024-01-01", "--no-progress")
     assert told + "tailpipe collect app.prod --overwrite --from 2024-01-01\n" in first.err
     write_config(config.replace('"time"', '"at"'))
@@ -206,7 +206,7 @@ def test_a_pattern_of_ones_own_is_looked_at_in_every_source(run: Run, write_conf
 
 
 def test_a_config_without_files_says_so(run: Run) -> None:
-    assert "no .tpc file is there yet; tailpipe collect shows an example of one" in run("config", "check").err
+    assert "no .tpc files found; run tailpipe collect for an example" in run("config", "check").err
 
 
 def test_the_default_of_an_option_is_shown_as_config_writes_it(run: Run) -> None:
@@ -225,9 +225,9 @@ def test_a_partition_shows_where_it_looks_and_by_which_format(run: Run, write_co
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("collect", "--form", "T-1d"), 'error: there is no flag "--form", did you mean "--from"?'),
-        (("collect", "--zzz"), 'error: there is no flag "--zzz"\n'),
-        (("partition", "shwo"), 'error: there is no command "shwo", did you mean "show"?'),
+        (("collect", "--form", "T-1d"), 'error: unknown flag "--form", did you mean "--from"?'),
+        (("collect", "--zzz"), 'error: unknown flag "--zzz"\n'),
+        (("partition", "shwo"), 'error: unknown command "shwo", did you mean "show"?'),
         (("format", "test", "mine", "a"), "format not found: mine\n  = there is: regex.mine\n"),
         (("format", "test", "regex", "a"), "format not found: regex.default\n  = there is: regex.mine\n"),
         (("format", "test", "grok", "a"), "format not found: grok.default\n  = see: tailpipe format list\n"),
@@ -251,5 +251,5 @@ def test_rows_outside_the_window_are_told_with_the_days_to_ask_for(
     (logs / "a.jsonl").write_text('{"time": "2024-01-31T10:00:00Z"}\n{"time": "2024-02-03T10:00:00Z"}\n')
     write_config(TABLE.replace("/tmp", str(logs)))
     told = run("collect", "--no-progress").out
-    assert "asked for; they are of 2024-01-31 to 2024-02-03; for these: --from 2024-01-31\n" in told
+    assert "requested window, only of 2024-01-31 to 2024-02-03; to collect them: --from 2024-01-31\n" in told
     assert run("collect", "--from", "2024-01-31", "--no-progress").out.startswith("app.prod: 2 rows")

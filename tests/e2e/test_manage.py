@@ -110,7 +110,7 @@ def test_deleting_asks_first_and_refuses_where_nobody_can_answer(run: Run, works
 def test_days_are_deleted_by_their_date_and_leave_the_hive(run: Run, workspace: Path) -> None:
     done = run("partition", "delete", "app.prod", "--from", "2024-01-02", "--to", "2024-01-03", "--force")
     assert (done.code, done.out) == (0, ""), done.err
-    assert "deleted 6 rows of app.prod" in done.err
+    assert "deleted 6 rows from app.prod" in done.err
     assert rows(run, "app.prod") == 2 * ROWS
     assert [path[-10:] for path in hive(workspace) if "tp_table=app" in path] == ["2024-01-01", "2024-01-04"]
     with Catalog.open(workspace, is_read_only=True) as catalog:
@@ -140,7 +140,7 @@ def test_deleting_an_unknown_partition_fails(run: Run, workspace: Path) -> None:
 
 def test_a_healthy_workspace_is_told_to_be_well(run: Run, workspace: Path) -> None:
     done = run("doctor", "--checksums")
-    assert (done.code, done.out, done.err) == (0, "", "all is well\n")
+    assert (done.code, done.out, done.err) == (0, "", "no problems found\n")
     assert run("doctor", "--output", "json").out == "[]\n"
 
 
@@ -201,7 +201,7 @@ def test_a_damaged_catalog_is_told_and_rebuilt(run: Run, workspace: Path) -> Non
 def test_doctor_on_a_workspace_without_data_finds_nothing(run: Run) -> None:
     done = run("doctor")
     assert done.code == 0
-    assert done.err.endswith("all is well\n")
+    assert done.err.endswith("no problems found\n")
 
 
 def test_days_that_were_deleted_are_told_as_dropped_and_are_no_gap(run: Run, workspace: Path) -> None:
@@ -224,5 +224,5 @@ def test_a_query_before_anything_was_collected_has_columns_and_no_rows(run: Run,
     write_config(CONFIG)
     done = run("query", "SELECT tp_timestamp, tp_ips FROM app", "--output", "csv")
     assert (done.code, done.out) == (0, "tp_timestamp,tp_ips\n"), done.err
-    assert run("rejected", "show", "app.prod").err.endswith("no row was rejected\n")
+    assert run("rejected", "show", "app.prod").err.endswith("no rejected rows\n")
     assert run("rejected", "show", "app.prd").code == 2

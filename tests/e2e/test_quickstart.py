@@ -158,7 +158,7 @@ def test_what_was_filtered_and_what_was_rejected_is_not_there(
     pretty = tailpipe("rejected", "show", "access_log.web", "--limit", "1")
     assert str(home / "logs" / "access") in pretty.out
     assert "1 of" in pretty.err
-    assert "no row was rejected" in tailpipe("rejected", "show", "app_log.shop").err
+    assert "no rejected rows" in tailpipe("rejected", "show", "app_log.shop").err
 
 
 def test_the_partition_tells_what_is_covered(collected: dict[str, dict[str, object]], tailpipe: Call) -> None:
@@ -191,7 +191,7 @@ def test_collecting_again_adds_nothing(collected: dict[str, dict[str, object]], 
     done = tailpipe("collect")
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
-        f"{name}: nothing new" for name in ("app_log.shop", "flow_log.office", PARTITIONS[0])
+        f"{name}: no new data" for name in ("app_log.shop", "flow_log.office", PARTITIONS[0])
     ]
 
 

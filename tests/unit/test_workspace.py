@@ -57,7 +57,7 @@ def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
         assert [file.rows for file in catalog.snapshot().files] == [3]
     report = opened(tmp_path, 'retention { keep = "5d" }').collect(["app.x"])
     print_report(report, "pretty")
-    assert capsys.readouterr().out.splitlines() == ["app.x: nothing new", f"  expired: {OLD}, 3 rows"]
+    assert capsys.readouterr().out.splitlines() == ["app.x: no new data", f"  expired: {OLD}, 3 rows"]
     print_report(report, "json")
     assert json.loads(capsys.readouterr().out)[0]["tidied"]["expired"] == str(OLD)
     assert opened(tmp_path).compact(["app.x"])[0].files == 0

@@ -21,10 +21,10 @@ def about_time(reasons: Iterable[str]) -> str:
     for reason in reasons:
         if found := _NOT_A_TIME.fullmatch(reason):
             layout, *others = layouts_of(found["text"].strip()) or [""]
-            own = "" if layout else ", with the layout of yours"
+            own = "" if layout else " with your layout"
             written = f"transform = \"strptime({_name(found['field'])}, '{layout or _ANY_LAYOUT}')\""
-            more = "".join(f", or '{other}' if that is meant" for other in others)
-            return f"a time that is not ISO 8601 is read by a transform in place of source{own}: {written}{more}"
+            more = "".join(f", or '{other}'" for other in others)
+            return f"to read a time that is not ISO 8601, use a transform instead of source{own}: {written}{more}"
     return ""
 
 
@@ -38,22 +38,22 @@ def about_field(reasons: Iterable[str], fields: Collection[str]) -> str:
         first, dot, rest = field.partition(".")
         if dot and first in fields:
             path = f"'{rest}'" if "." not in rest else f"'$.{rest}'"
-            hint = f'what is inside an object is read by a transform: transform = "{_name(first)}->>{path}"'
+            hint = f'to read a nested field, use a transform: transform = "{_name(first)}->>{path}"'
         else:
-            hint = did_you_mean(field, fields, f"the fields are: {listed(fields, 8)}")
+            hint = did_you_mean(field, fields, f"available fields: {listed(fields, 8)}")
         return f'no row has a field "{field}"; {hint}'
     return ""
 
 
 def misfits(nulls: Mapping[str, int]) -> list[str]:
     """For each column, how many values did not fit its type."""
-    told = {column: (render.counted(count, "value"), "is" if count == 1 else "are") for column, count in nulls.items()}
-    return [f"column {column}: {many} did not fit its type and {verb} null" for column, (many, verb) in told.items()]
+    counts = {column: render.counted(count, "value") for column, count in nulls.items()}
+    return [f"column {column}: {many} of the wrong type set to null" for column, many in counts.items()]
 
 
 def unfilled(columns: Mapping[str, str]) -> list[str]:
     """For each column that is null in every row, which field the config names for it."""
-    return [f'column {name} is null in every row: no value for field "{field}"' for name, field in columns.items()]
+    return [f'column {name} is null in every row: field "{field}" has no values' for name, field in columns.items()]
 
 
 def _name(field: str) -> str:

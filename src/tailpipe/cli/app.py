@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
         """The command, or the nearest name to a wrong one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS)
-            raise click.UsageError(f'there is no command "{args[0]}"' + (f", {hint}" if hint else ""), ctx)
+            raise click.UsageError(f'unknown command "{args[0]}"' + (f", {hint}" if hint else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

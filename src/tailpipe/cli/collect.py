@@ -141,7 +141,7 @@ def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags:
 
 
 def _say_again(workspace: Workspace, empty: Sequence[Summary], start: str | None) -> None:
-    """How to have rows read again that were all rejected or filtered: a plain collect leaves them."""
+    """How to collect rows again that were all rejected or filtered: a plain collect skips them."""
     held = workspace.held() if empty else {}
     for one in empty:
         name, here = one.partition, held.get(one.partition)
@@ -151,16 +151,16 @@ def _say_again(workspace: Workspace, empty: Sequence[Summary], start: str | None
         if one.accounts.out_of_window:
             continue  # they fit; the report says for which days to ask
         if here is not None and here.rejected_rows:
-            rejected = render.counted(here.rejected_rows, "row") + (" was" if here.rejected_rows == 1 else " were")
-            render.say(f"{name}: no rows were kept, {rejected} rejected; after correcting the config, run: {again}")
+            rejected = render.counted(here.rejected_rows, "row")
+            render.say(f"{name}: no rows collected, {rejected} rejected; fix the config, then run: {again}")
         elif one.accounts.filtered:
             filtered = render.counted(one.accounts.filtered, "row")
-            render.say(f"{name}: no rows were kept, the filter excludes {filtered}; to read them again, run: {again}")
+            render.say(f"{name}: no rows collected, {filtered} filtered; fix the filter, then run: {again}")
 
 
 def _show_example(workspace: Workspace) -> None:
     place = workspace.environment.config_paths[0]
     target = place if place.suffix == ".tpc" else place / "app.tpc"
-    render.say(f"There is no partition in the config yet. Put something like this into {target}:\n")
+    render.say(f"The config has no partitions. Add one to {target}, for example:\n")
     render.say(EXAMPLE)
     raise UsageError("nothing to collect", hint="then run: tailpipe config check && tailpipe collect")

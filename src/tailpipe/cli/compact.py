@@ -68,7 +68,7 @@ def command(
         hidden = ("new_files", "new_size") if dry_run else ()
         render.records(busy, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
     elif not any(one.locked for one in done):
-        render.say("there is nothing to compact")
+        render.say("nothing to compact")
     refuse_locked(one.locked for one in done)
 
 

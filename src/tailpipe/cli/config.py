@@ -53,7 +53,7 @@ def check(context: click.Context, sql: bool) -> None:
             shown = "" if name == "file" else f": {listed(sorted(things), 8)}"
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
-        render.say("no .tpc file is there yet; tailpipe collect shows an example of one")
+        render.say("no .tpc files found; run tailpipe collect for an example")
     odd = [*odd_layouts(config), *ignored_columns(config)]
     render.warnings(odd)
     warnings = len(odd) + warn_of_schemas(workspace)
@@ -61,7 +61,7 @@ def check(context: click.Context, sql: bool) -> None:
     if not sql and any(
         address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans
     ):
-        render.say("filters and transforms were only read; --sql checks them with DuckDB")
+        render.say("filters and transforms were not checked; to check them with DuckDB: --sql")
 
 
 @command.command("show", epilog=examples("tailpipe config show --output json"))

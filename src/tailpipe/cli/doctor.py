@@ -60,7 +60,7 @@ def command(context: click.Context, checksums: bool, mode: str | None, accept_lo
     if commands := _commands(findings):
         render.say("repair with: " + " or ".join(commands))
         context.exit(EXIT_FAILED)
-    render.say("all is well" if not findings else "nothing needs repair")
+    render.say("no problems found" if not findings else "no repair needed")
 
 
 def _record(finding: Finding) -> dict[str, str]:

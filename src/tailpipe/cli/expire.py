@@ -49,13 +49,13 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     if gone or output != "pretty":
         render.records(gone, output, COLUMNS)
     elif found and not any(record["locked"] for record in found):
-        render.say("nothing has expired")
+        render.say("no expired days")
     elif not found:
         render.say('no partition has a retention; add one: retention { keep = "400d" }')
     if gone and dry_run:
-        render.say("nothing was dropped")
+        render.say("dry run: nothing deleted")
     if held := next((record["held"] for record in found if record["held"]), ""):
-        raise TailpipeError(f"nothing was dropped: {held}", hint="if the clock is right, add --force")
+        raise TailpipeError(f"nothing deleted: {held}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
 
 

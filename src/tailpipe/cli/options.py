@@ -72,7 +72,7 @@ def refuse_locked(locked: Iterable[str]) -> None:
     if messages := list(filter(None, locked)):
         for message in messages:
             render.problem(message)
-        raise TailpipeError("not all partitions could be done", hint="try again when that process has ended")
+        raise TailpipeError("some partitions were skipped", hint="try again when the other process has finished")
 
 
 def workspace_of(context: click.Context) -> Any:
@@ -100,7 +100,7 @@ def with_built_ins(workspace: Any, ask: Callable[[Any], T]) -> T:
             answer = ask(bare)
         except UsageError:
             raise broken from None
-        render.say(f"warning: {broken.message}, so only what plugins bring is known; see: tailpipe config check")
+        render.say(f"warning: {broken.message}; only what plugins provide is shown (see: tailpipe config check)")
         return answer
 
 

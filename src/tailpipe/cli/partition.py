@@ -83,7 +83,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         one for one in workspace.preview_deletion(workspace.select([selector]), days) if one.files or one.rejected
     ]
     if not doomed:
-        render.say("there is nothing to delete")
+        render.say("nothing to delete")
         return
     for one in doomed:
         parts = [f"{render.counted(one.rows, 'row')} in {render.counted(one.files, 'file')}"]
@@ -92,13 +92,13 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         render.say(f"{one.partition}: {', '.join(parts)}")
     if not force:
         if not sys.stdin.isatty():
-            raise UsageError("nothing was deleted, because there is nobody to ask", hint="add --force if you mean it")
+            raise UsageError("not deleted: stdin is not a terminal", hint="use --force to delete without confirmation")
         if not click.confirm("Delete them?", err=True):
-            render.say("nothing was deleted")
+            render.say("nothing deleted")
             context.exit(EXIT_FAILED)
     for one in doomed:
         workspace.delete(one.partition, days)
-        render.say(f"deleted {render.counted(one.rows, 'row')} of {one.partition}")
+        render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
 
 
 def whole_days(start: str | None, end: str | None, *, now: datetime) -> DaySet:

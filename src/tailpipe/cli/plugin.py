@@ -54,7 +54,7 @@ def install(wanted: str, editable: bool) -> None:
     requirements work too.
     """
     if editable and not Path(wanted).is_dir():
-        raise UsageError(f'there is no directory "{wanted}" to install from', hint="leave --editable out")
+        raise UsageError(f'directory not found: "{wanted}"', hint="--editable needs a directory")
     _run_pip(["install", *(["-e"] if editable else []), requirement(wanted)])
     render.say("done; see: tailpipe plugin list")
 
@@ -72,7 +72,7 @@ def update(wanted: str) -> None:
 def uninstall(wanted: str) -> None:
     """Uninstall a plugin with pip. Its collected data stays and can be queried."""
     _run_pip(["uninstall", "--yes", _package_of(wanted)])
-    render.say("done; what it collected is still there")
+    render.say("done; collected data was kept")
 
 
 def requirement(wanted: str) -> str:
@@ -90,7 +90,7 @@ def _package_of(wanted: str) -> str:
         plugin = None  # two plugins quarrel over a name, and this command is the way out
     package = plugin.package if plugin else requirement(wanted)
     if package == BUILT_IN:
-        raise UsageError(f'"{wanted}" is built in', hint="it comes and goes with tailpipe itself")
+        raise UsageError(f'"{wanted}" is built in', hint="built-in plugins are part of tailpipe")
     return package
 
 
@@ -102,10 +102,10 @@ def _run_pip(arguments: list[str]) -> None:
         call = [uv, "pip", verb, "--python", sys.executable, *rest, "--quiet"]
     else:
         raise TailpipeError(
-            "there is no pip in the environment that tailpipe runs in",
-            hint=f"add it with: {sys.executable} -m ensurepip",
+            "pip is not installed in the environment of tailpipe",
+            hint=f"install it: {sys.executable} -m ensurepip",
         )
     render.say(f"running: {shlex.join(call)}")
     done = subprocess.run(call, check=False)
     if done.returncode:
-        raise TailpipeError(f"{arguments[0]} failed with exit code {done.returncode}", hint="its own words are above")
+        raise TailpipeError(f"{arguments[0]} failed with exit code {done.returncode}", hint="see its output above")

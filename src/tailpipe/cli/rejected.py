@@ -56,5 +56,5 @@ def show(context: click.Context, selectors: tuple[str, ...], limit: int, output:
     if rows or output != "pretty":
         partition = {"partition": "partition"} if len({row.partition for row in rows}) > 1 else {}
         render.records([asdict(row) for row in rows], output, {**partition, **COLUMNS})
-    more = "" if len(rows) == total else "; --limit shows more"
-    render.say(f"{len(rows):,} of {total:,} rejected rows{more}" if total else "no row was rejected")
+    more = "" if len(rows) == total else "; to show more: --limit"
+    render.say(f"{len(rows):,} of {total:,} rejected rows{more}" if total else "no rejected rows")

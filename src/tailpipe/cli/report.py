@@ -22,7 +22,7 @@ __all__ = ["print_preview", "print_report"]
 _SINGLE = 31
 """So many days are shown one by one."""
 LeftOut = Callable[[str], DaySet | None]
-UNITS = {"unit": "day", "kind": "kind", "reason": "why", "artifacts": "artifacts", "bytes": "size"}
+UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
 
 
@@ -42,7 +42,7 @@ def print_report(
             render.data(line)
         if has_window and summary.not_requested:
             days = render.days(summary.not_requested)
-            render.data(f"  not requested: {days}; fetch them with: tailpipe collect {summary.partition} --fill")
+            render.data(f"  not requested: {days}; to collect them: tailpipe collect {summary.partition} --fill")
 
 
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
@@ -54,7 +54,7 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
     for record in records:
         artifacts = sum(unit["artifacts"] for unit in record["units"])
         render.data(
-            f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to do"
+            f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to collect"
         )
         if record["units"]:
             render.records(_together(record["units"]), "pretty", UNITS)
@@ -99,22 +99,22 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
         parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
         lines.append(f"{name}: " + ", ".join(parts))
     elif not summary.failed and not summary.error:
-        lines.append(f"{name}: nothing new")
+        lines.append(f"{name}: no new data")
         if summary.is_stale:
-            lines.append(f"  format, table or filter changed since; to apply that: tailpipe collect {name} --overwrite")
+            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
     if accounts.rejected:
-        lines.append(f"  see them with: tailpipe rejected show {name}")
+        lines.append(f"  to show rejected rows: tailpipe rejected show {name}")
     lines += [f"  {line}" for line in (*misfits(summary.nulls), *unfilled(summary.unfilled))]
     lines += [f"  {line}" for line in _noticed(summary.noticed)]
     if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
         lines.append(f"  {advice}")
     for failed in summary.failed:
-        lines += [f"  {failed.unit} was rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
+        lines += [f"  {failed.unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
-        lines.append("  what was committed stays; collect again when it is fixed, or with --skip-bad-artifacts")
-    lines += [f"  left out: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
-    lines += [f"  left for the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
+        lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
+    lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
+    lines += [f"  deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
     lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
     lines += ["  " + _withheld(one) for one in summary.withheld]
     lines += [f"  {line}" for line in _elsewhere(summary, left_out)]
@@ -124,7 +124,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     if summary.gaps:
         lines.append(f"  missing: {render.days(summary.gaps)}")
     if summary.lost:
-        lines.append(f"  lost: rows of {render.days(summary.lost)}, whose logs are not there any more")
+        lines.append(f"  lost: rows of {render.days(summary.lost)}; their logs no longer exist")
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
@@ -133,13 +133,12 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
 def _noticed(noticed: Mapping[str, int]) -> list[str]:
     lines = [f"{what}: {count:,}" for what, count in list(noticed.items())[:_SHOWN]]
     more = len(noticed) - len(lines)
-    return [*lines, f"and {render.counted(more, 'other remark')}"] if more else lines
+    return [*lines, f"and {more:,} more"] if more else lines
 
 
 def _unfinished(count: int) -> str:
-    ends, them = ("end", "them") if count > 1 else ("ends", "it")
-    many = render.counted(count, "artifact")
-    return f"{many} {ends} in an unfinished line: it is taken once nobody has written to {them} for a minute"
+    what = f"{render.counted(count, 'artifact')} with an incomplete last line"
+    return f"{what}; it is collected once the file has not changed for a minute"
 
 
 def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
@@ -148,10 +147,10 @@ def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
         return []
     lines = [_beside(one) for one in summary.beside]
     if summary.accounts.out_of_window and not lines:
-        days, where = left_out(summary.partition), "for others: --from 2024-01-31"
+        days, where = left_out(summary.partition), "; to widen it, use --from"
         if days:
-            where = f"they are of {_span(days.first, days.last)}; for these: --from {days.first}"
-        lines.append(f"no row lies in the time that was asked for; {where}")
+            where = f", only of {_span(days.first, days.last)}; to collect them: --from {days.first}"
+        lines.append(f"no rows in the requested window{where}")
     return lines
 
 
@@ -166,22 +165,25 @@ def _tidied(tidied: Tidied) -> list[str]:
 
 def _refused(refused: events.Refused) -> str:
     if not refused.seen:
-        return f"source {refused.source}: no file was found"
+        return f"source {refused.source}: no files found"
     first, seen = render.shown(refused.first), render.counted(refused.seen, "file")
     verb = "does" if refused.refused == 1 else "do"
-    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {refused.layout}, the first is {first}"
+    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {refused.layout}, such as {first}"
     return f"source {refused.source}: {what}"
 
 
 def _withheld(withheld: events.Withheld) -> str:
     first = render.shown(withheld.first)
-    return f"source {withheld.source}: {withheld.count:,} not collected, {withheld.reason}; the first is {first}"
+    many = render.counted(withheld.count, "artifact")
+    return f"source {withheld.source}: {many} not collected: {withheld.reason}, such as {first}"
 
 
 def _beside(beside: events.Beside) -> str:
     days = _span(beside.first, beside.last)
     many = render.counted(beside.count, "artifact")
-    return f"source {beside.source}: {many} of other days, {days}; for these: --from {beside.first}"
+    return (
+        f"source {beside.source}: {many} outside the requested window, {days}; to collect them: --from {beside.first}"
+    )
 
 
 def _span(first: object, last: object) -> str:

@@ -148,7 +148,7 @@ class Shell:
         name, _, rest = text.rstrip(";").partition(" ")
         if name not in COMMANDS:
             hint = did_you_mean(name, COMMANDS, ".help lists them all")
-            raise UsageError(f'there is no command "{name}"', hint=hint)
+            raise UsageError(f'unknown command "{name}"', hint=hint)
         try:
             words = shlex.split(rest)
         except ValueError:

@@ -57,7 +57,7 @@ def command(context: click.Context, output: str) -> None:
         return
     render.data(f"workspace {settings.workspace.name}: {visible(str(settings.location))}")
     if not records:
-        render.data("no partition yet; tailpipe collect shows an example of one")
+        render.data("no partitions; run tailpipe collect for an example")
         return
     cells = [_cells(record, now) for record in records]
     cells.append([f"total {len(records):,}", "", "", "", *_sizes(total)])
@@ -124,7 +124,7 @@ def _run(run: dict[str, Any] | None, now: datetime) -> str:
     age = _age(now - datetime.fromisoformat(run["ended_at"] or run["begun_at"]))
     if run["outcome"] == "running":
         return f"running {age}"
-    words = {"done": f"{age} ago", "failed": f"failed {age}", "interrupted": f"broken {age}"}
+    words = {"done": f"{age} ago", "failed": f"failed {age}", "interrupted": f"stopped {age}"}
     return words[run["outcome"]]
 
 
@@ -160,25 +160,25 @@ def _not_requested(records: list[dict[str, Any]]) -> list[str]:
         for record in records[:SHOWN]
     ]
     if more := len(records) - len(lines):
-        lines.append(f"not requested: days of {render.counted(more, 'other partition')}; --output json has them")
+        lines.append(f"not requested: days of {render.counted(more, 'other partition')}; to list them: --output json")
     name = records[0]["partition"] if len(records) == 1 else "PARTITION"
-    return [*lines, f"fetch them with: tailpipe collect {name} --fill"] if lines else []
+    return [*lines, f"to collect them: tailpipe collect {name} --fill"] if lines else []
 
 
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     lines = []
     running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
     if running:
-        lines.append(f"being collected now: {', '.join(running)}")
+        lines.append(f"running: {', '.join(running)}")
     if any(not record["is_in_config"] for record in records):
-        lines.append("* no longer in the config")
+        lines.append("* not in the config")
     if any(record["gap_days"] for record in records):
-        lines.append("gaps are filled by: tailpipe collect")
+        lines.append("to fill gaps: tailpipe collect")
     lines += _not_requested([record for record in records if record["not_requested_days"]])
     for record in records:
         if record["lost"]:
             days = f"{record['partition']}: rows of {record['lost']} are lost"
-            lines.append(f"{days}; collect them again: tailpipe collect {record['partition']}")
+            lines.append(f"{days}; to collect them again: tailpipe collect {record['partition']}")
     if any(record["rejected_rows"] for record in records):
-        lines.append("rejected rows are shown by: tailpipe rejected show")
+        lines.append("to show rejected rows: tailpipe rejected show")
     return lines

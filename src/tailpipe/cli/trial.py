@@ -37,18 +37,17 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
     if rows or output in ("json", "jsonl"):
         render.records(shown, output)
     if shown and len(shown[0]) < len(rows[0]):
-        render.say("common columns without a value are left out; --output line shows all")
+        render.say("empty common columns are hidden; to show all columns: --output line")
     for sample in _some(trial.rejected):
         render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
     for line in (*misfits(trial.nulls), *unfilled(trial.unfilled)):
         render.say(line)
     accounts = trial.accounts
-    part = "" if trial.is_whole else " in the beginning of the file"
-    verb = "does" if accounts.rejected == 1 else "do"
+    part = "" if trial.is_whole else " from the start of the file"
     read = render.counted(accounts.read, "row")
-    render.say(f"{read} read{part}: {accounts.kept:,} fit, {accounts.rejected:,} {verb} not")
+    render.say(f"{read} read{part}: {accounts.kept:,} accepted, {accounts.rejected:,} rejected")
     if any("\ufffd" in value for row in rows for value in row.values() if isinstance(value, str)):
-        render.say("some bytes are not valid text and stand as \ufffd; name the encoding of the format")
+        render.say("invalid bytes were replaced by \ufffd; set the encoding of the format")
     if trial.error is not None:
         raise TailpipeError(trial.error)
 

@@ -30,7 +30,7 @@ def tidy(
             made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted))
             done = replace(done, files=made.files, new_files=made.new_files or 0)
     except TailpipeError as error:
-        done = replace(done, notes=(*done.notes, f"not tidied up: {error.message}"))
+        done = replace(done, notes=(*done.notes, f"cleanup failed: {error.message}"))
     return done
 
 

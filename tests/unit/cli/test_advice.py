@@ -30,11 +30,11 @@ def test_a_time_of_a_common_layout_is_answered_with_its_transform(text: str, lay
 
     assert duckdb.sql(f"SELECT strptime('{text}', '{layout}')").fetchone() is not None
     advice = about_time(["does not match the layout", f'"at" is not a time: {text}'])
-    assert advice.endswith(f"in place of source: transform = \"strptime(at, '{layout}')\"")
+    assert advice.endswith(f"instead of source: transform = \"strptime(at, '{layout}')\"")
 
 
 def test_any_other_time_gets_the_way_to_go_and_names_that_sql_would_not_read_get_quotes() -> None:
-    assert "with the layout of yours: " in about_time(['"at" is not a time: noon'])
+    assert "with your layout: " in about_time(['"at" is not a time: noon'])
     assert 'strptime(\\"a-t\\",' in about_time(['"a-t" is not a time: noon'])
     assert 'strptime(\\"When\\",' in about_time(['"When" is not a time: noon'])
     assert about_time(["the line is not JSON"]) == ""
@@ -42,13 +42,13 @@ def test_any_other_time_gets_the_way_to_go_and_names_that_sql_would_not_read_get
 
 def test_if_day_and_month_cannot_be_told_apart_both_layouts_are_named() -> None:
     advice = about_time(['"at" is not a time: 1/2/2024 10:00:00'])
-    assert advice.endswith("""strptime(at, '%d/%m/%Y %H:%M:%S')", or '%m/%d/%Y %H:%M:%S' if that is meant""")
-    assert "with the layout of yours: " in about_time(['"at" is not a time: 32/13/2024 10:00:00'])
+    assert advice.endswith("""strptime(at, '%d/%m/%Y %H:%M:%S')", or '%m/%d/%Y %H:%M:%S'""")
+    assert "with your layout: " in about_time(['"at" is not a time: 32/13/2024 10:00:00'])
 
 
 def test_a_field_that_no_row_has_is_answered_with_the_fields_there_are() -> None:
     assert about_field(['"tiem" gives no time'], ["time", "n"]).endswith('did you mean "time"?')
-    assert about_field(['"when" gives no time'], ["a", "b"]).endswith("the fields are: a, b")
+    assert about_field(['"when" gives no time'], ["a", "b"]).endswith("available fields: a, b")
     assert about_field(['"meta.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'time'\"")
     assert about_field(['"meta.at.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'$.at.time'\"")
     assert about_field(['"time" gives no time', "tp_timestamp gives no time"], ["time"]) == ""
@@ -56,6 +56,6 @@ def test_a_field_that_no_row_has_is_answered_with_the_fields_there_are() -> None
 
 def test_values_that_do_not_fit_are_counted_in_words() -> None:
     assert misfits({"a": 1, "b": 2000}) == [
-        "column a: 1 value did not fit its type and is null",
-        "column b: 2,000 values did not fit its type and are null",
+        "column a: 1 value of the wrong type set to null",
+        "column b: 2,000 values of the wrong type set to null",
     ]

@@ -256,7 +256,7 @@ def test_rows_that_are_lost_with_their_log_are_told(tmp_path: Path, capsys: pyte
         assert bool(done.partitions[0].committed) == is_first
         assert str(done.partitions[0].lost) == str(days_ago(2))
         print_report(done, "pretty")
-        assert f"lost: rows of {days_ago(2)}, whose logs are not there any more" in capsys.readouterr().out
+        assert f"lost: rows of {days_ago(2)}; their logs no longer exist" in capsys.readouterr().out
 
 
 def test_lost_rows_come_back_also_where_a_source_of_their_day_is_no_longer_in_the_config(tmp_path: Path) -> None:
@@ -414,7 +414,7 @@ def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: py
         report = undated.report()
         assert (undated.rows(), report.partitions[0].unfinished) == (["a"], 1)
         print_report(report, "pretty")
-        told = "1 artifact ends in an unfinished line: it is taken once nobody has written to it for a minute"
+        told = "1 artifact with an incomplete last line; it is collected once the file has not changed for a minute"
         assert told in capsys.readouterr().out
         print_report(report, "json")
         assert json.loads(capsys.readouterr().out)[0]["unfinished"] == 1

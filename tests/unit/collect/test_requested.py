@@ -97,7 +97,7 @@ def test_from_without_to_begins_anew_from_that_day_and_says_what_lies_between(
     world.now += timedelta(days=20)
     report = world.report(str(ago(3)))
     print_report(report, "pretty", has_window=True)
-    told = f"not requested: {ago(19)}..{ago(4)}; fetch them with: tailpipe collect app.x --fill"
+    told = f"not requested: {ago(19)}..{ago(4)}; to collect them: tailpipe collect app.x --fill"
     assert told in capsys.readouterr().out
     assert world.collect().committed == ()
     world.collect(fill=True)

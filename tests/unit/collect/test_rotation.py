@@ -108,7 +108,7 @@ def test_a_log_that_turns_faster_than_it_can_be_read_is_left_for_the_next_run(
     assert summary.changed_artifacts == (f'"{world.logs}/app.log" was rotated or replaced after it was listed',)
     assert str(steady) in world.rows("tp_source_location")  # what stays as it is does not wait
     print_report(Report((summary,)), "pretty")
-    assert f'left for the next run: "{world.logs}/app.log" was rotated' in capsys.readouterr().out
+    assert f'deferred to the next run: "{world.logs}/app.log" was rotated' in capsys.readouterr().out
     check(world)
 
 

@@ -338,8 +338,9 @@ def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: p
     assert (beside.count, beside.first, beside.last) == (2, date(2023, 1, 5), date(2023, 1, 7))
     print_report(report, "pretty")
     assert capsys.readouterr().out.splitlines() == [
-        "app.x: nothing new",
-        "  source file: 2 artifacts of other days, 2023-01-05 to 2023-01-07; for these: --from 2023-01-05",
+        "app.x: no new data",
+        "  source file: 2 artifacts outside the requested window, 2023-01-05 to 2023-01-07;"
+        " to collect them: --from 2023-01-05",
     ]
     assert len(world.collect("2023-01-05", "2023-01-06").committed) == 1
     assert world.collect().beside == ()  # by now there is something, and who left the rest out knows it
@@ -449,7 +450,7 @@ def test_a_column_whose_field_no_row_has_is_reported(world: World, capsys: pytes
     summary = world.collect()
     assert summary.unfilled == {"level": "lvl"}
     print_report(events.Report((summary,)), "text", lambda _: DaySet())
-    assert 'column level is null in every row: no value for field "lvl"' in capsys.readouterr().out
+    assert 'column level is null in every row: field "lvl" has no values' in capsys.readouterr().out
 
 
 def test_a_mapped_field_that_no_row_has_is_reported(world: World) -> None:
@@ -488,7 +489,7 @@ def test_nothing_new_after_a_changed_table_names_overwrite(world: World, capsys:
     assert not world.collect().is_stale
     world.text = CONFIG.replace('column "message" { type', 'column "message" {\n null_if = "a"\n type')
     print_report(events.Report((world.collect(),)), "text")
-    assert "app.x: nothing new" in (told := capsys.readouterr().out)
+    assert "app.x: no new data" in (told := capsys.readouterr().out)
     assert "tailpipe collect app.x --overwrite" in told
     world.collect(overwrite=True)
     assert not world.collect().is_stale

@@ -270,7 +270,7 @@ def test_what_another_process_writes_is_left_alone(world: World) -> None:
         with pytest.raises(LockedError):
             compact(other, world.engine, Subject("app.x"))
         done = tidy(other, world.engine, *chosen(world), Ask(world.now), {str(OLD)})
-    assert done.notes[0].startswith('not tidied up: partition "app.x" is being written by')
+    assert done.notes[0].startswith('cleanup failed: partition "app.x" is being written by')
     assert len(files(world)) == 2
 
 
