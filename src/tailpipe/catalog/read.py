@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog import seals
@@ -43,6 +43,8 @@ class PartitionTotals:
     first_date: date | None
     last_date: date | None
     rejected_rows: int
+    first_event: datetime | None = None
+    last_event: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -63,23 +65,27 @@ def partitions(store: Store) -> list[PartitionTotals]:
             "SELECT p.id, p.name, count(f.path) FILTER (WHERE role = 'data'),"
             " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
             " min(tp_date) FILTER (WHERE role = 'data'), max(tp_date) FILTER (WHERE role = 'data'),"
-            " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0)"
+            " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0), min(min_timestamp), max(max_timestamp)"
             " FROM partitions p LEFT JOIN files f ON f.partition_id = p.id AND f.state = 'live'"
             " WHERE EXISTS (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0)"
             " GROUP BY p.name ORDER BY p.name"
         ).fetchall()
         data, aside = (seals.load(connection, part, path) for part in ("data", "rejected"))
         if data is not None and aside is not None:
-            for key, name, files, count, size, _, _, rejected in rows:
+            for key, name, files, count, size, _, _, rejected, _, _ in rows:
                 one, other = data.pop(key, seals.Seal()), aside.pop(key, seals.Seal())
                 if (files, count, size, rejected) != (one.entries, one.rows, one.size + other.size, other.rows):
                     raise seals.damaged(path, f"the files of {name} are not as they were committed")
             if any(seal.entries for seal in (*data.values(), *aside.values())):
                 raise seals.damaged(path, "partitions are not as they were committed")
         return [
-            PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected)
-            for _, name, files, rows_, size, first, last, rejected in rows
+            PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected, _moment(since), _moment(until))
+            for _, name, files, rows_, size, first, last, rejected, since, until in rows
         ]
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
 def partition_state(store: Store, partition: str) -> PartitionState:

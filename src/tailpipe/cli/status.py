@@ -22,8 +22,10 @@ from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
-HEADINGS = ["partition", "last run", "days", "gaps", "rows", "size", "files", "rejected"]
+HEADINGS = ["partition", "last run", "first event", "last event", "days", "gaps", "rows", "size", "rejected"]
 WIDTH = 80
+FIRST_EVENT = HEADINGS.index("first event")
+"""Shown where a line has room for it."""
 SHOWN = 5
 """For so many partitions the days that were not requested are listed."""
 SUMS = ("rows", "bytes", "files", "rejected_rows")
@@ -36,7 +38,7 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 @common
 @click.pass_context
 def command(context: click.Context, output: str) -> None:
-    """Show the state of every partition: last run, days, gaps, rows, size, files and rejected rows.
+    """Show the state of every partition: last run, first and last event, days, gaps, rows, size and rejected rows.
 
     A gap is a requested day that is not collected yet: the next collect retries it. Days that no run has requested
     are listed below the table: collect --fill collects them. An asterisk marks partitions that were removed from
@@ -60,9 +62,10 @@ def command(context: click.Context, output: str) -> None:
         render.data("no partitions; run tailpipe collect for an example")
         return
     cells = [_cells(record, now) for record in records]
-    cells.append([f"total {len(records):,}", "", "", "", *_sizes(total)])
+    cells.append([f"total {len(records):,}", "", "", "", "", "", *_sizes(total)])
     room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else None
-    render.data("\n".join(grid(HEADINGS, _fitted(cells, room), numbers=range(2, len(HEADINGS))).lines))
+    headings, fitted = _fitted(cells, room)
+    render.data("\n".join(grid(headings, fitted, numbers=range(headings.index("days"), len(headings))).lines))
     for line in _remarks(records):
         render.data(line)
 
@@ -93,6 +96,8 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "days_covered": len(covered),
                 "first_date": str(totals.first_date) if totals.first_date else None,
                 "last_date": str(totals.last_date) if totals.last_date else None,
+                "first_event": totals.first_event.isoformat() if totals.first_event else None,
+                "last_event": totals.last_event.isoformat() if totals.last_event else None,
                 "gaps": str(missing),
                 "gap_days": len(missing),
                 "not_requested": str(unasked),
@@ -110,12 +115,20 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
 def _cells(record: dict[str, Any], now: datetime) -> list[str]:
     mark = "" if record["is_in_config"] else "*"
     days = [f"{record['days_covered']:,}", f"{record['gap_days']:,}"]
-    return [record["partition"] + mark, _run(record["last_run"], now), *days, *_sizes(record)]
+    events = [_event(record["first_event"], now), _event(record["last_event"], now)]
+    return [record["partition"] + mark, _run(record["last_run"], now), *events, *days, *_sizes(record)]
+
+
+def _event(moment: str | None, now: datetime) -> str:
+    """A time in eleven characters: without the year if it is this one, without the hour if it is another."""
+    if moment is None:
+        return "–"
+    then = datetime.fromisoformat(moment)
+    return then.strftime("%m-%d %H:%M" if then.year == now.year else "%Y-%m-%d")
 
 
 def _sizes(record: dict[str, Any]) -> list[str]:
-    rejected = _short(record["rejected_rows"])
-    return [_short(record["rows"]), render.size(record["bytes"]), _short(record["files"]), rejected]
+    return [_short(record["rows"]), render.size(record["bytes"]), _short(record["rejected_rows"])]
 
 
 def _run(run: dict[str, Any] | None, now: datetime) -> str:
@@ -144,13 +157,22 @@ def _short(count: int) -> str:
     return render.rounded(count / size) + unit
 
 
-def _fitted(cells: list[list[str]], room: int | None) -> list[list[str]]:
-    """Names cut so that a line has room; whole if there is no end to it."""
+def _fitted(cells: list[list[str]], room: int | None) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells that have room in a line: without the first event, or with names cut, if there is little."""
+    headings = HEADINGS
     if room is None:
-        return cells
-    others = [max(width(line[x]) for line in [HEADINGS, *cells]) + 2 for x in range(1, len(HEADINGS))]
-    most = max(12, room - sum(others) - 2)
-    return [[shorten(line[0], most), *line[1:]] for line in cells]
+        return headings, cells
+    if _room(headings, cells, room) < max(width(line[0]) for line in cells):
+        headings = [one for one in HEADINGS if one != HEADINGS[FIRST_EVENT]]
+        cells = [[*line[:FIRST_EVENT], *line[FIRST_EVENT + 1 :]] for line in cells]
+    most = max(12, _room(headings, cells, room))
+    return headings, [[shorten(line[0], most), *line[1:]] for line in cells]
+
+
+def _room(headings: list[str], cells: list[list[str]], room: int) -> int:
+    """How much of a line is left for the names."""
+    others = [max(width(line[x]) for line in [headings, *cells]) + 2 for x in range(1, len(headings))]
+    return room - sum(others)
 
 
 def _not_requested(records: list[dict[str, Any]]) -> list[str]:

@@ -90,16 +90,19 @@ def test_status_fits_on_one_screen(run: Run, home: Path, tmp_path: Path) -> None
     write(tmp_path, text=CONFIG.replace('"app"', f'"{long}"'), name="more.tpc")
     lines = run("status").stdout.splitlines()
     assert lines[0] == f"workspace default: {home}"
-    assert lines[1].split() == ["partition", "last", "run", "days", "gaps", "rows", "size", "files", "rejected"]
-    assert re.fullmatch(rf"{long}\.prod +never +0 +0 +0 +0 B +0 +0", lines[3])  # what is piped is not cut
-    assert re.fullmatch(r"app\.prod +never +4 +[\d,]+ +12 +\S+ kB +4 +0", lines[4])
-    assert re.fullmatch(r"old\.gone\* +never +1 +[\d,]+ +3 +\S+ kB +1 +0", lines[5])
-    assert re.fullmatch(r"total 3 +15 +\S+ kB +5 +0", lines[6])
+    assert re.split("  +", lines[1]) == HEADINGS
+    assert re.fullmatch(rf"{long}\.prod +never +– +– +0 +0 +0 +0 B +0", lines[3])  # what is piped is not cut
+    assert re.fullmatch(r"app\.prod +never +2024-01-01 +2024-01-04 +4 +[\d,]+ +12 +\S+ kB +0", lines[4])
+    assert re.fullmatch(r"old\.gone\* +never +2024-01-01 +2024-01-01 +1 +[\d,]+ +3 +\S+ kB +0", lines[5])
+    assert re.fullmatch(r"total 3 +15 +\S+ kB +0", lines[6])
     assert lines[7] == "* not in the config"
     assert re.fullmatch(r"not requested: app\.prod 2024-01-05\.\.\d{4}-\d\d-\d\d", lines[8])
     assert lines[9:] == ["to collect them: tailpipe collect app.prod --fill"]
-    cells = [[f"{long}.prod", "never", "0", "0", "0", "0 B", "0", "0"]]
-    assert all(len(line) <= 80 for line in grid(HEADINGS, _fitted(cells, 80)).lines)
+    cells = [
+        [f"{long}.prod", "failed 12d", "2024-01-01", "01-04 10:00", "1,234", "1,234", "99,999", "999 MB", "99,999"]
+    ]
+    assert all(len(line) <= 80 for line in grid(*_fitted(cells, 80)).lines)
+    assert _fitted([["short", *cells[0][1:]]], 120)[0] == HEADINGS
 
 
 def test_status_tells_programs_all_of_it_also_while_a_run_goes_on(run: Run, home: Path) -> None:
