@@ -19,6 +19,7 @@ from tailpipe.errors import SparkError
 from tailpipe.plugin import Secret
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.s3 import S3Bucket
+from tailpipe.plugins.core.command import Command
 from tailpipe.spark.engine import check_secrets
 from tailpipe.spark.session import PROTECTION
 from tests.aws.conftest import TestBucket
@@ -97,6 +98,10 @@ def test_secrets_do_not_travel_where_others_may_listen() -> None:
     assert "spark.network.crypto.enabled, spark.io.encryption.enabled" in caught.value.hint
     check_secrets([source], "spark://h:7077", dict.fromkeys(PROTECTION, "true"))
     check_secrets([source], "local[2]", {})
+    command = Command(command=["x"], env={"LOGIN": Secret("x")})
+    with pytest.raises(SparkError, match="source command holds secrets"):
+        check_secrets([command], "spark://h:7077", {})
+    check_secrets([Command(command=["x"])], "spark://h:7077", {})
     check_secrets([S3Bucket(bucket="bkt", connection=Aws(profile="p"))], "spark://h:7077", {})
 
 

@@ -221,7 +221,7 @@ def test_flags_win_over_environment_and_that_over_the_default(run: Run, write_co
 
 def test_a_wrong_log_level_or_config_path_is_told(run: Run) -> None:
     done = run("config", "check", TAILPIPE_LOG_LEVEL="loud")
-    assert (done.code, "use one of debug" in done.err) == (2, True)
+    assert (done.code, "the levels are: debug" in done.err) == (2, True)
     done = run("config", "check", "--config-path", "nowhere")
     assert (done.code, "nowhere" in done.err) == (2, True)
 

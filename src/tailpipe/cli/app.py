@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,8 @@ import click
 
 from tailpipe import __version__
 from tailpipe.cli import render
-from tailpipe.cli.options import common, log_from
+from tailpipe.cli.logs import start_logging
+from tailpipe.cli.options import common
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 from tailpipe.model.nearest import did_you_mean
 
@@ -93,7 +93,8 @@ def app() -> None:
       TAILPIPE_INSTALL_DIR   config and data directory [default: ~/.tailpipe]
       TAILPIPE_CONFIG_PATH   .tpc files or directories [default: config in the install directory]
       TAILPIPE_WORKSPACE     workspace [default: default]
-      TAILPIPE_LOG_LEVEL     debug, info, warning, error or off [default: warning]
+      TAILPIPE_LOG_LEVEL     debug, info, warning, error or off [default: warning];
+                             for other loggers: info,botocore=debug
     """
 
 
@@ -123,9 +124,7 @@ def _open_closed_streams() -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    level = os.environ.get("TAILPIPE_LOG_LEVEL", "").lower()
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    log_from(level)
+    start_logging()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         _dispatch(list(given))

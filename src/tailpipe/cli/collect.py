@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, log_from, workspace_of
+from tailpipe.cli.logs import log_from
+from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.workspace import Workspace
 
@@ -89,7 +90,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     workspace = workspace_of(context)
     if workspace.config.is_empty:
         _show_example(workspace)
-    log_from(workspace.settings.log_level)
+    log_from(workspace.settings.log_levels, workspace.config.secrets)
     chosen, source = _chosen(workspace, selectors)
     if flags["dry_run"]:
         _preview(workspace, chosen, source, flags)

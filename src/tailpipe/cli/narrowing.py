@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import completes, log_from
+from tailpipe.cli.logs import log_from
+from tailpipe.cli.options import completes
 from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Narrowed:
         """The same on Spark."""
         if self.is_unsafe:
             raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
-        log_from(workspace.settings.log_level)
+        log_from(workspace.settings.log_levels, workspace.config.secrets)
         queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
             self.narrowing, timeout_seconds=self.timeout_seconds
         )

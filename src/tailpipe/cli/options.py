@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -16,7 +15,6 @@ __all__ = [
     "common",
     "completes",
     "examples",
-    "log_from",
     "output",
     "refuse_locked",
     "warn_of_schemas",
@@ -57,14 +55,6 @@ def output(command: F) -> F:
         show_default=True,
         help="Output format.",
     )(command)
-
-
-def log_from(level: str) -> None:
-    """Log what is at least that important: a level of `LOG_LEVELS`; anything else means `warning`."""
-    levels = {"debug": logging.DEBUG, "info": logging.INFO, "error": logging.ERROR, "off": logging.CRITICAL + 1}
-    logging.getLogger().setLevel(levels.get(level, logging.WARNING))
-    logging.getLogger("py4j").setLevel(logging.ERROR)  # it tells every word to and from the JVM
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot translate is an error of ours
 
 
 def refuse_locked(locked: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ import click
 from tailpipe.cli.grid import grid, named_lines
 from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.errors import ConfigError, Diagnostic, QueryError, TailpipeError
+from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.visible import shorten, visible, visible_lines
 
 __all__ = [
@@ -122,17 +123,19 @@ def warnings(found: Sequence[Diagnostic]) -> None:
 def problem(message: str, hint: str = "") -> None:
     """What is wrong, and what to do next."""
     mark = click.style("error:", fg="red", bold=True) if "NO_COLOR" not in os.environ else "error:"
-    click.echo(f"{mark} {visible(message)}", err=True)
+    click.echo(f"{mark} {visible(REDACTOR(message))}", err=True)
     if hint:
         click.echo(f"  = {visible(hint)}", err=True)
 
 
 def bug(failure: Exception) -> None:
     """A failure that nobody expected; who looks for the cause sees where it was."""
-    say(f"error: {type(failure).__name__}: {failure}")
+    from tailpipe.cli.logs import is_debugging
+
+    say(REDACTOR(f"error: {type(failure).__name__}: {failure}"))
     say("  = this is a bug in tailpipe or a plugin; TAILPIPE_LOG_LEVEL=debug shows where")
-    if os.environ.get("TAILPIPE_LOG_LEVEL", "").lower() == "debug":
-        say("".join(traceback.format_exception(failure)))
+    if is_debugging():
+        say(REDACTOR("".join(traceback.format_exception(failure))))
 
 
 def records(

@@ -15,7 +15,9 @@ from tailpipe.collect.types import known_types
 from tailpipe.config.config import Config
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.kernel.evolve import evolve
+from tailpipe.model.option import secrets_in
 from tailpipe.model.partition import Partition
+from tailpipe.model.redaction import Redactor
 from tailpipe.model.table import Table
 
 __all__ = ["collect", "preview"]
@@ -43,7 +45,7 @@ def collect(
         except StorageError:
             raise  # a full disk is full for the others too
         except TailpipeError as error:
-            told = error.message + (f" ({error.hint})" if error.hint else "")
+            told = Redactor(secrets_in(partition))(error.message + (f" ({error.hint})" if error.hint else ""))
             done = events.Summary(partition.address, tuple(run.committed), tuple(run.failed.values()))
             summaries.append(replace(done, error=told))
     return events.Report(tuple(summaries))

@@ -17,11 +17,12 @@ from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
+from tailpipe.config.vocabulary import Vocabulary, vocabulary_of
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.option import construct, options_of
+from tailpipe.model.option import construct
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
@@ -78,14 +79,14 @@ class _Builder:
         self.classes = classes
 
     @cached_property
-    def secrets(self) -> frozenset[str]:
-        """The names of all arguments that hold secrets."""
+    def vocabulary(self) -> Vocabulary:
+        """The names of all blocks and arguments, so that values of others can be hidden."""
         types = (declared for by_type in self.classes.values() for declared in by_type.values())
-        return frozenset(option.name for one in types for option in options_of(one).values() if option.is_secret)
+        return vocabulary_of([*types, *self.single.values()], LABELS)
 
     def build(self, texts: Sequence[ConfigText]) -> Config:
         for text in texts:
-            text.hide(lambda: self.secrets)
+            text.hide(lambda: self.vocabulary)
             body, problems = parse(text.text)
             for problem in problems:
                 self.decoder.report(text, problem)

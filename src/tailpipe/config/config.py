@@ -10,7 +10,7 @@ from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
-from tailpipe.model.option import unresolved_in
+from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.table import Table
@@ -60,6 +60,11 @@ class Config:
         """What this machine lacks of connections and sources, such as variables; a problem only where they are used."""
         found = unresolved_in((self.connections, self.partitions))
         return tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column)))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts of all secrets, for whoever keeps them out of logs."""
+        return secrets_in((self.connections, self.partitions))
 
     @property
     def is_empty(self) -> bool:

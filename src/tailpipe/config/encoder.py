@@ -12,6 +12,7 @@ from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, Li
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.option import Option, Secret, Unresolved, options_of
+from tailpipe.model.redaction import DOTS, looks_secret, redacted
 from tailpipe.model.source import Source
 
 __all__ = ["config_data", "config_text", "plain_data"]
@@ -64,10 +65,17 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Connection | Format):
         return value.address
     if isinstance(value, Mapping):
-        return {key: _plain_value(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+        return {key: DOTS if _is_secret(key, item) else _plain_value(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return redacted(value, named=False)
+    if isinstance(value, Sequence):
         return [_plain_value(item) for item in value]
     return plain_data(value) if dataclasses.is_dataclass(value) else value
+
+
+def _is_secret(key: Any, value: Any) -> bool:
+    """Whether the value of a map is one by its key, such as Spark's `spark.authenticate.secret`."""
+    return isinstance(value, str) and value not in ("", "true", "false") and looks_secret(str(key))
 
 
 def _expression(value: Any) -> Expression:
@@ -76,7 +84,9 @@ def _expression(value: Any) -> Expression:
     if isinstance(value, Connection | Format):
         return Name(value.address.split("."))
     if isinstance(value, Mapping):
-        return Map([(Literal(str(key)), _expression(item)) for key, item in value.items()])
+        return Map(
+            [(Literal(str(key)), _expression(DOTS if _is_secret(key, item) else item)) for key, item in value.items()]
+        )
     if isinstance(value, Sequence) and not isinstance(value, str):
         return List([_expression(item) for item in value])
     return literal(_plain_value(value))

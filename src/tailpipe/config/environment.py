@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.config.config import Config
+from tailpipe.config.log_levels import LogLevels
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.settings import LOG_LEVELS, WorkspaceSettings
+from tailpipe.model.settings import WorkspaceSettings
 
 __all__ = ["Environment", "Settings"]
 
@@ -38,15 +39,15 @@ class Environment:
         paths = [_expand(part, home) for part in named.split(os.pathsep) if part] if named else [install / "config"]
         for path in paths if named else ():
             _check_there(path)
-        level = env.get("TAILPIPE_LOG_LEVEL")
-        if level and level.lower() not in LOG_LEVELS:
-            raise UsageError(f'TAILPIPE_LOG_LEVEL is "{level}"', hint="use one of " + ", ".join(LOG_LEVELS))
+        level = env.get("TAILPIPE_LOG_LEVEL") or None
+        if level is not None:
+            LogLevels.parse(level)
         return cls(
             home=home,
             install_dir=install,
             config_paths=tuple(paths),
             workspace=workspace or env.get("TAILPIPE_WORKSPACE") or "default",
-            log_level=level.lower() if level else None,
+            log_level=level,
             has_own_config=not named,
         )
 
@@ -58,7 +59,7 @@ class Settings:
     workspace: WorkspaceSettings
     location: Path
     data_dir: Path
-    log_level: str
+    log_levels: LogLevels
 
     @classmethod
     def resolve(cls, environment: Environment, config: Config) -> Settings:
@@ -71,10 +72,11 @@ class Settings:
                 hint = did_you_mean(name, known, f'add it to the config: workspace "{name}" {{}}')
                 raise UsageError(f'there is no workspace "{name}"', hint=hint)
             block = WorkspaceSettings(name=name)
-        default = environment.install_dir / "data" / name
-        location = _expand(block.location, environment.home) if block.location else default
+        usual = environment.install_dir / "data" / name
+        location = _expand(block.location, environment.home) if block.location else usual
         data_dir = _expand(block.data_dir, environment.home) if block.data_dir else location
-        return cls(block, location, data_dir, environment.log_level or block.log_level or "warning")
+        default = block.log_level or "warning"
+        return cls(block, location, data_dir, LogLevels.parse(environment.log_level or default, default))
 
 
 def _check_there(path: Path) -> None:

@@ -24,6 +24,7 @@ Value = Any
 """A value of the language: text, number, boolean, null, list, map, or a reference to a block."""
 
 _SIZE_LIMIT = 1_000_000
+_VARIABLE = re.compile(r"[^\W\d]\w*")
 _VERB = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
 
 
@@ -88,6 +89,8 @@ def shown(value: Value) -> str:
 
 def _env(around: Surroundings, name: Value, default: Value = None) -> Value:
     value = around.env.get(_text(name, "the name of a variable"))
+    if value is None and not _VARIABLE.fullmatch(name):  # perhaps a secret: it is not quoted
+        raise ValueError("the name of a variable is made of letters, digits and _")
     if value is None and default is None:
         hint = f'set it, or give a value for that case: env("{name}", "…")'
         raise MissingError(f'the environment variable "{name}" is not set', hint=hint)

@@ -10,8 +10,8 @@ from pathlib import Path
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
-from tailpipe.config.masking import masked
 from tailpipe.config.text import ConfigText
+from tailpipe.config.vocabulary import Vocabulary
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.plugin import Registry
 
@@ -48,13 +48,11 @@ def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
     try:
         return ConfigText(name, data.decode("utf-8"), path.parent)
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        begin = before.rfind(b"\n") + 1
-        column = len(before[begin:].decode("utf-8")) + 1
-        text = masked(data[begin:].partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r"))
+        text = ConfigText(name, data.decode("utf-8", "replace"))
+        text.hide(Vocabulary)
+        start = len(data[: error.start].decode("utf-8"))
         message = f"the file is not UTF-8 text: 0x{data[error.start]:02x} is no part of it"
-        problems.append(Diagnostic(message, Place(name, line, column, 1, text), "save it as UTF-8"))
+        problems.append(Diagnostic(message, text.place((start, start + 1)), "save it as UTF-8"))
         return None
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from tailpipe.config.masking import masked
+from tailpipe.config.masking import Masked, mask
 from tailpipe.config.syntax import Span
+from tailpipe.config.vocabulary import Vocabulary
 from tailpipe.errors import Diagnostic, Note, Place
 
 __all__ = ["Absent", "ConfigText", "Problem"]
@@ -41,13 +42,18 @@ class ConfigText:
         self.text = text
         self.directory = directory
         """Directory that `file()` may read from."""
-        self._secrets: Callable[[], frozenset[str]] = frozenset
+        self._vocabulary: Callable[[], Vocabulary | None] = lambda: None
         self._shown_lines: dict[int, str] = {}
 
-    def hide(self, names: Callable[[], frozenset[str]]) -> None:
-        """Keep the values of arguments of these names out of every place; the names are asked for if there is one."""
-        self._secrets = names
+    def hide(self, vocabulary: Callable[[], Vocabulary]) -> None:
+        """Show only values of arguments that the vocabulary knows as no secrets; it is asked for at the first place."""
+        self._vocabulary = vocabulary
+        self.__dict__.pop("_masked", None)
         self._shown_lines.clear()
+
+    @cached_property
+    def _masked(self) -> Masked:
+        return mask(self.text, self._vocabulary())
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -66,18 +72,13 @@ class ConfigText:
         end = self.text.find("\n", begin)
         end = len(self.text) if end < 0 else end
         if line not in self._shown_lines:  # kept, as a line of a megabyte may have many problems
-            self._shown_lines[line] = masked(self.text[begin:end].rstrip("\r"), self._secrets())
+            self._shown_lines[line] = self._masked.text[begin:end].rstrip("\r")
         length = max(1, min(span[1], end) - start)
         return Place(self.name, line + 1, start - begin + 1, length, self._shown_lines[line])
 
     def diagnostic(self, problem: Problem, *notes: Note) -> Diagnostic:
-        """The problem with its place in this file; a secret at its span is no part of the message either."""
+        """The problem with its place in this file; no secret of the file is part of the message either."""
         place = self.place(problem.span)
-        message, hint = problem.message, problem.hint
-        start = problem.span[0]
-        written = self.text[start : start + place.length]
-        if "•" in place.text[place.column - 1 :][: place.length]:
-            for word in (written, written[:40]):  # messages cut what they quote
-                message, hint = message.replace(word, "•••"), hint.replace(word, "•••")
+        message, hint = self._masked.message(problem.message), self._masked.message(problem.hint)
         own = [Note(problem.note[0], self.place(problem.note[1]))] if problem.note else []
         return Diagnostic(message, place, hint, (*own, *notes))

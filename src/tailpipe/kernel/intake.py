@@ -13,6 +13,8 @@ from tailpipe.kernel.task import Fault, Task
 from tailpipe.kernel.unpack import Member, Unpacking, UnpackLimits
 from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.option import secrets_in
+from tailpipe.model.redaction import Redactor
 
 __all__ = ["Intake"]
 
@@ -41,7 +43,8 @@ class Intake:
                     reason = getattr(problem, "strerror", None) or str(problem)
                     hint = f" ({problem.hint})" if isinstance(problem, TailpipeError) and problem.hint else ""
                     told = f"{problem}{hint}" if is_told else f'cannot read "{uri}": {reason}'
-                    progress.fault = Fault(told, is_changed=isinstance(problem, ChangedError))
+                    redact = Redactor(secrets_in(self.task.source))
+                    progress.fault = Fault(redact(told), is_changed=isinstance(problem, ChangedError))
                     drop(place)
                     yield Failed(place, progress.fault)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import ClassVar
 
 from tailpipe.model.names import check_reference_name
-from tailpipe.model.option import Declared, Secret, label
+from tailpipe.model.option import Declared, label, secrets_in
 
 __all__ = ["Connection"]
 
@@ -23,7 +22,7 @@ class Connection(Declared):
     @property
     def holds_secrets(self) -> bool:
         """Whether one of its options is a secret that was given: then it may only travel where nobody listens."""
-        return any(isinstance(getattr(self, field.name), Secret) for field in fields(self))
+        return bool(secrets_in(self))
 
     @property
     def address(self) -> str:

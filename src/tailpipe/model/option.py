@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
@@ -36,6 +36,7 @@ __all__ = [
     "nested",
     "option",
     "options_of",
+    "secrets_in",
     "type_name",
     "unresolved_in",
 ]
@@ -244,16 +245,27 @@ def construct(declared: type[D], fields: Mapping[str, Any]) -> D:
 
 def unresolved_in(value: Any) -> tuple[Diagnostic, ...]:
     """The diagnostics of all unresolved values in an option, a noun or a collection of nouns, each once."""
-    if isinstance(value, Unresolved):
-        return (value.diagnostic,)
-    parts: list[Any] = []
+    return tuple(dict.fromkeys(one.diagnostic for one in _leaves(value) if isinstance(one, Unresolved)))
+
+
+def secrets_in(value: Any) -> tuple[str, ...]:
+    """The texts of all secrets in an option, a noun or a collection of nouns: of a source, also its connection's."""
+    return tuple(dict.fromkeys(one.reveal() for one in _leaves(value) if isinstance(one, Secret)))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values of all options, however deep they stand."""
     if isinstance(value, Declared):
-        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]  # type: ignore[arg-type]
+        parts: Iterable[Any] = [getattr(value, field.name) for field in dataclasses.fields(value)]  # type: ignore[arg-type]
     elif isinstance(value, Mapping):
-        parts = list(value.values())
+        parts = value.values()
     elif isinstance(value, tuple | list):
-        parts = list(value)
-    return tuple(dict.fromkeys(found for part in parts for found in unresolved_in(part)))
+        parts = value
+    else:
+        yield value
+        return
+    for part in parts:
+        yield from _leaves(part)
 
 
 def description_of(declared: type) -> str:

@@ -17,6 +17,8 @@ from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
+from tailpipe.model.option import secrets_in
+from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
@@ -55,6 +57,12 @@ def check_secrets(sources: Iterable[Source], master: str, conf: Mapping[str, str
                     f"{value.address} holds secrets, and the cluster {master} does not protect them on their way",
                     hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
                 )
+        if secrets_in(source):
+            raise SparkError(
+                f"source {source.name or source.type} holds secrets, and the cluster {master} does not protect them on"
+                " their way",
+                hint=f"set {', '.join(missing)} there and in conf",
+            )
 
 
 def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
@@ -72,6 +80,7 @@ def _run(templates: Sequence[Task], memory: str | None, is_sample: bool, payload
 
     number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
     task = replace(templates[number], readings=readings)
+    REDACTOR.learn(secrets_in(task.source))
     if is_sample:
         return pickle.dumps(sample(task))
     if task.limits.memory is None:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailpipe.errors import SparkError
+from tailpipe.errors import SparkError, TailpipeError
+from tailpipe.model.redacting import log_redacted
+from tailpipe.model.redaction import REDACTOR
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -137,11 +139,25 @@ def _worker(work: Work) -> Callable[[Iterable[tuple[int, bytes]]], Iterator[tupl
     def run(tasks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         from pyspark import TaskContext
 
+        log_redacted()
         context = TaskContext.get()
         for number, payload in tasks:
-            yield number, work(payload, Attempt(number, context.taskAttemptId() if context else 0))
+            try:
+                yield number, work(payload, Attempt(number, context.taskAttemptId() if context else 0))
+            except Exception as error:
+                _redact(error)  # Spark writes it to its log
+                raise
 
     return run
+
+
+def _redact(error: BaseException | None) -> None:
+    """Take the secrets out of what an exception, and those that led to it, say."""
+    while error is not None:
+        error.args = tuple(REDACTOR(one) if isinstance(one, str) else one for one in error.args)
+        if isinstance(error, TailpipeError):
+            error.message = REDACTOR(error.message)
+        error = error.__cause__ or error.__context__
 
 
 def told(error: Exception) -> SparkError:

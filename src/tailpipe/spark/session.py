@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
 from tailpipe.kernel.scratch import make_scratch
+from tailpipe.model.redacting import RedactingFormatter
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.cluster import check_master
 from tailpipe.spark.java import check_user, find_java
@@ -253,11 +254,12 @@ def _log_to(log: Path) -> None:
     for name in ("py4j", "pyspark"):
         logger = logging.getLogger(name)
         logger.propagate = False
-        for handler in [one for one in logger.handlers if isinstance(one, _LogFile)]:
-            logger.removeHandler(handler)
-            handler.close()
+        for old in [one for one in logger.handlers if isinstance(one, _LogFile)]:
+            logger.removeHandler(old)
+            old.close()
         handler = _LogFile(log, delay=True)
         handler.setLevel(logging.INFO)  # below that, py4j writes down all that is sent, credentials among it
+        handler.setFormatter(RedactingFormatter())
         logger.addHandler(handler)
     logging.getLogger().addFilter(_is_not_of_py4j)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):

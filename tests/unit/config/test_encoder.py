@@ -33,6 +33,30 @@ def test_no_secret_is_in_any_output_and_each_is_dots() -> None:
         assert shown.count("•••") >= 4
 
 
+HIDDEN = """
+workspace "default" { spark { conf = { "spark.authenticate.secret" = "hunter2", "spark.authenticate" = "true" } } }
+connection "aws" "c" { endpoint_url = "https://me:hunter2@host.example:9000" }
+partition "acme_raw_log" "x" {
+  source "command" {
+    format  = format.jsonl.default
+    command = ["curl", "-H", "Authorization: Bearer hunter2", "https://me:hunter2@host.example"]
+    env     = { LOGIN = "hunter2" }
+  }
+}
+"""
+
+
+def test_secrets_by_shape_or_key_and_variables_of_a_command_are_dots() -> None:
+    config = build(HIDDEN)
+    for shown in (config_text(config), json.dumps(config_data(config), ensure_ascii=False)):
+        assert "hunter2" not in shown
+        assert "https://me:•••@host.example:9000" in shown
+        assert "Authorization: •••" in shown
+        assert shown.count("•••") == 5
+        assert "true" in shown
+    assert config.secrets == ("hunter2",)
+
+
 def test_text_holds_only_what_is_not_at_its_default() -> None:
     text = 'connection "aws" "c" {\n  region = "x"\n}\n'
     said = build('connection "aws" "c" {\n  region = "x"\n  max_retries = 9\n  profile = null\n}\n')

@@ -6,6 +6,7 @@ import pytest
 
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
+from tailpipe.config.log_levels import LogLevels
 from tailpipe.errors import UsageError
 from tests.unit.config.world import build
 
@@ -24,7 +25,7 @@ def test_without_anything_the_defaults_hold() -> None:
     assert environment.workspace == "default"
     found = Settings.resolve(environment, Config())
     assert found.location == found.data_dir == Path("/home/me/.tailpipe/data/default")
-    assert found.log_level == "warning"
+    assert found.log_levels.level == "warning"
 
 
 def test_the_install_directory_moves_config_and_data() -> None:
@@ -77,11 +78,11 @@ def test_a_flag_wins_over_the_environment_for_the_workspace() -> None:
 
 def test_the_environment_wins_over_the_workspace_block_and_that_over_the_default() -> None:
     block = 'workspace "default" { log_level = "info" }'
-    assert settings().log_level == "warning"
-    assert settings(block).log_level == "info"
-    assert settings(block, TAILPIPE_LOG_LEVEL="debug").log_level == "debug"
-    assert settings(block, TAILPIPE_LOG_LEVEL="DEBUG").log_level == "debug"
-    assert settings(block, TAILPIPE_LOG_LEVEL="").log_level == "info"
+    assert settings().log_levels.level == "warning"
+    assert settings(block).log_levels.level == "info"
+    assert settings(block, TAILPIPE_LOG_LEVEL="debug").log_levels.level == "debug"
+    assert settings(block, TAILPIPE_LOG_LEVEL="DEBUG").log_levels.level == "debug"
+    assert settings(block, TAILPIPE_LOG_LEVEL="").log_levels.level == "info"
 
 
 def test_the_workspace_block_says_where_the_data_lies() -> None:
@@ -108,6 +109,11 @@ def test_an_unknown_workspace_is_refused_with_the_nearest() -> None:
 
 
 def test_an_unknown_log_level_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match='TAILPIPE_LOG_LEVEL is "loud"') as caught:
+    with pytest.raises(UsageError, match='TAILPIPE_LOG_LEVEL is "loud": there is no level "loud"') as caught:
         settings(TAILPIPE_LOG_LEVEL="loud")
-    assert caught.value.hint == "use one of debug, info, warning, error, off"
+    assert caught.value.hint == "the levels are: debug, info, warning, error, off"
+
+
+def test_a_variable_that_only_names_loggers_leaves_the_level_to_the_workspace() -> None:
+    block = 'workspace "default" { log_level = "info" }'
+    assert settings(block, TAILPIPE_LOG_LEVEL="botocore=debug").log_levels == LogLevels("info", {"botocore": "debug"})

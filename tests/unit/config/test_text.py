@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tailpipe.config.text import ConfigText, Problem
+from tailpipe.config.vocabulary import Vocabulary
 
 
 def test_an_offset_becomes_line_and_column_from_one() -> None:
@@ -39,7 +40,7 @@ def test_columns_count_characters_and_not_bytes() -> None:
 
 def test_a_place_never_holds_a_secret() -> None:
     text = ConfigText("a.tpc", 'door = "hunter2" x = 1\npassword = "hunter2"')
-    text.hide(lambda: frozenset({"door"}))
+    text.hide(lambda: Vocabulary(secrets=frozenset({"door"}), plain=frozenset({"x"})))
     assert text.place((17, 18)).text == 'door = "•••••••" x = 1'
     assert text.place((24, 25)).text == 'password = "•••••••"'
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import BinaryIO, cast
 
-from tailpipe.plugin import Artifact, Source, TailpipeError, UsageError, Window, option
+from tailpipe.plugin import Artifact, Secret, Source, TailpipeError, UsageError, Window, option
 
 __all__ = ["Command"]
 
@@ -63,7 +63,9 @@ class Command(Source):
         "Whether it runs once for each day, with `TAILPIPE_FROM` and `TAILPIPE_TO` set; else once a run.", default=True
     )
     timeout: str = option("How long it may take, such as `30s` or `10m`.", default="10m", check=_check_timeout)
-    env: Mapping[str, str] = option("Variables that it gets, beside the few that every program needs.", default={})
+    env: Mapping[str, Secret] = option(
+        "Variables that it gets, beside the few that every program needs; their values are never shown.", default={}
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", _words(self.command, is_shell=self.shell))
@@ -97,7 +99,7 @@ class Command(Source):
             day = Window.of_day(artifact.day)
             form = "%Y-%m-%dT%H:%M:%SZ"
             kept |= {"TAILPIPE_FROM": day.start.strftime(form), "TAILPIPE_TO": day.end.strftime(form)}
-        return {**kept, **self.env}
+        return {**kept, **{name: value.reveal() for name, value in self.env.items()}}
 
     def _run(self, env: dict[str, str], output: object, errors: object, seconds: int) -> int | None:
         """The exit code, or None if it took too long."""
