@@ -1,4 +1,4 @@
-"""Collects logs from where they lie, turns each kind into a typed table, and answers SQL over them."""
+"""Collect logs into typed tables and query them with SQL."""
 
 from __future__ import annotations
 

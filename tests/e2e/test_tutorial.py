@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.docs.pages import codes, fences, read, section
 
-PAGES = {"docs/tutorial.md": "", "README.md": "A first partition in five minutes"}
+PAGES = {"docs/tutorial.md": "", "README.md": "Quick start"}
 """The pages that are typed, and which part of each."""
 
 pytestmark = pytest.mark.xdist_group("tutorial")
