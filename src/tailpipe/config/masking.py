@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from tailpipe.config.former import former_argument
 from tailpipe.config.functions import FUNCTIONS
 from tailpipe.config.syntax import Span
 from tailpipe.config.vocabulary import Vocabulary
@@ -317,7 +318,9 @@ class _Scanner:
         return True
 
     def _nearest(self, word: str, known: Iterable[str] = ()) -> str | None:
-        """The known name that a word is a misspelling of; a short one may be anything."""
+        """The known name that a word is a misspelling of, or was before; a short one may be anything."""
+        if former := former_argument(word, self.words.plain):
+            return former
         if len(word) < _SHORTEST or not (word.islower() or word.istitle()) or word in _CONSTANTS:
             return None
         if word not in self.guesses and len(self.guesses) < _GUESSES:
