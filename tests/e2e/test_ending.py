@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,9 @@ def _cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+
+DEAF_THREAD = "SELECT levenshtein(repeat(tp_id, 400000), repeat('y', 400000)) FROM app_log"
+"""The same, on any of DuckDB's threads: the statement may end, and closing waits for that thread."""
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -123,6 +127,17 @@ def test_control_c_twice_ends_the_shell_if_a_statement_does_not_react(env: dict[
     assert left(tmp_path) == []
 
 
+def test_a_shell_ends_also_if_a_thread_of_a_cancelled_statement_does_not(env: dict[str, str], tmp_path: Path) -> None:
+    with Terminal("query", "--timeout", "1s", env=env, cwd=tmp_path) as terminal:
+        terminal.see("\ntailpipe>")
+        terminal.type(f"{DEAF_THREAD};\n")
+        terminal.see("stopped at the time limit of 1 s")
+        with suppress(OSError):  # if the whole process was stuck, it has ended with the time limit
+            terminal.type(".exit\n")
+        assert terminal.ended() in (0, 124)
+    assert left(tmp_path) == []
+
+
 def test_a_shell_that_is_terminated_at_its_prompt_leaves_nothing(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal("query", env=env, cwd=tmp_path) as terminal:
         terminal.ask("SELECT 41 + 1 AS a;", "42", "1 row")
@@ -132,7 +147,9 @@ def test_a_shell_that_is_terminated_at_its_prompt_leaves_nothing(env: dict[str, 
     assert left(tmp_path) == []
 
 
-@pytest.mark.parametrize(("statement", "output"), [(ENDLESS, "pretty"), (ENDLESS, "csv"), (DEAF, "json")])
+@pytest.mark.parametrize(
+    ("statement", "output"), [(ENDLESS, "pretty"), (ENDLESS, "csv"), (DEAF, "json"), (DEAF_THREAD, "line")]
+)
 def test_a_time_limit_ends_a_statement(
     env: dict[str, str], run: Run, tmp_path: Path, statement: str, output: str
 ) -> None:

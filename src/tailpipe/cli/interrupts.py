@@ -12,21 +12,22 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 from tailpipe.cli import render
-from tailpipe.errors import EXIT_INTERRUPTED
+from tailpipe.errors import EXIT_FAILED, EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from tailpipe.query.limit import TimeLimit
 
-__all__ = ["end_late", "guarded", "terminated_cleanly"]
+__all__ = ["closed_in_time", "end_late", "guarded", "terminated_cleanly"]
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 1.0
+_CLOSING_SECONDS = 2.0
 _OVER = b"\0"
 
 
@@ -70,6 +71,34 @@ def terminated_cleanly() -> Iterator[None]:
             signal.signal(one, handler)
         if received:  # DuckDB calls it an interrupt, as it does Ctrl-C
             raise SystemExit(128 + received[0])
+
+
+@contextmanager
+def closed_in_time(close: Callable[[], None], code: int | None = None) -> Iterator[None]:
+    """Close a session at the end. After a failure or an interrupt the process does not wait long for it.
+
+    A thread of DuckDB may still be inside of a function that hears nothing, and closing waits for that. With a
+    `code`, the process never waits long, and ends with that code.
+    """
+    try:
+        yield
+    except BaseException as failure:
+        code = _exit_code(failure)
+        raise
+    finally:
+        timer = threading.Timer(_CLOSING_SECONDS, _end_at_once, [code])
+        timer.daemon = True
+        if code is not None:
+            timer.start()
+        close()
+        timer.cancel()
+
+
+def _exit_code(failure: BaseException) -> int:
+    if isinstance(failure, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    code = getattr(failure, "code", None) or getattr(failure, "exit_code", None)
+    return code if isinstance(code, int) else EXIT_FAILED
 
 
 @contextmanager

@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape
 from tailpipe.cli.answers import answer_all
-from tailpipe.cli.interrupts import end_late, guarded
+from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, gather
 from tailpipe.errors import EXIT_FAILED, UsageError
+
+if TYPE_CHECKING:
+    from tailpipe.query.on_spark import SparkQueries
+    from tailpipe.query.session import Session
 
 __all__ = ["command"]
 
@@ -117,9 +122,15 @@ def command(
     if shape.output in BINARY and path is None and sys.stdout.isatty():
         raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
     begun = time.monotonic()
-    opened = narrowed.on_spark if engine == "spark" else narrowed
     workspace = workspace_of(context)
-    with guarded(), opened(workspace) as session, nullcontext() if path is None else to_file(path) as write:
+    with guarded(), ExitStack() as stack:
+        session: Session | SparkQueries
+        if engine == "spark":
+            session = stack.enter_context(narrowed.on_spark(workspace))
+        else:
+            session = narrowed(workspace)
+            stack.enter_context(closed_in_time(session.close))
+        write = None if path is None else stack.enter_context(to_file(path))
         session.limit.when_stuck = partial(end_late, session.limit)
         if timing:
             render.say(f"ready in {time.monotonic() - begun:.2f} s")

@@ -15,13 +15,13 @@ from tailpipe import __version__
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, Shape
 from tailpipe.cli.answers import answer_all
-from tailpipe.cli.interrupts import end_late, guarded, terminated_cleanly
+from tailpipe.cli.interrupts import closed_in_time, end_late, guarded, terminated_cleanly
 from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
 from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
 from tailpipe.cli.sinks import Sink, Write, screen, to_file, to_screen
 from tailpipe.cli.statements import Statement, split
-from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.errors import EXIT_DONE, TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.narrowing import Narrowing
 
@@ -71,11 +71,8 @@ class Shell:
         prompt = open_prompt(self._history(), self.suggest)
         tables = render.counted(len(self.session.tables()), "table")
         render.say(f"tailpipe {__version__}, {tables}; a statement ends with ; and .help tells the rest")
-        with terminated_cleanly():
-            try:
-                self.serve(prompt)
-            finally:
-                self.session.close()
+        with terminated_cleanly(), closed_in_time(lambda: self.session.close(), EXIT_DONE):
+            self.serve(prompt)
 
     def serve(self, prompt: Callable[[str], str]) -> None:
         """Answer what the prompt gives, one input after the other, until the person leaves."""
