@@ -48,8 +48,8 @@ _HINTS = {
 def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA) -> TailpipeError | KeyboardInterrupt:
     """The failure of a statement as people read it; `schema` is the one of names without one."""
     text = str(error)
-    if isinstance(error, duckdb.InterruptException) or (isinstance(error, RuntimeError) and "interrupted" in text):
-        return KeyboardInterrupt()  # how DuckDB tells of Ctrl-C
+    if _is_interrupt(error):
+        return KeyboardInterrupt()
     if type(error) is duckdb.Error:  # how DuckDB reports bytes that make no sense, without the name of their file
         return TailpipeError(f"cannot read a stored file: {_first(text)}", hint=_DAMAGED)
     if isinstance(error, duckdb.IOException) or _UNREADABLE.search(text):
@@ -115,6 +115,14 @@ def _about_alias(text: str, sql: str, place: Place | None) -> str:
         except duckdb.Error:
             return ""
     return f'"{near[1]}" is a keyword; as an alias it needs AS: AS {near[1]}'
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Whether somebody has ended the statement: so DuckDB says it, or pyarrow while it reads batches of DuckDB's."""
+    if isinstance(error, duckdb.InterruptException):
+        return True
+    text = str(error)
+    return (isinstance(error, RuntimeError) and "interrupted" in text) or text.endswith("INTERRUPT Error: Interrupted!")
 
 
 def _mistake(noun: str, name: str, known: Sequence[str], place: Place | None) -> QueryError:
