@@ -160,7 +160,7 @@ def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_a
     config = TABLE.replace("/tmp", str(logs)).replace('"prod" {', '"prod" {\n  filter = "level = ERROR"\n ')
     write_config(config)
     again = "tailpipe collect app.prod --overwrite --from 2024-01-01"
-    told = f"app.prod: its filter keeps none of 1 row; if that is a mistake, fix it and run: {again}\n"
+    told = f"app.prod: no rows collected, 1 row filtered; fix the filter, then run: {again}\n"
     assert told in run("collect", "--from", "2024-01-01", "--no-progress").err
     write_config(config.replace("= ERROR", "= 'ERROR'"))
     assert run(*again.split()[1:], "--no-progress").out == "app.prod: 1 row, 1 artifact, 1 pack of undated files\n"

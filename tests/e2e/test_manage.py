@@ -103,7 +103,7 @@ def test_deleting_asks_first_and_refuses_where_nobody_can_answer(run: Run, works
     done = run("partition", "delete", "app.prod")
     assert done.code == 2
     assert "app.prod: 12 rows in 4 files, 2024-01-01..2024-01-04" in done.err
-    assert "add --force" in done.err
+    assert "use --force" in done.err
     assert rows(run, "app.prod") == 4 * ROWS
 
 
