@@ -123,4 +123,5 @@ def _reading(one: PlannedArtifact) -> Reading:
         is_closed=decision.is_closed,
         known_bytes=known.committed_bytes if known else 0,
         known_print=known.tail_print if known else None,
+        known_modified=known.modified if known else None,
     )

@@ -10,17 +10,19 @@ import json
 from dataclasses import dataclass
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.sql import json_shape, literal, quoted, text_type
+from tailpipe.kernel.sql import json_shape, literal, quoted, text_list, text_type
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 from tailpipe.plugin.addresses import NETWORK
 
-__all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of"]
+__all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of", "month_day"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"
 _DIGITS = r"^((?:19[89]\d|20\d\d)\d{4})(\d{6})"
 """A date and a time with nothing between them."""
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_NO_YEAR = r"^[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:[.,]\d{1,6})?$"
 _YEARS = (315_532_800, 4_102_444_800)
 """The seconds since 1970 that a number may mean: from 1980 up to 2100. Any other number is no time."""
 _EPOCHS = tuple((_YEARS[0] * unit, _YEARS[1] * unit) for unit in (1, 1000, 1000_000, 1000_000_000))
@@ -42,10 +44,10 @@ class Cast:
 @dataclass(frozen=True)
 class Clock:
     """What is known of times beside their text: the zone of those that name none, UTC if not given; and, as SQL,
-    the latest time that there can be, from which those without a year get theirs."""
+    a date near which those lie that have no year; there are none of these if it is not given."""
 
     zone: str | None = None
-    latest: str | None = None
+    near: str | None = None
 
 
 def cast(value: str, given: str, wanted: ColumnType, clock: Clock = Clock(), depth: int = 0) -> Cast:  # noqa: B008
@@ -184,17 +186,29 @@ def _iso(value: str, clock: Clock) -> str:
         f"regexp_replace({value}, {literal(short)}, '\\1-\\2-\\3 \\4:\\5:00\\6')",
     )
     forms = [_moment(text, clock.zone) for text in (value, *(f"upper({form})" for form in respelt))]
-    if clock.latest is not None:
-        forms.append(_in_zone(_without_year(value, clock.latest), clock.zone))
+    if clock.near is not None:
+        forms.append(_in_zone(_without_year(value, clock.near), clock.zone))
     return f"coalesce({', '.join(forms)})"
 
 
-def _without_year(value: str, latest: str) -> str:
-    """The old form of syslog, `Dec 10 06:55:46`, in the last year in which it is not later than `latest`."""
-    text = rf"regexp_extract({value}, '^[A-Z][a-z]{{2}} +\d{{1,2}} \d\d:\d\d:\d\d(?:[.]\d{{1,6}})?$')"
+def month_day(value: str) -> str:
+    """100 · month + day of a time in the old form of syslog, `Dec 10 06:55:46`; null for any other text."""
+    month = f"list_position({text_list(_MONTHS)}, left({value}, 3))"
+    day = f"try_cast(regexp_extract({value}, '^... +([0-9]+) ', 1) AS INTEGER)"
+    # Looking at one character first saves the search that would fail.
+    is_old = f"{value}[1] BETWEEN 'A' AND 'Z' AND regexp_matches({value}, {literal(_NO_YEAR)})"
+    return f"CASE WHEN {is_old} THEN 100 * {month} + {day} END"
+
+
+def _without_year(value: str, near: str) -> str:
+    """The old form of syslog, in the year that brings it next to a date."""
+    text = f"replace(regexp_extract({value}, {literal(_NO_YEAR)}), ',', '.')"
     forms = "['%Y %b %d %H:%M:%S', '%Y %b %d %H:%M:%S.%f']"
-    made = [f"try_strptime((year({latest}) - {back})::VARCHAR || ' ' || {text}, {forms})" for back in (0, 1)]
-    return f"CASE WHEN {made[0]} <= {latest} + INTERVAL 1 DAY THEN {made[0]} ELSE {made[1]} END"
+    same, before, after = (f"try_strptime((year({near}) + {n})::VARCHAR || ' ' || {text}, {forms})" for n in (0, -1, 1))
+    return (
+        f"CASE WHEN {same} > {near} + INTERVAL 184 DAY THEN {before}"
+        f" WHEN {same} < {near} - INTERVAL 183 DAY THEN {after} ELSE {same} END"
+    )
 
 
 def _moment(text: str, zone: str | None) -> str:

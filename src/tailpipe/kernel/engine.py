@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.kernel.batch import Parsed
+from tailpipe.kernel.casts import month_day
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Limits
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tailpipe.kernel.duck import duckdb
+    from tailpipe.kernel.years import Years
 
 __all__ = ["Engine", "Group", "connect", "expression_types"]
 
@@ -77,10 +79,13 @@ class Engine:
         shape: Shape,
         references: Sequence[str],
         artifacts: Mapping[str, Sequence[str | None]],
+        years: Years | None = None,
     ) -> None:
         self.connection = connection
         self.shape = shape
         self.references = references
+        self.years = years
+        """Who knows the years of times that have none; None if there are no such times."""
         self._know(artifacts)
         disabled = [*_DISABLED, *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
         connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
@@ -116,7 +121,32 @@ class Engine:
 
     def add(self, parsed: Parsed) -> None:
         """Shape a batch and keep its rows; the batch's tables must be there."""
-        rows = self.shaped(parsed)
+        given = self._given(parsed) if self.years is not None else []
+        time = self.shape.time_without_year(given) if given else None
+        if self.years is None or time is None:
+            self._insert(self.shaped(parsed))
+            return
+        base = self.shape.base(parsed, self.references)
+        with self._dated(self.shape.values(base), self.years, time) as rows:
+            self._insert(self.shape.disposed(self.shape.typed(rows, given, parsed.misfits, near="tp__near")))
+
+    @contextmanager
+    def _dated(self, values: str, years: Years, time: str) -> Iterator[str]:
+        """The rows of `values` with the date near which each lies: null if its time is none without a year."""
+        import pyarrow as pa
+
+        self.connection.execute(f"CREATE TEMP TABLE tp__values AS {values}")
+        try:
+            days = f"SELECT tp__artifact, tp__ordinal, coalesce({month_day(time)}, -1) FROM tp__values"
+            found = self.connection.execute(days).to_arrow_table()
+            dates = pa.array(years.dates(*(column.to_numpy() for column in found.columns)))
+            self.connection.register("tp__dates", pa.table({"tp__near": dates}))
+            yield "SELECT * FROM tp__values POSITIONAL JOIN tp__dates"
+        finally:
+            self.connection.unregister("tp__dates")
+            self.connection.execute("DROP TABLE tp__values")
+
+    def _insert(self, rows: str) -> None:
         verb = "INSERT INTO tp__rows" if self._has_table else "CREATE TEMP TABLE tp__rows AS"
         self.newest = self.newest + self._added if self._has_table else 0
         ((self._added,),) = self.connection.execute(f"{verb} {rows}").fetchall()
@@ -128,10 +158,13 @@ class Engine:
         key = (parsed.sql, *parsed.fields.items())
         if key not in self._recipes:
             base = self.shape.base(parsed, self.references)
-            given = expression_types(self.connection, self.shape.probe(base))
-            typed = self.shape.typed(self.shape.values(base), given, parsed.misfits)
+            typed = self.shape.typed(self.shape.values(base), self._given(parsed), parsed.misfits)
             self._recipes = {key: self.shape.disposed(typed)}
         return self._recipes[key]
+
+    def _given(self, parsed: Parsed) -> list[str]:
+        """The types that the outputs have before they are cast."""
+        return expression_types(self.connection, self.shape.probe(self.shape.base(parsed, self.references)))
 
     def groups(self) -> list[Group]:
         """All rows in hand, counted."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import Clock, is_whole, kind_of
+from tailpipe.kernel.casts import is_whole, kind_of
 from tailpipe.kernel.engine import Engine, expression_types
 from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
@@ -31,8 +31,9 @@ from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex
 
 if TYPE_CHECKING:
     from tailpipe.kernel.duck import duckdb
+    from tailpipe.kernel.years import Years
 
-__all__ = ["Plan", "plan_task"]
+__all__ = ["Plan", "has_times_without_year", "plan_task"]
 
 _FEW = 64
 """Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
@@ -49,6 +50,14 @@ class Plan:
     references: tuple[str, ...]
     json: JsonFields | None
     noun: str
+
+    def years(self) -> Years | None:
+        """For formats whose times may lack the year, who knows it."""
+        if not has_times_without_year(self.task):
+            return None
+        from tailpipe.kernel.years import Years
+
+        return Years([_latest(reading, self.task.ingested_at) for reading in self.task.readings], self.task.years)
 
     def feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
@@ -218,7 +227,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
-        clock=Clock(getattr(task.format, "timezone", None), _latest(task, artifacts)),
+        zone=getattr(task.format, "timezone", None),
     )
     fields = None
     if isinstance(task.format, Json | Jsonl):
@@ -252,16 +261,17 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     }
 
 
-def _latest(task: Task, artifacts: dict[str, Sequence[str | None]]) -> str | None:
-    """When the rows of each artifact were written at the latest, as SQL; for formats whose times may lack the year."""
-    if not isinstance(task.format, Syslog | Grok | Regex):
-        return None
-    moments = []
-    for reading in task.readings:
-        day, modified = reading.artifact.day, reading.artifact.modified
-        ends = datetime.combine(day, time.max, UTC) if day is not None else modified or task.ingested_at
-        moments.append(ends.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" "))
-    return f"CAST({_by_artifact('latest', moments, artifacts)} AS TIMESTAMP)"
+def has_times_without_year(task: Task) -> bool:
+    """Whether times of its format may have no year."""
+    return isinstance(task.format.read_as(), Syslog | Grok | Regex)
+
+
+def _latest(reading: Reading, now: datetime) -> date:
+    """The date after which no row of an artifact was written."""
+    if reading.artifact.day is not None:
+        return reading.artifact.day
+    times = [time for time in (reading.artifact.modified, reading.known_modified) if time is not None]
+    return max(times, default=now).astimezone(UTC).date()
 
 
 def _place(reading: Reading) -> str:

@@ -10,10 +10,10 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.batch import Parsed
 from tailpipe.kernel.engine import Engine, Group, connect
 from tailpipe.kernel.feed import Failed, Feed
-from tailpipe.kernel.plan import Plan, plan_task
+from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
-from tailpipe.kernel.task import Fault, Outcome, Result, Task, Widening
+from tailpipe.kernel.task import Decided, Fault, Outcome, Result, Task, Widening
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -23,7 +23,11 @@ from tailpipe.model.staged import Sample
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TaskRun", "read_rows", "run_task"]
+__all__ = ["OtherYearsError", "TaskRun", "read_rows", "run_task", "with_years"]
+
+_PACKED = 16
+"""How many times as long as its artifact the text may be, as a rule."""
+_UNKNOWN = 1 << 40
 
 
 def run_task(task: Task) -> Outcome:
@@ -45,11 +49,35 @@ def run_task(task: Task) -> Outcome:
             # Some rows of a damaged artifact are in files already, beside those of others.
             failed[again.artifact] = again.fault
             stage.discard()
+        except OtherYearsError as other:
+            task = replace(task, years=other.years)
+            stage.discard()
         except BaseException:
             stage.discard()
             raise
         finally:
             run.close()
+
+
+def with_years(task: Task) -> Task:
+    """A task of which no row gets another year when the rest of its artifact is known: it is read for that before.
+
+    For those who hand rows on and cannot take them back. A task that is parsed in one go needs nothing.
+    """
+    size = sum(reading.artifact.size or _UNKNOWN for reading in task.readings)
+    if not has_times_without_year(task) or size < task.limits.batch_bytes // _PACKED:
+        return task
+    run = TaskRun(replace(task, staging=None), {})
+    try:
+        for _ in run.portions():
+            pass
+    except OtherYearsError as other:
+        return replace(task, years=other.years)
+    except _StartAgain:
+        pass
+    finally:
+        run.close()
+    return task
 
 
 def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
@@ -58,7 +86,7 @@ def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
     An artifact that turns out to be damaged after some of its rows were given raises: they cannot be
     taken back.
     """
-    run = TaskRun(task, {})
+    run = TaskRun(with_years(task), {})
     try:
         for _ in run.portions():
             yield from run.engine.batches()
@@ -73,6 +101,14 @@ class _StartAgain(Exception):  # noqa: N818 - a signal between two functions of 
         super().__init__(artifact, fault)
         self.artifact = artifact
         self.fault = fault
+
+
+class OtherYearsError(TailpipeError):
+    """The rest of an artifact has shown that times without a year have got a wrong one."""
+
+    def __init__(self, years: Mapping[int, Decided]) -> None:
+        super().__init__("times without a year lie in other years than their first lines show")
+        self.years = years
 
 
 @dataclass
@@ -91,7 +127,8 @@ class TaskRun:
         self.task = task
         self.connection = connect(task.limits, task.staging.spill if task.staging else None)
         self.plan: Plan = plan_task(task, self.connection)
-        self.engine = Engine(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts)
+        self.years = self.plan.years()
+        self.engine = Engine(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts, self.years)
         self.feed: Feed = self.plan.feed(failed, self.connection)
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
@@ -123,6 +160,8 @@ class TaskRun:
                 self.written |= inside
                 size, inside = 0, set()
                 self.engine.clear()
+        if self.years is not None and (wrong := self.years.wrong()):
+            raise OtherYearsError({**self.task.years, **wrong})
         yield self._count()
 
     def _take(self, parsed: Parsed) -> None:

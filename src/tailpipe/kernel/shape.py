@@ -57,7 +57,8 @@ class Shape:
     outside: str | None = None
     """Condition over `tp__artifact` and `tp_date` under which a row lies out of the window."""
     null_if: str | None = None
-    clock: Clock = field(default_factory=Clock)
+    zone: str | None = None
+    """Of times that name none; UTC if not given."""
 
     # The steps
 
@@ -79,11 +80,7 @@ class Shape:
             if output.null_if is not None and output.source is not None:
                 known = output.source.lower() in have
                 items.append(f"{quoted(output.source) if known else 'NULL::VARCHAR'} AS tp__own{number}")
-        rows = f"FROM ({parsed.sql}) AS tp__parsed"
-        if _is_looked_up(self.clock.latest or ""):
-            items.append(f"{self.clock.latest} AS tp__latest")
-            rows += " LEFT JOIN tp__artifacts ON tp__artifacts.artifact = tp__parsed._artifact"
-        return f"SELECT {', '.join(items)} {rows}"
+        return f"SELECT {', '.join(items)} FROM ({parsed.sql})"
 
     def probe(self, base: str) -> str:
         """A query whose columns have the types of the values, in the order of the outputs."""
@@ -101,12 +98,24 @@ class Shape:
             items.append(f"{wrapped} AS tp__v{number}")
         return f"SELECT *, {', '.join(items[4:])} FROM ({base})" if items[4:] else base
 
-    def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str]) -> str:
+    def time_without_year(self, given: Sequence[str]) -> str | None:
+        """The value that may be a time without a year, over `values`: that of the row's own time if it may be one."""
+        texts = [
+            (output.name != "tp_timestamp", number)
+            for number, output in enumerate(self.outputs)
+            if output.kind.name == "timestamp" and given[number] == "VARCHAR"
+        ]
+        return self._input(min(texts)[1], "VARCHAR") if texts else None
+
+    def typed(self, values: str, given: Sequence[str], misfits: Mapping[str, str], near: str | None = None) -> str:
         """The columns in their stored types under passing names, and the bits of misfits.
+
+        `near` is the column with the date near which the row lies, for times without a year.
 
         Whether a value was lost is asked one level above its cast, so that no cast is written twice.
         """
-        casts = [self._cast(number, output, given[number], misfits) for number, output in enumerate(self.outputs)]
+        clock = Clock(self.zone, near)
+        casts = [self._cast(number, one, given[number], misfits, clock) for number, one in enumerate(self.outputs)]
         items = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", f"{self._shown_time()} AS tp__time"]
         items += [f"{made.value} AS tp__c{number}" for number, made in enumerate(casts)]
         lost = {}
@@ -236,9 +245,9 @@ class Shape:
             return _null_if(value, given, null_if)
         return value
 
-    def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str]) -> Cast:
+    def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str], clock: Clock) -> Cast:
         value = self._input(number, given)
-        made = cast(value, given, output.kind, self._clock)
+        made = cast(value, given, output.kind, clock)
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
@@ -261,10 +270,6 @@ class Shape:
         name, output = f"tp__c{number}", self.outputs[number]
         is_list = output.name in ADDRESS_COLUMNS and isinstance(output.kind, ListType)
         return f"CASE WHEN len({name}) > 0 THEN {name} END AS {name}" if is_list else name
-
-    @property
-    def _clock(self) -> Clock:
-        return Clock(self.clock.zone, "tp__latest") if _is_looked_up(self.clock.latest or "") else self.clock
 
     def _words(self, lost: Mapping[int, str]) -> list[str]:
         words = []

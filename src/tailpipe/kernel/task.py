@@ -15,7 +15,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Fault", "Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
+__all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
 
 _MEGABYTE = 1024 * 1024
 
@@ -38,6 +38,8 @@ class Reading:
     known_bytes: int = 0
     known_print: str | None = None
     """How a content begins that is known, also if it is read anew: so many bytes, and their print."""
+    known_modified: datetime | None = None
+    """When it was last written, as it was known before."""
 
     def row_prefix(self, partition: str) -> str:
         """What the `tp_id` of each of its rows begins with."""
@@ -80,6 +82,14 @@ class Staging:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """The years of an artifact: from each of these ordinals on, up to the next."""
+
+    ordinals: tuple[int, ...]
+    years: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Task:
     """Artifacts of one source, how to read them, and what table to make of them.
 
@@ -96,6 +106,8 @@ class Task:
     filter: str | None = None
     tp_index: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    years: Mapping[int, Decided] = field(default_factory=dict)
+    """By the place of an artifact, the years of its times that have none, if they were decided before."""
     limits: Limits = field(default_factory=Limits)
     staging: Staging | None = None
 

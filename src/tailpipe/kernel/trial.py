@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.outputs import mapped_fields
-from tailpipe.kernel.run import TaskRun
+from tailpipe.kernel.run import OtherYearsError, TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -65,7 +65,11 @@ def try_task(task: Task, limit: int) -> Trial:
     small = Limits(chunk_bytes=_PORTION, batch_bytes=_PORTION, flush_bytes=_PORTION, samples=limit)
     types = dict(task.types)
     for _ in range(_ROUNDS):
-        trial, wider = _try(replace(task, types=types, limits=small, staging=None), limit)
+        try:
+            trial, wider = _try(replace(task, types=types, limits=small, staging=None), limit)
+        except OtherYearsError as other:
+            task = replace(task, years=other.years)
+            continue
         if not wider:
             return trial
         types |= {name: widened(types.get(name), kind) or kind for name, kind in wider.items()}

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from tailpipe.errors import SparkError
 from tailpipe.kernel.engine import connect
 from tailpipe.kernel.plan import plan_task
-from tailpipe.kernel.run import TaskRun
+from tailpipe.kernel.run import TaskRun, with_years
 from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
 from tailpipe.model.types import stored_type
@@ -87,7 +87,7 @@ class _Reader(DataSourceReader):
 def _read(task: Task) -> Iterator[pa.RecordBatch]:
     """The rows that a task keeps, as `kernel.run.read_rows` gives them; but none with fields left out."""
     schema = _schema(task)
-    run = TaskRun(task, {})
+    run = TaskRun(with_years(task), {})
     try:
         for _ in run.portions():
             if run.widenings:
