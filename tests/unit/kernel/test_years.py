@@ -35,7 +35,7 @@ def made(
 def read(moments: Iterable[datetime], modified: date, limits: Limits | None = None, **facts: Any) -> list[datetime]:
     done = Run(made(lines(moments), modified, limits=limits, **facts))
     assert done.accounts[3] == 0
-    return done.column("tp_timestamp")  # type: ignore[no-any-return]
+    return done.column("tp_timestamp")
 
 
 def every(days: int, first: date, last: date) -> list[datetime]:
@@ -98,7 +98,7 @@ def test_a_file_that_grows_goes_on_in_its_years(cut: int) -> None:
     first, content = lines(moments[:cut]), lines(moments)
     before = Run(made(first, moments[cut - 1].date(), is_closed=False))
     (result,) = before.outcome.results
-    since = {"since_bytes": result.committed_bytes, "since_ordinals": result.committed_ordinals}
+    since: dict[str, Any] = {"since_bytes": result.committed_bytes, "since_ordinals": result.committed_ordinals}
     after = Run(made(content, date(2024, 1, 31), **since))
     assert before.column("tp_timestamp") + after.column("tp_timestamp") == moments
 
@@ -106,7 +106,7 @@ def test_a_file_that_grows_goes_on_in_its_years(cut: int) -> None:
 def test_a_file_that_seems_to_be_older_than_it_was_goes_on_in_its_years() -> None:
     moments = every(1, date(2024, 5, 1), date(2024, 5, 20))
     known = datetime(2024, 5, 10, tzinfo=UTC)
-    since = {"since_bytes": len(lines(moments[:10])), "since_ordinals": 10, "known_modified": known}
+    since: dict[str, Any] = {"since_bytes": len(lines(moments[:10])), "since_ordinals": 10, "known_modified": known}
     after = Run(made(lines(moments), date(2023, 1, 1), **since))
     assert after.column("tp_timestamp")[0].year == 2023  # a line of the 11th: not later than the 10th of May 2024
     since["known_modified"] = datetime(2024, 5, 21, tzinfo=UTC)
