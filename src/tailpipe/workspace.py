@@ -188,7 +188,12 @@ class Workspace:
         from tailpipe.collect.check import check_sql
         from tailpipe.kernel.trial import try_file
 
-        check_sql(self.config, (), tables=[table])
+        try:
+            config = self.config
+        except ConfigError:
+            config = Config()  # tables and formats of plugins can be tried while it is broken
+        if table is config.tables.get(table.name):
+            check_sql(config, (), tables=[table])
         return try_file(path, self.registry.sources["file"], table, format_, limit, datetime.now(UTC))
 
     def check_sql(self) -> None:
