@@ -34,7 +34,7 @@ values: Any = st.recursive(
 )
 records = st.lists(
     st.fixed_dictionaries(
-        {"time": st.integers(0, 10**9)},
+        {"time": st.integers(10**9, 2 * 10**9)},
         optional={"n": numbers, "d": st.floats(allow_nan=False, allow_infinity=False), "s": texts, "j": values},
     ),
     max_size=30,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -95,6 +96,11 @@ RAW = [
 """Statements of Spark that no translation gives."""
 
 
+def sampled(statements: Iterable[str]) -> list[Any]:
+    """All of them, of which every twentieth runs with the quick tests."""
+    return [pytest.param(one, marks=[pytest.mark.slow] if n % 20 else []) for n, one in enumerate(statements)]
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(tmp_path_factory.mktemp("jail"))
@@ -136,7 +142,7 @@ def test_the_secret_is_there_to_be_found(spark: SparkSession, home: Path) -> Non
     assert frame.first() == (SECRET,)
 
 
-@pytest.mark.parametrize("sql", ATTEMPTS)
+@pytest.mark.parametrize("sql", sampled(ATTEMPTS))
 def test_an_attempt_is_refused_and_changes_nothing(
     queries: SparkQueries, home: Path, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
@@ -148,7 +154,7 @@ def test_an_attempt_is_refused_and_changes_nothing(
     assert bytes_of(home) == before
 
 
-@pytest.mark.parametrize("sql", SLY)
+@pytest.mark.parametrize("sql", sampled(SLY))
 def test_no_answer_tells_a_secret(queries: SparkQueries, home: Path, sql: str) -> None:
     before = bytes_of(home)
     assert SECRET not in told(queries, filled(sql, home))
@@ -179,7 +185,7 @@ def test_a_condition_of_a_schema_is_taken_as_it_is_written(queries: SparkQueries
     assert frame.count() == 3
 
 
-@pytest.mark.parametrize("sql", RAW)
+@pytest.mark.parametrize("sql", sampled(RAW))
 def test_spark_itself_says_what_a_text_means(jailed: SparkSession, home: Path, sql: str) -> None:
     before = bytes_of(home)
     with pytest.raises((UsageError, PySparkException)) as caught:
