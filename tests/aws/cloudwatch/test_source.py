@@ -184,9 +184,9 @@ def test_a_group_that_vanishes_while_it_is_read_rolls_its_days_back(group: Group
     engine = group.world.engine
     group.world.engine = Deleting(group)
     summary = group.collect()
-    assert {one.reasons for one in summary.failed} == {
-        (f'there is no log group "{group.name}" in region eu-central-1',)
-    }
+    told = f'there is no log group "{group.name}" in region eu-central-1'
+    hint = 'correct "log_group_name" or "region" of source "aws_cloudwatch_log_group"'
+    assert {one.reasons for one in summary.failed} == {(f"{told} ({hint})",)}
     group.world.engine = engine
     assert group.world.rows() == ["one"]
 

@@ -282,6 +282,7 @@ def test_thousands_of_keys_are_judged_some_at_a_time() -> None:
     assert max(noting.lengths) < 100_000
 
 
+@pytest.mark.slow
 def test_a_record_that_brings_a_key_beyond_the_limit_is_rejected_and_the_others_are_kept() -> None:
     odd = [{f"k{number:05}": 1} for number in range(FIELDS_LIMIT + 500)]
     done, types = settled(task(lines({"often": 1}, *odd, {"often": 2}), of=ALL))
