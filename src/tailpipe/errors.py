@@ -103,6 +103,11 @@ class TailpipeError(Exception):
         if hint:
             self.add_note(f"  = {hint}")
 
+    @property
+    def with_hint(self) -> str:
+        """The message and the hint in one line, for reports that have no line of their own for hints."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
     def __reduce__(self) -> tuple[object, ...]:
         # The default would call the class with the message alone and fail on keyword-only facts.
         return (_restore, (type(self), self.args, self.__dict__))
@@ -176,7 +181,7 @@ class CommitError(TailpipeError):
 class ChangedError(TailpipeError):
     """An artifact is no longer what was listed: rotated, replaced, cut or gone. Its rows must not be kept.
 
-    The run lists its sources again and takes what is there then.
+    The run lists its sources again and collects the files it finds then.
     """
 
 

@@ -45,7 +45,7 @@ def collect(
         except StorageError:
             raise  # a full disk is full for the others too
         except TailpipeError as error:
-            told = Redactor(secrets_in(partition))(error.message + (f" ({error.hint})" if error.hint else ""))
+            told = Redactor(secrets_in(partition))(error.with_hint)
             done = events.Summary(partition.address, tuple(run.committed), tuple(run.failed.values()))
             summaries.append(replace(done, error=told))
     return events.Report(tuple(summaries))

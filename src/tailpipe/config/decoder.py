@@ -40,7 +40,7 @@ class Decoder:
     """How many blocks could not be made; one that holds such a block cannot be made either."""
 
     def decode(self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool = False) -> Any:
-        """The block as a value, or None if it has problems, which are told then.
+        """The block as a value, or None if it has problems, which are reported.
 
         In a connection or a source, and where it `may_wait` because it is inside of one, an option that depends on
         an unset variable stays unresolved.

@@ -46,7 +46,7 @@ class ConfigText:
         self._shown_lines: dict[int, str] = {}
 
     def hide(self, vocabulary: Callable[[], Vocabulary]) -> None:
-        """Show only values of arguments that the vocabulary knows as no secrets; it is asked for at the first place."""
+        """Mask all values except those of arguments that the vocabulary lists as plain; it is built on first use."""
         self._vocabulary = vocabulary
         self.__dict__.pop("_masked", None)
         self._shown_lines.clear()

@@ -91,6 +91,7 @@ class Engine:
         connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
         connection.execute(_STRPTIME)
         self._recipes: dict[tuple[object, ...], str] = {}
+        self._types: dict[tuple[object, ...], list[str]] = {}
         self._has_table = False
         self.rows = 0
         """How many rows are in hand."""
@@ -163,8 +164,12 @@ class Engine:
         return self._recipes[key]
 
     def _given(self, parsed: Parsed) -> list[str]:
-        """The types that the outputs have before they are cast."""
-        return expression_types(self.connection, self.shape.probe(self.shape.base(parsed, self.references)))
+        """The types that the outputs have before they are cast; kept for the batches after it, which are alike."""
+        key = (parsed.sql, *parsed.fields.items())
+        if key not in self._types:
+            probe = self.shape.probe(self.shape.base(parsed, self.references))
+            self._types = {key: expression_types(self.connection, probe)}
+        return self._types[key]
 
     def groups(self) -> list[Group]:
         """All rows in hand, counted."""

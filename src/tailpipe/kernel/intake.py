@@ -39,12 +39,12 @@ class Intake:
                     yield from read(place, self._members(progress, open_))
                     progress.end()
                 except (*GONE, TailpipeError) as problem:
-                    uri, is_told = progress.reading.artifact.uri, isinstance(problem, TailpipeError)
-                    reason = getattr(problem, "strerror", None) or str(problem)
-                    hint = f" ({problem.hint})" if isinstance(problem, TailpipeError) and problem.hint else ""
-                    told = f"{problem}{hint}" if is_told else f'cannot read "{uri}": {reason}'
+                    if isinstance(problem, TailpipeError):
+                        reason = problem.with_hint
+                    else:
+                        reason = f'cannot read "{progress.reading.artifact.uri}": {problem.strerror or problem}'
                     redact = Redactor(secrets_in(self.task.source))
-                    progress.fault = Fault(redact(told), is_changed=isinstance(problem, ChangedError))
+                    progress.fault = Fault(redact(reason), is_changed=isinstance(problem, ChangedError))
                     drop(place)
                     yield Failed(place, progress.fault)
 

@@ -32,7 +32,7 @@ EXTRA = Column("extra", "json", "Fields that AWS has added after those that are 
 def line_format(name: str, fields: str, min_values: int, conditions: Mapping[str, str] | None = None) -> Delimited:
     """Values with a blank between them, some in quotes. AWS adds fields at the end, so older lines have fewer.
 
-    A line of another log may have as many values; it is told by what stands where this log has certain fields.
+    Another log may have lines with as many values; the conditions check the fields that tell the two apart.
     """
     return Delimited(
         name=name,
