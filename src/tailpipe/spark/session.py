@@ -95,6 +95,9 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[s
             "spark.executor.memory": "1g",
             "spark.executor.memoryOverhead": "2g",
             "spark.executorEnv.PYTHONSAFEPATH": "1",
+            # A cancelled task that does not end, such as a large join, is ended with its executor.
+            "spark.task.reaper.enabled": "true",
+            "spark.task.reaper.killTimeout": "60s",
         }
     if re.match(r"yarn|k8s:", settings.master):  # these make up the secret that it takes
         conf |= dict.fromkeys(PROTECTION, "true")
