@@ -40,10 +40,10 @@ def refuse_foreign(directory: Path, workspace: str) -> None:
 
 
 def is_begun(layout: Layout) -> bool:
-    """Whether anything was ever collected: there is a catalog, or manifests that remember one."""
+    """Whether anything was ever collected: there is a catalog, or something that only a catalog leaves behind."""
     return layout.database.exists() or has_history(layout)
 
 
 def has_history(layout: Layout) -> bool:
-    """Whether there are manifests, or a head that speaks of some."""
-    return layout.head.exists() or any(layout.manifests.glob("*.manifest"))
+    """Whether there are manifests, a head that speaks of some, or stored files."""
+    return layout.head.exists() or any(layout.manifests.glob("*.manifest")) or layout.has_files()

@@ -123,6 +123,10 @@ class Layout:
         places = self.files.glob("tp_table=*/tp_partition=*")
         return sorted(f"{_value(place.parent.name)}.{_value(place.name)}" for place in places)
 
+    def has_files(self) -> bool:
+        """Whether any file is stored, whether or not a catalog knows it."""
+        return any(path.is_file() for path in self.files.rglob("*"))
+
     def swap(self, transaction: str) -> Path:
         """Where the projection builds directories before it exchanges them, in the shape of the hive."""
         return self.staging / transaction / "swap"

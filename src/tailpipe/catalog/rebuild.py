@@ -69,7 +69,7 @@ def rebuild(
     again. If manifests are lost it is refused, or with `accept_loss` each partition goes back to what is proven.
     """
     layout, disk = Layout.of(home, data), disk or Disk()
-    if not layout.manifests.is_dir():
+    if not layout.manifests.is_dir() and not layout.has_files():
         raise CatalogError(
             f"{layout.data} holds no manifests", path=str(layout.manifests), hint="there is nothing to rebuild from"
         )
@@ -79,7 +79,8 @@ def rebuild(
         workspace = _workspace(layout)
         found = _find(layout)
         history = read_history(found.manifests.values(), found.newest, found.accepted)
-        if history.holes and not accept_loss:
+        is_empty = not found.manifests and layout.has_files()
+        if (history.holes or is_empty) and not accept_loss:
             raise _refused(layout, history, found)
         history, set_aside = _replace_database(layout, disk, history, workspace, clock(), accept_loss)
         disk.unlink(layout.head)  # it may name what was given up; a new one is written below
@@ -130,7 +131,7 @@ def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
     """The error of a history that is not whole, with the way out."""
     bad = [problem.message for problem in found.unreadable.values()]
     missing = [f"{hole} is lost" for hole in history.holes if layout.manifest(hole.transaction) not in found.unreadable]
-    named = [*bad, *missing]
+    named = [*bad, *missing] or ["there is none, but there are stored files"]
     more = f", and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return CatalogError(
         f"the manifests do not tell the whole history: {'; '.join(named[:_MOST])}{more}",

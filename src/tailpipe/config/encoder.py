@@ -12,7 +12,7 @@ from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, Li
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.option import Option, Secret, Unresolved, options_of
-from tailpipe.model.redaction import DOTS, looks_secret, redacted
+from tailpipe.model.redaction import DOTS, REDACTOR, looks_secret, redacted, redacted_arguments
 from tailpipe.model.source import Source
 
 __all__ = ["config_data", "config_text", "plain_data"]
@@ -67,10 +67,15 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: DOTS if _is_secret(key, item) else _plain_value(item) for key, item in value.items()}
     if isinstance(value, str):
-        return redacted(value, named=False)
+        return redacted(REDACTOR.without_known(value), named=False)
     if isinstance(value, Sequence):
-        return [_plain_value(item) for item in value]
+        return [_plain_value(item) for item in _shown(value)]
     return plain_data(value) if dataclasses.is_dataclass(value) else value
+
+
+def _shown(value: Sequence[Any]) -> Sequence[Any]:
+    """A list in which no argument that follows a flag such as `--password` is shown."""
+    return redacted_arguments(value) if all(isinstance(item, str) for item in value) else value
 
 
 def _is_secret(key: Any, value: Any) -> bool:
@@ -88,7 +93,7 @@ def _expression(value: Any) -> Expression:
             [(Literal(str(key)), _expression(DOTS if _is_secret(key, item) else item)) for key, item in value.items()]
         )
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return List([_expression(item) for item in value])
+        return List([_expression(item) for item in _shown(value)])
     return literal(_plain_value(value))
 
 

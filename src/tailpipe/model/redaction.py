@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["DOTS", "REDACTOR", "SECRET_WORDS", "Redactor", "looks_secret", "redacted", "secret_spans", "secrets_of"]
+__all__ = [
+    "DOTS",
+    "REDACTOR",
+    "SECRET_WORDS",
+    "Redactor",
+    "looks_secret",
+    "redacted",
+    "redacted_arguments",
+    "secret_spans",
+    "secrets_of",
+]
 
 DOTS = "•••"
 SECRET_WORDS = ("secret", "passw", "token", "credential", "private", "api[_-]?key", "access[._-]?key")
@@ -22,6 +32,7 @@ _KEYS = (
     r"|external_?id|passw(?:or)?d|passphrase|api_?key|private_?key|(?:x-amz-)?signature|(?:x-amz-)?security-token"
 )
 _BETWEEN = r"""(?:[\\]?["'])?(?:>|\s{0,8}(?:=>|[:=]|%3[AD])\s{0,8}(?:b?[\\]?["'])?|(?<=["'])\s{0,8},\s{0,8}b?["'])"""
+_WORDS = "|".join(SECRET_WORDS)
 _EVIDENT = (
     r"""(?<=://)[^\s/?#@:"'<>]{0,256}:(?!\d{1,5}/)(?P<url>[^\s?#"'<>]{1,1024})(?=@)"""
     r"""|(?<=://)(?P<user>[^\s/?#@:"'<>]{20,1024})(?=@)"""
@@ -29,6 +40,9 @@ _EVIDENT = (
     r"""|\b(?:bearer|basic)\s{1,8}(?P<scheme>(?=[\w.~+/-]*[\d=])[\w.~+/=-]{8,})"""
     r"""|\b(?P<jwt>eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"""
     r"""|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?P<pem>[^-]+)"""
+    rf"""|(?<=[?&])(?P<parameter>(?=[\w.-]{{0,64}}(?:{_WORDS}))[\w.-]{{1,128}})=(?P<query>[^\s&#"'<>]+)"""
+    rf"""|(?<![\w-])--?(?P<flag>(?=[\w-]{{0,64}}(?:{_WORDS}))[\w-]{{1,128}})"""
+    r"""(?:=|[ \t]{1,8}|["'][ \t]{0,8},[ \t]{0,8}["'])(?P<argument>[^\s"',-][^\s"',]*)"""
 )
 _BY_SHAPE = re.compile(_EVIDENT, re.IGNORECASE)
 _BY_SHAPE_AND_NAME = re.compile(
@@ -42,12 +56,15 @@ def looks_secret(name: str) -> bool:
 
 
 def secret_spans(text: str, *, named: bool = True) -> Iterator[tuple[int, int]]:
-    """Where secrets of a well-known shape stand: headers, passwords in addresses, tokens, private keys.
+    """Where secrets of a well-known shape stand: headers, passwords in addresses, tokens, private keys, `--password x`.
 
     With `named`, also what is assigned to a name such as `SecretAccessKey`, in JSON, XML, forms and logs.
     """
     shapes = _BY_SHAPE_AND_NAME if named else _BY_SHAPE
-    return (match.span(match.lastgroup or 0) for match in shapes.finditer(text))
+    for match in shapes.finditer(text):
+        name = match["parameter"] or match["flag"]
+        if name is None or looks_secret(name):
+            yield match.span(match.lastgroup or 0)
 
 
 def redacted(text: str, *, named: bool = True) -> str:
@@ -57,6 +74,17 @@ def redacted(text: str, *, named: bool = True) -> str:
         parts += [text[end:first], DOTS]
         end = last
     return "".join([*parts, text[end:]])
+
+
+def redacted_arguments(arguments: Iterable[str]) -> list[str]:
+    """The arguments of a program, redacted each for itself and as the value of the flag before it."""
+    shown: list[str] = []
+    flag = ""
+    for one in arguments:
+        is_value = looks_secret(flag) and not one.startswith("-")
+        shown.append(DOTS if is_value else redacted(one, named=False))
+        flag = one if one.startswith("-") and "=" not in one else ""
+    return shown
 
 
 def secrets_of(env: Mapping[str, str]) -> list[str]:
@@ -84,9 +112,13 @@ class Redactor:
         longest = sorted(self._values, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest)))
 
+    def without_known(self, text: str) -> str:
+        """The text with dots in place of the values that it has learnt."""
+        return self._pattern.sub(DOTS, text) if self._pattern else text
+
     def __call__(self, text: str) -> str:
         """The text with dots in place of every secret."""
-        return redacted(self._pattern.sub(DOTS, text) if self._pattern else text)
+        return redacted(self.without_known(text))
 
 
 REDACTOR = Redactor()

@@ -146,6 +146,28 @@ def test_without_manifests_there_is_nothing_to_tell(tmp_path: Path) -> None:
         rebuild(tmp_path)
 
 
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_stored_files_without_a_catalog_and_manifests_are_no_empty_workspace(lived: Workspace, is_gone: bool) -> None:
+    layout = Layout.of(lived.home)
+    stored = sorted(path.name for path in layout.files.rglob("*") if path.is_file())
+    layout.head.unlink()
+    shutil.rmtree(layout.manifests)
+    if not is_gone:
+        layout.manifests.mkdir()
+    for path in layout.internal.glob("catalog.db*"):
+        path.unlink()
+    for is_read_only in (True, False):
+        with pytest.raises(CatalogError, match="is missing"):
+            Catalog.open(lived.home, is_read_only=is_read_only)
+    with pytest.raises(CatalogError, match="there is none, but there are stored files") as caught:
+        rebuild(lived.home)
+    assert "--accept-loss" in caught.value.hint
+    assert rebuild(lived.home, accept_loss=True).orphans == len(stored)
+    kept = layout.internal / "set-aside" / "files"
+    assert sorted(path.name for path in kept.rglob("*") if path.is_file()) == stored
+    assert doctor.examine(lived.home) == []
+
+
 def test_a_rebuild_works_when_the_location_is_lost_and_the_data_directory_is_not(tmp_path: Path) -> None:
     home, data = tmp_path / "home", tmp_path / "data"
     with Catalog.open(home, data=data) as catalog, catalog.writer(PARTITION) as writer:

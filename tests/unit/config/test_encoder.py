@@ -5,6 +5,7 @@ import json
 from tailpipe.config.encoder import config_data, config_text, plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import Secret
+from tailpipe.model.redaction import REDACTOR
 from tailpipe.plugins.core.sources import File
 from tests.unit.config.world import REGISTRY, Acme, build
 
@@ -55,6 +56,36 @@ def test_secrets_by_shape_or_key_and_variables_of_a_command_are_dots() -> None:
         assert shown.count("•••") == 5
         assert "true" in shown
     assert config.secrets == ("hunter2",)
+
+
+ARGUMENTS = """
+connection "aws" "c" { endpoint_url = "https://host.example/?token=hunter2&x=1" }
+partition "acme_raw_log" "x" {
+  source "command" {
+    format  = format.jsonl.default
+    command = ["fetch", "--password", "hunter2", "--api-key=hunter2", "--token-file", "/run/token", "--verbose", "a"]
+  }
+}
+partition "acme_raw_log" "y" {
+  source "command" {
+    format  = format.jsonl.default
+    command = "fetch --client-secret hunter2 --secret -v https://host.example/learnt-value-of-a-token"
+  }
+}
+"""
+
+
+def test_secrets_in_the_arguments_of_a_program_and_in_addresses_are_dots() -> None:
+    REDACTOR.learn(["learnt-value-of-a-token"])
+    config = build(ARGUMENTS)
+    for shown in (config_text(config), json.dumps(config_data(config), ensure_ascii=False)):
+        assert "hunter2" not in shown
+        assert "learnt" not in shown
+        assert "https://host.example/?token=•••&x=1" in shown
+        assert "--api-key=•••" in shown
+        assert "/run/token" in shown
+        assert '"-v"' in shown
+        assert shown.count("•••") == 5
 
 
 def test_text_holds_only_what_is_not_at_its_default() -> None:

@@ -35,6 +35,10 @@ CANARY = "c4n4ry/Se+cret=="
         "password={} user=me",
         "client_secret: {}",
         "got Bearer {} from there",
+        "https://host/x?a=1&access_token={}#top",
+        "fetch --password {} --verbose",
+        "fetch -api-key={}",
+        """["fetch", "--client-secret", "{}", "x"]""",
     ],
 )
 def test_a_secret_of_a_well_known_shape_is_taken_out(text: str) -> None:
@@ -52,6 +56,8 @@ def test_a_secret_of_a_well_known_shape_is_taken_out(text: str) -> None:
         "http://127.0.0.1:9000/bucket@x",
         "the secret key of connection.aws.prod is wrong",
         "s3://bucket/key:2024@x",
+        "fetch --token-file /run/token --secret --verbose",
+        "https://host/x?token_type=bearer",
     ],
 )
 def test_words_about_secrets_stay(text: str) -> None:
