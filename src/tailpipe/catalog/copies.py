@@ -1,11 +1,14 @@
-"""Compressed copies: while a rotation compresses a log, the log and its copy are both there, and are one.
+"""Copies: while a rotation compresses a log, or copies it before it is cut, the log and its copy are both there.
 
 Only files are looked at that may be such a copy: compressed ones that are new, and either written to within the last
-minute or of the same time as a plain file beside them, as gzip leaves them. Their contents then decide.
+minute or of the same time as a plain file beside them, as gzip leaves them; and plain ones that are new, written to
+within the last minute and named after a file beside them. Their contents then decide. A plain copy waits for a minute
+at most: until then the log is cut, or the copy is there to stay.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +28,8 @@ _AHEAD = timedelta(days=1)
 """A time that is further ahead of the clock says nothing about when the file was written."""
 _MOST = 16
 """So many plain files with the same head are compared to the end, the newest of them."""
+
+_SEPARATOR = re.compile(r"[._~-]")
 
 Place = tuple[str, date | None]
 
@@ -50,17 +55,21 @@ def find_copies(
     want: Callable[[Listed, Iterable[Span]], bool],
     now: datetime,
 ) -> Copies:
-    """Which strangers are compressed copies of plain files that are listed beside them.
+    """Which strangers are copies of plain files that are listed beside them.
 
     `want` asks for those of the prints that are not known, and says whether there are any.
     """
     copies = Copies()
+    strangers = list(strangers)
     packed = [one for one in strangers if one.artifact.is_compressed]
-    if not packed:
+    fresh = [one for one in strangers if _is_plain(one) and _is_fresh(one.artifact, now)]
+    if not packed and not fresh:
         return copies
+    listed = list(listed)
+    _find_plain_copies(fresh, listed, prints, want, copies)
     plain: dict[Place, list[Listed]] = defaultdict(list)
     for one in listed:
-        if one.artifact.kind == "file" and not one.artifact.is_compressed and one.artifact.size:
+        if _is_plain(one):
             plain[one.source, one.artifact.day].append(one)
     for one in packed:
         places = [(one.source, day) for day in {one.artifact.day, None}]
@@ -69,6 +78,39 @@ def find_copies(
         if originals:
             _compare(one, originals, prints, want, copies, is_fresh=is_fresh)
     return copies
+
+
+def _find_plain_copies(
+    fresh: Iterable[Listed],
+    listed: Iterable[Listed],
+    prints: Prints,
+    want: Callable[[Listed, Iterable[Span]], bool],
+    copies: Copies,
+) -> None:
+    """Let files wait that hold what the log after which they are named begins with."""
+    by_name = {(one.source, one.artifact.uri): one for one in listed if _is_plain(one)}
+    for one in fresh:
+        uri, size = one.artifact.uri, one.artifact.size or 0
+        for name in _names_before(uri):
+            other = by_name.get((one.source, name))
+            if other is None or (other.artifact.size or 0) < size or other.artifact.day not in (one.artifact.day, None):
+                continue
+            for span in spans_of(size):
+                if want(one, (span,)) | want(other, (span,)):
+                    copies.undecided.add(uri)
+                    break
+                if prints[uri, span] != prints[other.artifact.uri, span]:
+                    break
+            else:
+                copies.unfinished.add(uri)
+
+
+def _names_before(uri: str) -> set[str]:
+    """The names that a rotation may have made this one of: `app.log` of `app.log.1`, `app.log-2024` and `app.1.log`."""
+    directory, slash, name = uri.rpartition("/")
+    extension = name[name.rfind(".") :] if "." in name else ""
+    starts = [name[: match.start()] for match in _SEPARATOR.finditer(name) if match.start()]
+    return {f"{directory}{slash}{start}{end}" for start in starts for end in ("", extension)} - {uri}
 
 
 def _compare(
@@ -108,6 +150,10 @@ def _compare(
 
 def _head(other: Listed) -> tuple[str, Span]:
     return other.artifact.uri, spans_of(other.artifact.size or 0)[0]
+
+
+def _is_plain(one: Listed) -> bool:
+    return one.artifact.kind == "file" and not one.artifact.is_compressed and bool(one.artifact.size)
 
 
 def _is_fresh(artifact: Artifact, now: datetime) -> bool:

@@ -29,7 +29,7 @@ UNFINISHED = "ends in an unfinished line"
 """Why an artifact is skipped that has more than was taken of it: somebody may be writing that line."""
 
 WRITTEN = "is still being written"
-"""Why a compressed file is skipped that nobody can read to its end yet, beside the log that it may be made of."""
+"""Why a copy is skipped beside the log that it is made of: it cannot be read to its end, or the log is not cut yet."""
 
 _NOT_READ = {
     "repeated": "listed twice",

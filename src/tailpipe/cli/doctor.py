@@ -76,14 +76,16 @@ def _commands(findings: Sequence[Finding]) -> list[str]:
 def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
     rebuilt = workspace.rebuild(accept_loss=accept_loss)
     render.say(
-        f"the catalog was rebuilt from {rebuilt.transactions:,} manifests:"
-        f" {rebuilt.files:,} files with {rebuilt.rows:,} rows"
+        f"the catalog was rebuilt from {render.counted(rebuilt.transactions, 'manifest')}:"
+        f" {render.counted(rebuilt.files, 'file')} with {render.counted(rebuilt.rows, 'row')}"
     )
     if rebuilt.holes:
         lost = ", ".join(rebuilt.holes[:_FEW])
         render.say(f"lost: {lost}; {render.counted(rebuilt.cut, 'later transaction')} left out")
     if rebuilt.orphans:
-        render.say(f"set aside: {render.counted(rebuilt.orphans, 'file')} that no manifest explains")
+        render.say(
+            f"set aside: {render.counted(rebuilt.orphans, 'file')} that no manifest explains, in .tailpipe/set-aside"
+        )
     if rebuilt.set_aside:
         render.say(f"the old one is {rebuilt.set_aside}")
 

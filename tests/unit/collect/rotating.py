@@ -214,6 +214,20 @@ def copytruncate(world: Turning) -> Iterator[None]:
     yield
 
 
+def slow_copytruncate(world: Turning) -> Iterator[None]:
+    """The same as a program does it with a long log: it copies in parts, and cuts the log afterwards."""
+    shift(world, 1)
+    log, copy = world.logs / "app.log", world.logs / "app.log.1"
+    data = log.read_bytes()
+    for half in (data[: len(data) // 2], data[len(data) // 2 :]):
+        with copy.open("ab") as file:
+            file.write(half)
+        yield
+        yield
+    log.write_bytes(world.lines(9))
+    yield
+
+
 def replace_all(world: Turning) -> Iterator[None]:
     """A new file of the same size takes the name of app.log; the old one goes elsewhere."""
     log = world.logs / "app.log"

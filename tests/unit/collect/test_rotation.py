@@ -47,6 +47,7 @@ def check(world: Turning) -> None:
         rotating.gzip_chain,
         rotating.gzip_in_place,
         rotating.copytruncate,
+        rotating.slow_copytruncate,
         rotating.replace_all,
     ],
 )
@@ -58,7 +59,9 @@ def test_a_rotation_at_any_step_of_a_first_run_gives_each_row_once(world: Turnin
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("change", [rotating.rename_chain, rotating.gzip_chain, rotating.copytruncate])
+@pytest.mark.parametrize(
+    "change", [rotating.rename_chain, rotating.gzip_chain, rotating.copytruncate, rotating.slow_copytruncate]
+)
 def test_a_rotation_at_any_step_of_a_later_run_gives_each_row_once(world: Turning, change: Change, step: int) -> None:
     chain(world, 2)
     world.collect()
@@ -66,6 +69,30 @@ def test_a_rotation_at_any_step_of_a_later_run_gives_each_row_once(world: Turnin
     at(step, lambda: change(world))
     world.collect()
     check(world)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_log_that_is_copied_and_not_cut_yet_is_collected_once(world: Turning, is_known: bool) -> None:
+    log, copy = world.append("app.log", 9), world.logs / "app.log.1"
+    if is_known:
+        world.collect()
+        world.append("app.log", 2)
+    for part in (log.read_bytes()[:100], log.read_bytes()):
+        copy.write_bytes(part)
+        assert world.collect().skipped["is still being written"] == 1
+        assert world.rows() == sorted(world.written)
+    log.write_bytes(world.lines(3))
+    check(world)
+
+
+def test_a_copy_that_stays_is_a_file_of_its_own(world: Turning) -> None:
+    log = world.append("app.log", 4)
+    copy = world.logs / "app.log.keep"
+    copy.write_bytes(log.read_bytes())
+    world.collect()
+    os.utime(copy, (log.stat().st_mtime - 90,) * 2)
+    world.collect()
+    assert world.rows() == sorted([*world.written, *world.written])
 
 
 def test_a_chain_that_is_renamed_once_the_first_file_is_read_is_collected_whole_by_the_same_run(
