@@ -32,11 +32,12 @@ def record_sql(fields: JsonFields, records: str, noun: str) -> tuple[str, dict[s
     # An object begins with a brace; only what does not is worth a closer look. CASE alone does not keep a
     # function from a row: DuckDB computes what stands there twice beforehand, for all rows.
     kind = "TRY(json_type(_raw))"
+    words = "WHEN 'VARCHAR' THEN 'string' WHEN 'ARRAY' THEN 'array' WHEN 'BOOLEAN' THEN 'boolean' ELSE 'number'"
     bad = (
         f"CASE WHEN _r IS NULL AND json_valid(_raw) THEN 'the {noun} is a JSON null, not an object'"
         f" WHEN _r IS NULL THEN 'the {noun} is not JSON'"
         f" WHEN NOT starts_with(_raw, '{{') AND {kind} <> 'OBJECT'"
-        f" THEN 'the {noun} is a JSON ' || lower({kind}) || ', not an object' END"
+        f" THEN 'the {noun} is a JSON ' || CASE {kind} {words} END || ', not an object' END"
     )
     shape_misfits, names = fields.misfits("_r", "_raw")
     parsed = f"SELECT *, {fields.reading('_raw', '_r', '_keys')} FROM ({records})"

@@ -351,7 +351,7 @@ def test_a_frame_that_has_no_end_or_is_no_json_or_is_long_is_left_out() -> None:
         assert done.column("n") == [0, 1]
         assert done.column("event") == [None, None]
         reasons = [row["reason"] for row in done.rejected]
-        assert reasons[:2] == ["the record is a JSON ubigint, not an object", '"time" gives no time']
+        assert reasons[:2] == ["the record is a JSON number, not an object", '"time" gives no time']
 
 
 def test_the_document_is_that_around_its_records() -> None:
