@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -68,6 +69,26 @@ def test_a_rotation_at_any_step_of_a_later_run_gives_each_row_once(world: Turnin
     world.append("app.log", 3)
     at(step, lambda: change(world))
     world.collect()
+    check(world)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("count", [9, 90])
+def test_a_log_that_is_begun_anew_while_it_is_read_is_read_again(world: Turning, count: int, packed: bool) -> None:
+    log = world.append("app.log", 30)
+    copy = world.logs / f"app.log.1{'.gz' if packed else ''}"
+    reads = 0
+
+    def happens(what: str) -> None:
+        nonlocal reads
+        reads += what == "read"
+        if what == "read" and reads == 3:
+            copy.write_bytes(gzip.compress(log.read_bytes()) if packed else log.read_bytes())
+            log.write_bytes(world.lines(count))
+
+    happen(happens)
+    assert world.collect().is_done
+    assert reads > 3
     check(world)
 
 
