@@ -9,10 +9,11 @@ from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_time", "misfits", "unfilled"]
+__all__ = ["about_field", "about_time", "about_width", "misfits", "unfilled"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" gives no time')
+_WIDTH = re.compile(r"has (?P<values>\d+) values? for (?P<fields>\d+) fields?")
 _ANY_LAYOUT = "%d %b %Y %H:%M:%S"
 
 
@@ -42,6 +43,15 @@ def about_field(reasons: Iterable[str], fields: Collection[str]) -> str:
         else:
             hint = did_you_mean(field, fields, f"available fields: {listed(fields, 8)}")
         return f'no row has a field "{field}"; {hint}'
+    return ""
+
+
+def about_width(reasons: Iterable[str]) -> str:
+    """What to set if lines have another number of values than the format has fields; empty if none has."""
+    for reason in reasons:
+        if found := _WIDTH.fullmatch(reason):
+            have = f"the format has {found['fields']} fields and the log {found['values']}"
+            return f"{have}; choose another format, or define one that names the fields of the log in order"
     return ""
 
 

@@ -74,20 +74,26 @@ class Display:
                 self._estimate.advance(self._size, self.clock())
                 self._doing = event.partition
             case events.Committed():
-                self._units += 1
+                self._finish_unit()
                 self._rows += event.accounts.kept
                 self._rejected += event.accounts.rejected
             case events.Failed():
-                self._units += 1
+                self._finish_unit()
             case _:
                 pass
+
+    def _finish_unit(self) -> None:
+        """Count a day. After the last one all bytes are read: a short job ends before any progress is reported."""
+        self._units += 1
+        if self._planned is not None and self._units >= self._planned.units:
+            self._size = self._planned.size
 
     def _say(self, event: events.Event) -> None:
         """The event as a line, if it is one that stays."""
         match event:
             case events.Planned() if event.units:
-                size = f"{event.size / 1e6:,.1f} MB"
-                render.say(f"{event.partition}: {render.counted(event.artifacts, 'artifact')}, {size}")
+                artifacts = render.counted(event.artifacts, "artifact")
+                render.say(f"{event.partition}: {artifacts}, {render.size(event.size)}")
             case events.Committed():
                 rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
                 rows = render.counted(event.accounts.kept, "row")

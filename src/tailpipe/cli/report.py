@@ -9,13 +9,14 @@ from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_time, misfits, unfilled
+from tailpipe.cli.advice import about_time, about_width, misfits, unfilled
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.partition import Partition
 from tailpipe.model.tidied import Tidied
+from tailpipe.model.visible import shorten
 
 __all__ = ["print_preview", "print_report"]
 
@@ -24,6 +25,7 @@ _SINGLE = 31
 LeftOut = Callable[[str], DaySet | None]
 UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
+_WIDEST_LAYOUT = 160
 
 
 def print_report(
@@ -107,7 +109,8 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
         lines.append(f"  to show rejected rows: tailpipe rejected show {name}")
     lines += [f"  {line}" for line in (*misfits(summary.nulls), *unfilled(summary.unfilled))]
     lines += [f"  {line}" for line in _noticed(summary.noticed)]
-    if not accounts.kept and (advice := about_time(one.reason for one in summary.samples)):
+    reasons = [] if accounts.kept else [one.reason for one in summary.samples]
+    if advice := about_time(reasons) or about_width(reasons):
         lines.append(f"  {advice}")
     for failed in summary.failed:
         lines += [f"  {failed.unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
@@ -149,7 +152,7 @@ def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
     if summary.accounts.out_of_window and not lines:
         days, where = left_out(summary.partition), "; to widen it, use --from"
         if days:
-            where = f", only of {_span(days.first, days.last)}; to collect them: --from {days.first}"
+            where = f" but from {_span(days.first, days.last)}; to collect them: --from {days.first}"
         lines.append(f"no rows in the requested window{where}")
     return lines
 
@@ -168,7 +171,9 @@ def _refused(refused: events.Refused) -> str:
         return f"source {refused.source}: no files found"
     first, seen = render.shown(refused.first), render.counted(refused.seen, "file")
     verb = "does" if refused.refused == 1 else "do"
-    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {refused.layout}, such as {first}"
+    # A layout of a table may be very long, and the user has not written it.
+    layout = shorten(refused.layout, _WIDEST_LAYOUT)
+    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {layout}, such as {first}"
     return f"source {refused.source}: {what}"
 
 

@@ -40,9 +40,9 @@ SUMS = ("rows", "bytes", "files", "rejected_rows")
 def command(context: click.Context, output: str) -> None:
     """Show the state of every partition: last run, first and last event, days, gaps, rows, size and rejected rows.
 
-    A gap is a requested day that is not collected yet: the next collect retries it. Days that no run has requested
-    are listed below the table: collect --fill collects them. An asterisk marks partitions that were removed from
-    the config.
+    Days counts the collected days, with or without events. A gap is a requested day that is not collected yet: the
+    next collect retries it. Days that no run has requested are listed below the table: collect --fill collects
+    them. An asterisk marks partitions that were removed from the config.
     """
     workspace, now = workspace_of(context), datetime.now(UTC)
     records = _records(workspace, now)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_field, about_time, misfits, unfilled
+from tailpipe.cli.advice import about_field, about_time, about_width, misfits, unfilled
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
@@ -62,7 +62,7 @@ def advise(trial: Any, fields: Callable[[], Collection[str]]) -> None:
     if trial.accounts.kept or not trial.rejected:
         return
     reasons = [sample.reason for sample in trial.rejected]
-    if hint := about_time(reasons) or about_field(reasons, fields()):
+    if hint := about_time(reasons) or about_width(reasons) or about_field(reasons, fields()):
         render.say(f"  = {hint}")
 
 

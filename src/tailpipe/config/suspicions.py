@@ -41,7 +41,7 @@ def ignored_columns(config: Config) -> Iterator[Diagnostic]:
     for name in config.tables:
         for column in sorted(STAMPED_COLUMNS):
             if place := config.place(f"table.{name}.column.{column}"):
-                hint = "tailpipe fills it in itself; leave the column out"
+                hint = "tailpipe sets this column; remove it from the table"
                 yield Diagnostic(f'column "{column}" of table "{name}" has no effect', place, hint)
 
 

@@ -102,7 +102,7 @@ def _values(line: str, naming: Naming, splitter: Splitter) -> tuple[list[str], s
     if naming.minimum is None and len(values) != len(naming.fields):
         return [], f"has {len(values)} {plural} for {len(naming.fields)} fields"
     if naming.minimum is not None and len(values) < naming.minimum:
-        return [], f"has {len(values)} {plural}, {naming.minimum} are needed"
+        return [], f"has {len(values)} {plural}, expected at least {naming.minimum}"
     return values, ""
 
 

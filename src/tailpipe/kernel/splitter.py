@@ -47,7 +47,7 @@ class Splitter:
             else:
                 value = line[place:start]
                 if self.is_loose and self.quote and self.quote in value:
-                    raise ValueError("a quote stands inside a value")
+                    raise ValueError("unexpected quote inside a value")
             values.append(value)
             if start == len(line) == after:
                 return values

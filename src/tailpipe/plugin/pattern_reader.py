@@ -31,16 +31,16 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _REFUSED = {
-    "(?=": "it looks ahead",
-    "(?!": "it looks ahead",
-    "(?<=": "it looks behind",
-    "(?<!": "it looks behind",
-    "(?>": "it has an atomic group",
-    "(?P=": "it refers back to a group",
-    "(?P>": "it calls a group",
-    "(?(": "it asks whether a group took part",
-    "(?#": "it holds a comment",
-    "(?|": "it resets the numbers of groups",
+    "(?=": "look-ahead",
+    "(?!": "negative look-ahead",
+    "(?<=": "look-behind",
+    "(?<!": "negative look-behind",
+    "(?>": "atomic group",
+    "(?P=": "back-reference",
+    "(?P>": "subroutine call",
+    "(?(": "conditional group",
+    "(?#": "comment",
+    "(?|": "branch reset",
 }
 
 
@@ -75,8 +75,8 @@ def _wrong(what: str, place: int) -> UsageError:
 
 def _unsupported(what: str, place: int, hint: str = "") -> UsageError:
     return UsageError(
-        f"{what}, at character {place + 1}, which DuckDB's regular expressions (RE2) cannot do",
-        hint=hint or "say what may be there instead of what may not, such as [^ ]+",
+        f"{what} at character {place + 1} is not supported in regular expressions (RE2)",
+        hint=hint or "match the allowed characters instead, such as [^ ]+",
     )
 
 
@@ -115,7 +115,7 @@ class _Reader:
         start, self.place = self.place, found.end()
         following = self.text[self.place : self.place + 1]
         if following == "+":
-            raise _unsupported(f'"{found[0]}+" takes all it can and gives nothing back', start)
+            raise _unsupported(f'possessive quantifier "{found[0]}+"', start)
         if _REPEAT.match(self.text, self.place):
             raise _wrong(f'"{found[0]}{following}" repeats a repetition', start)
         if isinstance(item, Atom) and item.kind in ("edge", "boundary"):
@@ -150,7 +150,7 @@ class _Reader:
         start = self.place
         for opening, reason in _REFUSED.items():
             if self.text.startswith(opening, start):
-                raise _unsupported(f'"{opening}": {reason}', start)
+                raise _unsupported(f'{reason} "{opening}"', start)
         named, flagged = _NAMED.match(self.text, start), _FLAGGED.match(self.text, start)
         if named:
             self.place = named.end()
@@ -231,7 +231,7 @@ class _Reader:
         if character in "aftnrv" or (character.isascii() and not character.isalnum()):
             return Atom("character", text, text)
         if character.isdigit():
-            raise _unsupported(f'"{text}" refers back to a group', start)
+            raise _unsupported(f'back-reference "{text}"', start)
         raise (
             _wrong(f'"{text}" means nothing', start)
             if character != "Z"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.cli.advice import about_field, about_time, misfits
+from tailpipe.cli.advice import about_field, about_time, about_width, misfits
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,12 @@ def test_a_field_that_no_row_has_is_answered_with_the_fields_there_are() -> None
     assert about_field(['"meta.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'time'\"")
     assert about_field(['"meta.at.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'$.at.time'\"")
     assert about_field(['"time" gives no time', "tp_timestamp gives no time"], ["time"]) == ""
+
+
+def test_lines_of_another_width_are_answered_with_both_numbers() -> None:
+    advice = about_width(["the line is empty", "has 36 values for 14 fields"])
+    assert advice.startswith("the format has 14 fields and the log 36; ")
+    assert about_width(["has 3 values, expected at least 10"]) == ""
 
 
 def test_values_that_do_not_fit_are_counted_in_words() -> None:

@@ -137,6 +137,17 @@ def test_without_sizes_days_are_counted(terminal: Open) -> None:
     assert " of " not in screen.lines[0]
 
 
+def test_a_run_too_short_to_report_progress_ends_at_100_percent(terminal: Open) -> None:
+    screen = terminal(80)
+    display = Display(is_shown=True)
+    display(events.Planned(NAME, units=2, artifacts=2, size=187_000))
+    display(events.Committed(NAME, "2024-01-31", 1, Accounts(1, 1), "new day"))
+    assert "0%  1/2 days  1 row  0 B of 187 kB" in screen.lines[0]
+    display(events.Failed(NAME, "2024-01-30", ("no such file",)))
+    display(events.Started("", "cleaning up"))
+    assert "100%  2/2 days  1 row  187 kB of 187 kB" in screen.lines[-1]
+
+
 def test_what_is_told_stays_above_the_bar(terminal: Open) -> None:
     screen = terminal(80)
     display, moments = clocked()
@@ -161,7 +172,7 @@ def test_plain_lines_where_no_line_can_be_drawn_again(
     display.close()
     assert isinstance(screen.buffer, io.BytesIO)
     assert screen.buffer.getvalue().decode().splitlines() == [
-        f"{NAME}: 31 artifacts, 310.0 MB",
+        f"{NAME}: 31 artifacts, 310 MB",
         f"{NAME} 2024-01-31: 1,000 rows, 1 rejected (new day)",
     ]
 

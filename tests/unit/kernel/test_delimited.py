@@ -282,7 +282,7 @@ def test_values_may_be_added_at_the_end() -> None:
     assert [(row["_ordinal"], row["c"], row["column_4"], row["column_5"]) for row in rows if not row["_bad"]] == [
         *[(1, "3", None, None), (2, None, None, None), (4, "3", "4 5", "6"), (5, "3", None, None)]
     ]
-    assert bad(rows) == [(3, "has 1 value, 2 are needed", "1")]
+    assert bad(rows) == [(3, "has 1 value, expected at least 2", "1")]
 
 
 @pytest.mark.parametrize("first", ["1 2", "1 2 3", "1 2 3 4", "1"])
@@ -299,7 +299,7 @@ def test_a_quote_inside_quotes_may_be_text() -> None:
     rows = parse(loose, ['1 "x y" 2', '1 "x "y"z" 2', r'1 "x \" y" 2', '1 "h2","http/1.1" 2', '1 "x y 2', '1 "x" y" 2'])
     assert values(rows, "b") == [("x y",), ('x "y"z',), ('x " y',), ('h2","http/1.1',)]
     assert [(ordinal, reason) for ordinal, reason, _ in bad(rows)] == [
-        *[(5, "a quote is not closed"), (6, "a quote stands inside a value")]
+        *[(5, "a quote is not closed"), (6, "unexpected quote inside a value")]
     ]
 
 

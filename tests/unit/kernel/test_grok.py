@@ -125,7 +125,7 @@ REFUSED = {
     "%{INT:x:money}": ('there is no type "money" in "%{INT:x:money}"', "leave it out: the table has the types"),
     "%{INT:..}": ('".." is not a name of a field', ""),
     "%{A:x}": ('the pattern "A" stands for itself: A → B → A', ""),
-    "(?!x)%{INT:x}": ("it looks ahead", "say what may be there instead of what may not, such as [^ ]+"),
+    "(?!x)%{INT:x}": ('negative look-ahead "(?!"', "match the allowed characters instead, such as [^ ]+"),
     "%{INT}": ("the layout has no named pattern, so no field", "write %{PATTERN:name}"),
     "%{INT:a} %{INT:A}": ('the field "A" is there twice', ""),
 }

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from tailpipe.cli.report import print_report
+from tailpipe.collect.events import Committed, Refused, Report, Summary
+from tailpipe.model.ledger import Accounts
+from tailpipe.model.staged import Sample
+
+
+def printed(capsys: pytest.CaptureFixture[str], summary: Summary) -> list[str]:
+    print_report(Report((summary,)), "pretty")
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_long_layout_of_a_table_does_not_bury_the_file_it_does_not_match(capsys: pytest.CaptureFixture[str]) -> None:
+    layout = "(%{DATA}/)?" + "([^0-9ch/][^/]*|" * 100
+    line = printed(capsys, Summary("a.b", refused=(Refused("file", 2, 2, layout, "x.log"),)))[-1]
+    assert line.startswith("  source file: 2 of 2 files do not match file_layout (%{DATA}/)?(")
+    assert line.endswith("…, such as x.log")
+    assert len(line) < 250
+
+
+def test_if_no_line_has_as_many_values_as_the_format_has_fields_the_next_step_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sample = Sample("/flow.log", "line 1", "has 36 values for 14 fields", "3 - 748335378900")
+    committed = Committed("a.b", "2024-01-31", 1, Accounts(1, 0, 0, 1), "new day")
+    lines = printed(capsys, Summary("a.b", committed=(committed,), samples=(sample,)))
+    assert any(line.startswith("  the format has 14 fields and the log 36; choose another format") for line in lines)
