@@ -4,7 +4,7 @@ import pytest
 
 from tailpipe.cli.report import print_report
 from tailpipe.collect.events import Committed, Refused, Report, Summary
-from tailpipe.model.ledger import Accounts
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import Sample
 
 
