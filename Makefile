@@ -39,7 +39,7 @@ test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 test-slow: setup ## run the tests that need minutes: kills of whole runs, a cluster
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 check: lint types imports test ## what must be green before a commit: lint, types, import rules, tests
 

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from bench import _kernel_data as kernel_data
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect
 from tailpipe.collect.run import Options
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
@@ -165,7 +165,7 @@ def run(directory: Path, engine: SparkEngine, partition: str) -> int:
     chosen = [(config.partitions[partition], config.tables[partition.split(".")[0]])]
     window = Window.parse("2000-01-01", None, now=now)
     with Catalog.open(directory / "home") as catalog:
-        report = collect(config, chosen, catalog, engine, Options(Ask(now, window)), lambda _: None)
+        report = collect(config, chosen, catalog, engine, Options(CollectRequest(now, window)), lambda _: None)
     if not report.is_done:
         sys.exit(f"{partition}: {report}")
     return report.partitions[0].accounts.kept

@@ -21,12 +21,12 @@ import duckdb
 
 from bench import _kernel_data as kernel_data
 from bench import _kernel_sql as kernel_sql
+from tailpipe.formats import Delimited, Json, Jsonl, Regex
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column, Table
-from tailpipe.plugin.formats import Delimited, Json, Jsonl, Regex
 from tailpipe.plugins.core.sources import File
 
 ROUNDS = 5

@@ -25,10 +25,10 @@ from obstore.store import S3Store
 from tests.aws.server import ACCESS_KEY, SECRET_KEY, owner, s3_server
 
 from bench.collect import COMMON
+from tailpipe.formats import Json
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Reading, Staging, Task
 from tailpipe.plugin import Column, Table, Window
-from tailpipe.plugin.formats import Json
 from tailpipe.plugins.aws.s3 import S3Bucket
 
 OBJECTS = int(os.environ.get("BENCH_S3_OBJECTS", "10000"))

@@ -6,8 +6,8 @@ from datetime import timedelta
 from io import BytesIO
 from typing import BinaryIO
 
+from tailpipe.formats import Jsonl
 from tailpipe.plugin import Artifact, Column, Plugin, Source, Table, Window, option
-from tailpipe.plugin.formats import Jsonl
 
 
 class LighthouseFlash(Table):

@@ -18,6 +18,8 @@ from tailpipe.model.table import Table
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     from tailpipe.catalog.catalog import Catalog
+    from tailpipe.catalog.doctor import Finding, Repaired
+    from tailpipe.catalog.rebuild import Rebuilt
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
@@ -66,6 +68,28 @@ class Data:
             return nothing
         with self.catalog(is_read_only=True) as catalog:
             return ask(catalog)
+
+    def examine(self, *, with_checksums: bool) -> list[Finding]:
+        """What differs between the disk and the catalog; nothing if nothing was ever collected."""
+        from tailpipe.catalog import doctor
+
+        if (layout := self.begun()) is None:
+            return []
+        return doctor.examine(layout.home, data=layout.data, with_checksums=with_checksums)
+
+    def repair(self, *, with_checksums: bool) -> Repaired:
+        """Mend what the doctor finds."""
+        from tailpipe.catalog import doctor
+
+        layout = self.prepare()
+        return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
+
+    def rebuild(self, *, accept_loss: bool) -> Rebuilt:
+        """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""
+        from tailpipe.catalog.rebuild import rebuild
+
+        layout = self.prepare()
+        return rebuild(layout.home, data=layout.data, accept_loss=accept_loss)
 
     def session(
         self,

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.catalog.home import make_directories
+from tailpipe.config.chosen import choose, choose_ready
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
-from tailpipe.errors import ConfigError, UsageError
+from tailpipe.errors import ConfigError
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
-from tailpipe.model.option import unresolved_in
-from tailpipe.model.selector import select
+from tailpipe.model.selector import Selection, select
 from tailpipe.model.table import Table
+from tailpipe.model.window import EVER, Window
 from tailpipe.plugin import Registry
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -32,18 +34,17 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.commit import Committed
     from tailpipe.catalog.delete import Deletion
-    from tailpipe.catalog.doctor import Finding, Repaired
     from tailpipe.catalog.overview import Overview
     from tailpipe.catalog.read import PartitionTotals
-    from tailpipe.catalog.rebuild import Rebuilt
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
+    from tailpipe.collect.trial import SourceTrial
+    from tailpipe.kernel.engine import Engine
     from tailpipe.kernel.trial import Trial
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
-    from tailpipe.model.coverage import Coverage, DaySet
+    from tailpipe.model.coverage import Coverage
     from tailpipe.model.partition import Partition
-    from tailpipe.model.window import Window
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
@@ -58,10 +59,22 @@ __all__ = ["Workspace"]
 class Workspace:
     """What a command works with. Config is read, and directories are made, when they are first needed."""
 
-    def __init__(self, environment: Environment, registry: Registry, say: Say = lambda _: None) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        registry: Registry,
+        say: Say = lambda _: None,
+        engine: Engine | None = None,
+        *,
+        is_command: bool = False,
+    ) -> None:
         self.environment = environment
         self.registry = registry
+        self.engine = engine
+        """What runs the jobs of collecting and compacting; whoever gave it closes it. Without one it is Spark, started
+        by the first job of a verb and ended with the verb."""
         self._say = say
+        self._is_command = is_command
 
     @classmethod
     def open(
@@ -71,10 +84,16 @@ class Workspace:
         workspace: str | None = None,
         env: Mapping[str, str] | None = None,
         say: Say = lambda _: None,
+        engine: Engine | None = None,
+        is_command: bool = False,
     ) -> Workspace:
-        """The workspace that flags and environment name; `say` gets what a person should know."""
+        """The workspace that flags and environment name; `say` gets what a person should know.
+
+        If it `is_command`, the process ends with the verb, so nobody waits until Spark has ended too.
+        """
         around = os.environ if env is None else env
-        return cls(Environment.resolve(around, config_path=config_path, workspace=workspace), Registry.installed(), say)
+        environment = Environment.resolve(around, config_path=config_path, workspace=workspace)
+        return cls(environment, Registry.installed(), say, engine, is_command=is_command)
 
     @cached_property
     def config(self) -> Config:
@@ -116,10 +135,9 @@ class Workspace:
 
     def collect(
         self,
-        partitions: str | Iterable[str] = (),
+        partitions: Selection = (),
+        window: Window | None = None,
         *,
-        start: str | None = None,
-        end: str | None = None,
         overwrite: bool = False,
         fill: bool = False,
         skip_bad_artifacts: bool = False,
@@ -128,60 +146,66 @@ class Workspace:
         with_compaction: bool = True,
         emit: Emit = lambda _: None,
     ) -> Report:
-        """Collect the partitions that selectors mean, all without one; each day lands whole or not at all.
+        """Collect the selected partitions, or all of them; each day is committed atomically.
 
-        Then what has expired is dropped, and the days that need it are compacted.
+        Without a window a run goes on where the last one ended. Then what has expired is dropped, and the days that
+        need it are compacted.
         """
-        from tailpipe.catalog.plan import Ask
         from tailpipe.collect.collect import collect
         from tailpipe.collect.events import Started
         from tailpipe.collect.run import Options
         from tailpipe.lifecycle.tidy import tidy
+        from tailpipe.model.request import CollectRequest
 
-        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite, fill=fill)
+        request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
         with self._working(emit) as (catalog, engine):
-            chosen = self._ready(partitions, source)
-            options = Options(ask, skip_bad_artifacts, source, command)
+            chosen = choose_ready(self.config, self.known_tables, partitions, source)
+            options = Options(request, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
             emit(Started("", "cleaning up"))
             report = report.after(
-                lambda one, pair: tidy(catalog, engine, *pair, ask, one.units if with_compaction else ()), chosen
+                lambda one, pair: tidy(catalog, engine, *pair, request, one.units if with_compaction else ()), chosen
             )
         return self.data.followed(report)
 
     def preview(
         self,
-        partitions: Iterable[str],
+        partitions: Selection = (),
+        window: Window | None = None,
         *,
-        start: str | None = None,
-        end: str | None = None,
         overwrite: bool = False,
         fill: bool = False,
         source: str | None = None,
     ) -> list[tuple[Partition, Planned]]:
         """What collecting would do; nothing is changed."""
-        from tailpipe.catalog.plan import Ask
         from tailpipe.collect.collect import preview
         from tailpipe.collect.run import Options
+        from tailpipe.model.request import CollectRequest
 
-        ask = Ask.parse(start, end, now=datetime.now(UTC), overwrite=overwrite, fill=fill)
+        request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
         with self._working() as (catalog, engine):
-            return preview(self._ready(partitions, source), catalog, engine, Options(ask, source=source))
+            return preview(
+                choose_ready(self.config, self.known_tables, partitions, source),
+                catalog,
+                engine,
+                Options(request, source=source),
+            )
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
 
         The session stays open; `frame.sparkSession.stop()` ends it.
         """
-        from tailpipe.catalog.plan import Ask
         from tailpipe.collect.scan import tasks_to_scan
+        from tailpipe.model.request import CollectRequest
         from tailpipe.spark.scan import scan_tasks
 
-        engine = self._engine()
+        spark = self._spark()
         with self.data.catalog() as catalog:
-            [(chosen, table)] = self._ready([partition])
-            tasks = tasks_to_scan(chosen, table, catalog, engine, Ask(datetime.now(UTC), window))
-        return scan_tasks(engine.session, tasks)
+            [(chosen, table)] = choose_ready(self.config, self.known_tables, partition)
+            request = CollectRequest(datetime.now(UTC), window)
+            tasks = tasks_to_scan(chosen, table, catalog, self.engine or spark, request)
+        return scan_tasks(spark.session, tasks)
 
     def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
         """What a table makes of one file; nothing is written."""
@@ -196,40 +220,55 @@ class Workspace:
             check_sql(config, (), tables=[table])
         return try_file(path, self.registry.sources["file"], table, format_, limit, datetime.now(UTC))
 
+    def try_source(
+        self, partition: str, source: str | None, *, start: str | None, end: str | None, limit: int
+    ) -> SourceTrial:
+        """What a source of one partition lists, and what the newest artifact becomes; nothing is written."""
+        from tailpipe.collect.check import check_sql
+        from tailpipe.collect.trial import try_source
+
+        chosen = choose_ready(self.config, self.known_tables, partition, source)
+        check_sql(self.config, chosen)
+        return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC))
+
     def check_sql(self) -> None:
         """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
         from tailpipe.collect.check import check_sql
         from tailpipe.query.check import check_schemas
 
         schemas = check_schemas(self.config, self.known_tables)
-        check_sql(self.config, self._chosen(()), schemas, self.config.tables.values())
+        check_sql(self.config, choose(self.config, self.known_tables, ()), schemas, self.config.tables.values())
 
     # Keeping
 
     def compact(
         self,
-        partitions: Iterable[str],
+        partitions: Selection = (),
+        window: Window | None = None,
         *,
-        days: DaySet | None = None,
         reindex: bool = False,
         dry_run: bool = False,
         emit: Emit = lambda _: None,
     ) -> list[Compacted]:
-        """Put small files together; a partition that the config no longer names is compacted too."""
+        """Merge the small files of all days, or of those that the window touches.
+
+        A partition that the config no longer names is compacted too.
+        """
         from tailpipe.collect.check import check_sql
         from tailpipe.lifecycle.compact import compact_all, subjects_of
 
-        names = list(partitions)
+        names = self.select(partitions)
+        days = None if window is None else DaySet.touched(window)
         subjects = subjects_of(names, self.config.partitions, self.known_tables, days, reindex=reindex)
         if reindex:
-            check_sql(self.config, self._chosen(names))
+            check_sql(self.config, choose(self.config, self.known_tables, names))
         if self.data.begun() is None:
             return []
         with self._working(emit, is_read_only=dry_run) as (catalog, engine):
             done = compact_all(catalog, engine, subjects, dry_run=dry_run)
         return self.data.followed(done, dry_run)
 
-    def expire(self, partitions: Iterable[str], *, dry_run: bool = False, force: bool = False) -> list[Expired]:
+    def expire(self, partitions: Selection = (), *, dry_run: bool = False, force: bool = False) -> list[Expired]:
         """Drop the days that are older than the retention of their partition; one without retention is left out.
 
         Unless with `force`, nothing is dropped if the clock seems to have jumped.
@@ -237,46 +276,24 @@ class Workspace:
         from tailpipe.lifecycle import retain
 
         now = datetime.now(UTC)
-        oldest = retain.oldest_days(partitions, self.config.partitions, now=now)
+        oldest = retain.oldest_days(self.select(partitions), self.config.partitions, now=now)
         if self.data.begun() is None:
             return [retain.Expired(name, day) for name, day in oldest.items()]
         with self.data.catalog(is_read_only=dry_run) as catalog:
             expired = retain.expire_all(catalog, oldest, dry_run=dry_run, now=None if force else now)
         return self.data.followed(expired, dry_run)
 
-    def preview_deletion(self, partitions: Iterable[str], days: DaySet) -> list[Deletion]:
-        """What deleting these days would take away; a partition that holds nothing is left out."""
-        held = self.held()
-        names = [name for name in partitions if name in held]
+    def preview_deletion(self, partitions: Selection, window: Window = EVER) -> list[Deletion]:
+        """What deleting the whole days of a window would take away; a partition that holds nothing is left out."""
+        held, days = self.held(), DaySet.within(window)
+        names = [name for name in self.select(partitions) if name in held]
         return self.data.read(lambda catalog: [catalog.preview_deletion(name, days) for name in names], [])
 
-    def delete(self, partition: str, days: DaySet) -> Committed:
-        """Delete days of a partition, in one transaction."""
+    def delete(self, partition: str, window: Window = EVER) -> Committed:
+        """Delete the whole days of a window from a partition, in one transaction."""
         with self.data.catalog() as catalog:
-            deleted = catalog.delete(partition, days)
+            deleted = catalog.delete(partition, DaySet.within(window))
         return self.data.followed(deleted)
-
-    def examine(self, *, with_checksums: bool) -> list[Finding]:
-        """What differs between the disk and the catalog; nothing if nothing was ever collected."""
-        from tailpipe.catalog import doctor
-
-        if (layout := self.data.begun()) is None:
-            return []
-        return doctor.examine(layout.home, data=layout.data, with_checksums=with_checksums)
-
-    def repair(self, *, with_checksums: bool) -> Repaired:
-        """Mend what the doctor finds."""
-        from tailpipe.catalog import doctor
-
-        layout = self.data.prepare()
-        return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
-
-    def rebuild(self, *, accept_loss: bool = False) -> Rebuilt:
-        """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""
-        from tailpipe.catalog.rebuild import rebuild
-
-        layout = self.data.prepare()
-        return rebuild(layout.home, data=layout.data, accept_loss=accept_loss)
 
     # What there is
 
@@ -293,19 +310,19 @@ class Workspace:
         return self.data.read(lambda catalog: catalog.coverage(partition), {})
 
     def left_out(self, partition: str) -> DaySet | None:
-        """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+        """The days of rows of a partition that were read and not taken, because nobody had requested them."""
         return self.data.read(lambda catalog: catalog.left_out(partition), None)
 
     def rejected(self, partition: str) -> list[Path]:
         """The files that hold the rejected rows of a partition, those of the newest Day first."""
         return self.data.read(lambda catalog: list(catalog.rejected_files(partition).values()), [])
 
-    def select(self, selectors: Iterable[str]) -> list[str]:
-        """The partitions that selectors mean, of those in the config and those that hold data."""
-        return select(selectors, sorted({*self.config.partitions, *self.held()}))
+    def select(self, partitions: Selection = ()) -> list[str]:
+        """The selected partitions, of those in the config and those that hold data."""
+        return select(partitions, sorted({*self.config.partitions, *self.held()}))
 
     def tables(self) -> list[str]:
-        """The names of all tables that can be asked for: declared ones, and those that hold something."""
+        """The names of all tables that can be queried: declared ones, and those that hold something."""
         return sorted({*self.known_tables, *(name.partition(".")[0] for name in self.held())})
 
     # Queries
@@ -337,9 +354,9 @@ class Workspace:
         """
         from tailpipe.query.on_spark import frame_of
 
-        engine = self._engine()
+        spark = self._spark()
         with self.session(has_copies=False) as session:
-            return frame_of(session, table, lambda: engine.session)
+            return frame_of(session, table, lambda: spark.session)
 
     def spark_queries(
         self, narrowing: Narrowing | None = None, *, timeout_seconds: float | None = None
@@ -347,7 +364,7 @@ class Workspace:
         """Queries on Spark over what is there now; Spark is started by the first of them."""
         from tailpipe.query.on_spark import queries
 
-        return queries(self._engine(), self.session(narrowing, has_copies=False, timeout_seconds=timeout_seconds))
+        return queries(self._spark(), self.session(narrowing, has_copies=False, timeout_seconds=timeout_seconds))
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""
@@ -357,41 +374,24 @@ class Workspace:
         """A script that attaches that database, for clients which start with one."""
         return self.data.databases().script(database)
 
-    def client_statements(self, wish: Wish) -> list[str]:
-        """The statements that make the views of a wish in a client's own database."""
-        return self.data.client_statements(wish)
-
     # Parts
 
     @contextmanager
-    def _working(
-        self, emit: Emit = lambda _: None, *, is_read_only: bool = False
-    ) -> Iterator[tuple[Catalog, SparkEngine]]:
-        """The catalog, and the engine that works for it; Spark is started by its first job."""
-        with closing(self._engine(emit)) as engine, self.data.catalog(is_read_only=is_read_only) as catalog:
-            yield catalog, engine
+    def _working(self, emit: Emit = lambda _: None, *, is_read_only: bool = False) -> Iterator[tuple[Catalog, Engine]]:
+        """The catalog, and the engine that runs its jobs."""
+        with ExitStack() as stack:
+            engine = self.engine or stack.enter_context(closing(self._spark(emit)))
+            yield stack.enter_context(self.data.catalog(is_read_only=is_read_only)), engine
 
-    def _engine(self, emit: Emit = lambda _: None) -> SparkEngine:
+    def _spark(self, emit: Emit = lambda _: None) -> SparkEngine:
+        """Spark as the settings say, started by its first job."""
         from tailpipe.collect.events import Started
         from tailpipe.spark.engine import SparkEngine
 
-        spark, cache = self.settings.workspace.spark, self.environment.install_dir / "cache"
-        return SparkEngine.of(spark, self.data.prepare(), cache, lambda: emit(Started("", "starting Spark")))
-
-    def _chosen(self, partitions: str | Iterable[str], source: str | None = None) -> list[tuple[Partition, Table]]:
-        """The partitions that selectors mean, with their tables; each must have the source, if one is named."""
-        selectors = [partitions] if isinstance(partitions, str) else partitions
-        chosen = [self.config.partitions[name] for name in select(selectors, list(self.config.partitions))]
-        for partition in chosen if source is not None else ():
-            if source not in (known := [one.name for one in partition.sources]):
-                hint = f"{partition.address} has: {', '.join(known)}"
-                raise UsageError(f"source not found: {source}", hint=hint)
-        return [(partition, self.known_tables[partition.table]) for partition in chosen]
-
-    def _ready(self, partitions: str | Iterable[str], source: str | None = None) -> list[tuple[Partition, Table]]:
-        """The same, once it is clear that their sources, or the one that is named, have all their values."""
-        chosen = self._chosen(partitions, source)
-        sources = [one for partition, _ in chosen for one in partition.sources if source in (None, one.name)]
-        if missing := unresolved_in(sources):
-            raise ConfigError(missing)
-        return chosen
+        return SparkEngine.of(
+            self.settings.workspace.spark,
+            self.data.prepare(),
+            self.environment.cache_dir,
+            lambda: emit(Started("", "starting Spark")),
+            is_last=self._is_command,
+        )

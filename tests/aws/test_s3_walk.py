@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tailpipe.formats.grok import compile_layout
 from tailpipe.plugin import Window
-from tailpipe.plugin.grok import compile_layout
 from tailpipe.plugins.aws.s3_walk import Dates, Walk, below, glob_parts, segments
 
 TRAIL = (

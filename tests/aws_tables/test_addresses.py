@@ -8,9 +8,10 @@ import re
 import duckdb
 import pytest
 
-from tailpipe.kernel.inet import load_statement
+from tailpipe.sql.inet import load_statement
 from tests.aws_tables.golden import Case, cases
 from tests.aws_tables.inputs import rows_of
+from tests.sampling import sampled
 
 GARBAGE = ("localhost:8080", "999.1.1.1", "fe80::1%eth0", "1:2:3", "192.0.2.1/33", "::1::2", "_hidden", "192.0.2")
 _ADDRESS = re.compile(r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{2,4}:[0-9a-f:]*:[0-9a-f]+)(?![\w.-])")
@@ -22,7 +23,7 @@ def with_garbage(text: str, start: int) -> tuple[str, int]:
     return _ADDRESS.subn(lambda _: GARBAGE[next(found) % len(GARBAGE)], text)
 
 
-@pytest.mark.parametrize("case", [case for case in cases() if case.input.suffix != ".csv"], ids=str)
+@pytest.mark.parametrize("case", sampled([case for case in cases() if case.input.suffix != ".csv"], 4), ids=str)
 def test_every_address_can_be_cast_to_inet(case: Case) -> None:
     text = case.input.read_text(encoding="utf-8")
     inputs = [text, *(with_garbage(text, start)[0] for start in range(3))]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.kernel.check import check_table
 from tailpipe.kernel.task import Outcome
+from tailpipe.sql.check import check_table
 from tests.aws_tables.golden import GOLDEN, TABLES, Case, cases, lines, session, shown_notes, shown_rows
 
 

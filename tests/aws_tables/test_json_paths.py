@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.plugin.grok import compile_layout
+from tailpipe.formats.grok import compile_layout
 from tests.aws_tables.golden import TABLES
 
 DAY = ("2024", "01", "31")

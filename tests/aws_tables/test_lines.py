@@ -16,8 +16,8 @@ from tailpipe.errors import UsageError
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.option import options_of
 from tailpipe.plugin import Artifact, Window
+from tailpipe.plugin.sql import endpoint_address, endpoint_port, request_method, request_url, request_version
 from tailpipe.plugins.aws.flow_format import FlowLogFormat
-from tailpipe.plugins.aws.tables.lines import address, method, port, url, version
 from tests.aws_tables.golden import TABLES
 from tests.unit.kernel.support import Memory, Run, task
 
@@ -169,7 +169,7 @@ def evaluated(expression: str, value: str | None) -> Any:
     ],
 )
 def test_an_endpoint_is_an_address_and_a_port(endpoint: str | None, ip: str | None, number: str | None) -> None:
-    assert (evaluated(address("x"), endpoint), evaluated(port("x"), endpoint)) == (ip, number)
+    assert (evaluated(endpoint_address("x"), endpoint), evaluated(endpoint_port("x"), endpoint)) == (ip, number)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_an_endpoint_is_an_address_and_a_port(endpoint: str | None, ip: str | No
 def test_a_request_line_is_a_method_a_url_and_a_version(
     request_line: str | None, parts: tuple[str | None, ...]
 ) -> None:
-    assert tuple(evaluated(part("x"), request_line) for part in (method, url, version)) == parts
+    assert tuple(evaluated(part("x"), request_line) for part in (request_method, request_url, request_version)) == parts
 
 
 def test_flow_logs_in_parquet_give_the_same_rows_as_in_text() -> None:

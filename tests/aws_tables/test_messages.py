@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from tailpipe.kernel.run import read_rows
 from tailpipe.kernel.task import Reading, Task
-from tailpipe.plugin import Artifact, Source, Window
+from tailpipe.plugin import Artifact, Event, Source, Window
+from tailpipe.plugins.aws.cloudwatch import CloudWatchLogGroup
 from tests.aws_tables.golden import TABLES
 
-AT = 1706695200123
+AT = datetime(2024, 1, 31, 10, 0, 0, 123_000, UTC)
 
 
 class Messages(Source):
-    """Gives envelopes, as a source of messages does."""
+    """Yields events, as CloudWatch does."""
 
     type = "messages"
-    envelope = True
-    content: str = ""
+    yields_events = True
+    event_fields = CloudWatchLogGroup.event_fields
+    events: Sequence[Event] = ()
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         return iter(())
 
-    def open(self, artifact: Artifact) -> BinaryIO:
-        return io.BytesIO(self.content.encode())
+    def open(self, artifact: Artifact) -> Iterator[Event]:
+        return iter(self.events)
 
 
 def rows(table: str, *messages: str, group: str = "g", stream: str = "s") -> list[dict[str, Any]]:
-    facts = {"ingestion_time": AT, "log_group": group, "log_stream": stream}
+    fields = {"ingestion_time": AT, "log_group": group, "log_stream": stream}
     events = [
-        {"event_id": str(number), "timestamp": AT + number, "message": message, **facts}
+        Event(str(number), AT + timedelta(milliseconds=number), message, location=stream, fields=fields)
         for number, message in enumerate(messages)
     ]
-    source = Messages(name="m", content="".join(json.dumps(event) + "\n" for event in events))
+    source = Messages(name="m", events=tuple(events))
     made, artifact = TABLES[table], Artifact("g/day", kind="range")
     assert made.format is not None
     now = datetime(2024, 6, 1, tzinfo=UTC)

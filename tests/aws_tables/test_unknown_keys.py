@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tailpipe.plugin.formats import Json, Jsonl
+from tailpipe.formats import Json, Jsonl
 from tests.aws_tables.golden import TABLES, Case, cases
 from tests.aws_tables.inputs import rows_of
 

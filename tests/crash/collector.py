@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Sample, Staged, StagedArtifact, StagedFile
+from tailpipe.storage.local import LOCAL, LocalStorage
+from tailpipe.testing import InProcessEngine
 from tests.crash.world import Step, Taken
-from tests.spark.inprocess import InProcess
 
 PARTITION = "app_log.prod"
 SOURCE = "file"
@@ -61,13 +61,13 @@ def stage_rejected(staging: Path, name: str, count: int) -> StagedFile:
 
 
 def perform(
-    home: Path, steps: Sequence[Step], *, disk: Disk | None = None, failpoints: Failpoints | None = None
+    home: Path, steps: Sequence[Step], *, storage: LocalStorage = LOCAL, failpoints: Failpoints | None = None
 ) -> None:
     """Do these steps, but none that the ledger says is done: that is how a run goes on after a crash."""
-    with Catalog.open(home, disk=disk, failpoints=failpoints) as catalog:
+    with Catalog.open(home, storage=storage, failpoints=failpoints) as catalog:
         for step in steps:
             if step.kind == "compact":
-                compact(catalog, InProcess(), Subject(PARTITION))
+                compact(catalog, InProcessEngine(), Subject(PARTITION))
                 continue
             with catalog.writer(PARTITION) as writer:
                 perform_step(catalog, writer, step)

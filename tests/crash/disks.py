@@ -8,17 +8,17 @@ import json
 import os
 from pathlib import Path
 
-from tailpipe.catalog.disk import Disk
+from tailpipe.storage.local import LocalStorage
 
 
-class NoLinks(Disk):
+class NoLinks(LocalStorage):
     """A file system without hard links, as many network mounts and FAT are."""
 
     def link(self, source: Path, target: Path) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), str(target))
 
 
-class NoExchange(Disk):
+class NoExchange(LocalStorage):
     """A file system without an exchanging rename."""
 
     def exchange(self, one: Path, other: Path) -> None:
@@ -29,7 +29,7 @@ class Neither(NoLinks, NoExchange):
     """A file system that has neither."""
 
 
-class Journaled(Disk):
+class Journaled(LocalStorage):
     """Writes down each change and each fsync, so that `lose_power` can undo what was not made durable."""
 
     def __init__(self, journal: Path) -> None:
@@ -83,7 +83,7 @@ def _undo(event: list[str], *, is_torn: bool) -> int:
         elif kind == "link":
             target.unlink()
         elif kind == "exchange":
-            Disk().exchange(source, target)
+            LocalStorage().exchange(source, target)
         elif source.parent.is_dir():
             target.rename(source)
         else:

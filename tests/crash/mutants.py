@@ -46,8 +46,8 @@ def publish_before_commit() -> None:
         for file in files:
             if file.role == "data":
                 public = self.store.layout.public(file.path)
-                self.store.disk.make_directory(public.parent)
-                self.store.disk.link(self.store.layout.stored(file.path), public)
+                self.store.tree.make_directory(public.parent)
+                self.store.tree.link(self.store.layout.stored(file.path), public)
         return files
 
     _put(Transaction, "_store", broken)
@@ -95,7 +95,7 @@ def unlink_before_commit() -> None:
     def broken(self: Transaction, *arguments: Any) -> Manifest:
         made = original(self, *arguments)
         for path in made.removed:
-            self.store.disk.unlink(self.store.layout.stored(path))
+            self.store.storage.delete(self.store.layout.stored(path))
         return made
 
     _put(Transaction, "_draft", broken)
@@ -192,7 +192,7 @@ def forgotten_before_unlinked() -> None:
             connection.execute("DELETE FROM files WHERE state = 'retired'")
         for (path,) in rows:
             store.failpoints.reach("clean.unlink")
-            store.disk.unlink(store.layout.stored(path))
+            store.storage.delete(store.layout.stored(path))
         return original(store, partition, *rest)
 
     _put(clean, "clean", broken)

@@ -17,15 +17,15 @@ import duckdb  # noqa: F401 - warm, as are those below
 import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, which takes a second in each child
 
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.storage.local import LocalStorage
 from tests.crash import collector, disks, mutants
 
 
 def child(request: dict[str, Any]) -> None:
     """Do the steps of one request."""
     kinds = {
-        "plain": Disk,
+        "plain": LocalStorage,
         "no-links": disks.NoLinks,
         "no-exchange": disks.NoExchange,
         "neither": disks.Neither,
@@ -36,7 +36,7 @@ def child(request: dict[str, Any]) -> None:
         mutants.install(request["mutant"])
     points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
     steps = [collector.step_from_json(text) for text in request["steps"]]
-    collector.perform(Path(request["home"]), steps, disk=disk, failpoints=points)
+    collector.perform(Path(request["home"]), steps, storage=disk, failpoints=points)
 
 
 def main() -> None:

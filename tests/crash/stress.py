@@ -29,8 +29,8 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.table import Table
 from tailpipe.query.session import Session
+from tailpipe.testing import InProcessEngine
 from tests.crash.collector import stage
-from tests.spark.inprocess import InProcess
 
 PARTITION = "app_log.prod"
 FIRST = date(2024, 1, 10)
@@ -57,7 +57,7 @@ def write(home: Path, seconds: float, least: int = ROUNDS, readers: Sequence[str
                 for number in range(DAYS):
                     _write_day(writer, FIRST + timedelta(days=number), rounds)
                 writer.clean(GRACE)
-            if compact(catalog, InProcess(), Subject(PARTITION)).new_files is None:
+            if compact(catalog, InProcessEngine(), Subject(PARTITION)).new_files is None:
                 raise AssertionError("nothing was compacted")
             with catalog.writer(PARTITION) as writer:
                 writer.delete(DaySet.span(LAST - timedelta(days=1), LAST))  # two whole units

@@ -10,6 +10,7 @@ from tailpipe.catalog.failpoints import NAMES
 from tests.crash.harness import FINISHED, UNDONE, BrokenError, Harness, Server, soak
 from tests.crash.mutants import MUTANTS
 from tests.crash.world import KINDS, StepKind
+from tests.sampling import sampled
 
 BEFORE_COMMIT = NAMES[: NAMES.index("commit.after")]
 
@@ -21,7 +22,7 @@ def _prepared(server: Server, home: Path, **options: object) -> Harness:
     return harness
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 3))
 def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, place: Path, name: str) -> None:
     disk = "neither" if name == "project.copy" else "no-exchange" if name == "project.unlink" else "plain"
     harness = _prepared(server, place / "ws", seed=NAMES.index(name), disk=disk)
@@ -49,19 +50,19 @@ def test_a_compaction_that_is_killed_anywhere_changes_no_row(server: Server, pla
     assert harness.report.kinds["compact"] >= 9
 
 
-@pytest.mark.parametrize("disk", ["plain", "no-links", "no-exchange", "neither"])
+@pytest.mark.parametrize("disk", sampled(["plain", "no-links", "no-exchange", "neither"], 4))
 def test_random_kills_lose_and_double_nothing(server: Server, place: Path, disk: str) -> None:
     report = soak(Harness(server, place / "ws", seed=7, disk=disk), kills=35)
     assert (report.kills >= 35, report.lost, report.twice, report.partial) == (True, 0, 0, 0)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", sampled([1, 2], 2))
 def test_losing_power_undoes_nothing_that_was_committed(server: Server, place: Path, seed: int) -> None:
     report = soak(Harness(server, place / "ws", seed=seed, with_power_loss=True), kills=35)
     assert (report.lost, report.twice, report.partial) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", sampled(MUTANTS, 4))
 def test_the_harness_catches_a_broken_protocol(server: Server, place: Path, name: str) -> None:
     mutant = MUTANTS[name]
     with pytest.raises(BrokenError):

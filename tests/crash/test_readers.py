@@ -6,13 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.crash.harness import ROOT
 from tests.crash.stress import PATIENCE, READERS, ROUNDS, write
+from tests.sampling import sampled
 
-SECONDS = 20
 
-
-def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cleaned_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("time", sampled([5, 20], 2))
+def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cleaned_up(
+    tmp_path: Path, time: int
+) -> None:
     home = tmp_path / "ws"
     write(home, 0, least=1)
     processes = {
@@ -23,7 +27,7 @@ def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cl
             stderr=subprocess.PIPE,
             text=True,
         )
-        for role, *seconds in (("write", str(SECONDS)), *((role,) for role in READERS))
+        for role, *seconds in (("write", str(time)), *((role,) for role in READERS))
     }
     try:
         for role, process in processes.items():  # the writer first

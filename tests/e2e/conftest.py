@@ -13,7 +13,7 @@ import pytest
 
 from tailpipe.workspace import Workspace
 
-from .demo import DemoWorkspace, demo_environment, make_logs
+from .demo import ROOT, demo_environment, demo_workspace, make_logs
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,21 @@ def install(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(tmp_path: Path, install: Path) -> Run:
     """Run `tailpipe` with arguments; keyword arguments are environment variables."""
+    return _running("tailpipe", tmp_path, install)
 
+
+@pytest.fixture
+def run_without_spark(tmp_path: Path, install: Path) -> Run:
+    """The same, but jobs are done in its own process, for tests of what is printed."""
+    return _running("tests.e2e.without_spark", tmp_path, install, PYTHONPATH=str(ROOT))
+
+
+def _running(module: str, tmp_path: Path, install: Path, **more: str) -> Run:
     def call(*arguments: str, **env: str) -> Done:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
-        home = {"HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "NO_COLOR": "1"}
+        home = {"HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "NO_COLOR": "1", **more}
         done = subprocess.run(
-            [sys.executable, "-m", "tailpipe", *arguments],
+            [sys.executable, "-m", module, *arguments],
             env={**kept, **home, **env},
             cwd=tmp_path,
             capture_output=True,
@@ -74,7 +83,7 @@ def demo_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in demo_environment(directory).items():
             patch.setenv(name, value)
-        assert DemoWorkspace.open().collect().is_done
+        assert demo_workspace().collect().is_done
     return directory
 
 
@@ -83,4 +92,4 @@ def demo(demo_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """The quickstart's workspace."""
     for name, value in demo_environment(demo_directory).items():
         monkeypatch.setenv(name, value)
-    return DemoWorkspace.open()
+    return demo_workspace()

@@ -6,10 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
-from tests.spark.inprocess import InProcess
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,8 +32,6 @@ def make_logs(directory: Path, days: int) -> None:
     )
 
 
-class DemoWorkspace(Workspace):
-    """A workspace whose engine needs no Spark."""
-
-    def _engine(self, *_: Any, **__: Any) -> Any:
-        return InProcess()
+def demo_workspace() -> Workspace:
+    """The workspace that the variables lead to, with an engine that needs no Spark."""
+    return Workspace.open(engine=InProcessEngine())

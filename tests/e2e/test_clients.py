@@ -15,11 +15,11 @@ import duckdb
 import pytest
 
 import tailpipe
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.window import Window
 from tailpipe.query.databases import Wish
 from tailpipe.workspace import Workspace
 
-from .demo import ROOT, DemoWorkspace, demo_environment
+from .demo import ROOT, demo_environment, demo_workspace
 
 PAGE = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
 
@@ -30,7 +30,7 @@ def own(demo_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shutil.copytree(demo_directory, tmp_path / "demo")
     for name, value in demo_environment(tmp_path / "demo").items():
         monkeypatch.setenv(name, value)
-    return DemoWorkspace.open()
+    return demo_workspace()
 
 
 def count(path: Path, table: str = "app_log") -> int:
@@ -117,7 +117,7 @@ def test_every_commit_replaces_the_databases(own: Workspace) -> None:
     with duckdb.connect(str(paths[0]), read_only=True) as connection:
         oldest = connection.execute("SELECT min(tp_date) FROM app_log").fetchone()
         assert oldest is not None
-        own.delete("app_log.shop", DaySet.of([oldest[0]]))
+        own.delete("app_log.shop", Window.of_day(oldest[0]))
         still = connection.execute("SELECT count(*) FROM app_log").fetchone()
         assert still == (before,), "who is connected goes on seeing what was there"
     after = expected(own)
@@ -128,7 +128,7 @@ def test_every_commit_replaces_the_databases(own: Workspace) -> None:
 def test_a_database_that_was_deleted_is_not_written_again(own: Workspace) -> None:
     path = own.connect()
     path.unlink()
-    own.delete("access_log.web", DaySet.of([(datetime.now(UTC) - timedelta(days=3)).date()]))
+    own.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert not path.exists()
     assert not (path.parent / ".tailpipe" / "clients" / "tailpipe.json").exists()
 
@@ -139,13 +139,13 @@ def test_a_database_that_cannot_be_written_does_not_harm_the_commit(
     path = own.connect()
     path.unlink()
     path.mkdir()
-    own.delete("access_log.web", DaySet.of([(datetime.now(UTC) - timedelta(days=3)).date()]))
+    own.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert "is out of date" in " ".join(caplog.messages)
 
 
 def test_the_statements_make_the_same_views(demo: Workspace) -> None:
     with duckdb.connect() as connection:
-        for statement in demo.client_statements(Wish()):
+        for statement in demo.data.client_statements(Wish()):
             connection.execute(statement)
         assert connection.execute("SELECT count(*) FROM access_log").fetchone() == (expected(demo, "access_log"),)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.unit.catalog.conftest import DAY, Workspace
 
 from .conftest import Run
@@ -67,7 +68,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /
 @linux
 @pytest.mark.parametrize(
     ("number", "statement", "output"),
-    [(signal.SIGTERM, ENDLESS, "pretty"), (signal.SIGHUP, ENDLESS, "csv"), (signal.SIGTERM, DEAF, "csv")],
+    sampled([(signal.SIGTERM, ENDLESS, "pretty"), (signal.SIGHUP, ENDLESS, "csv"), (signal.SIGTERM, DEAF, "csv")], 3),
 )
 def test_a_signal_ends_a_query_and_removes_its_temporary_files(
     env: dict[str, str], tmp_path: Path, number: signal.Signals, statement: str, output: str
@@ -148,7 +149,8 @@ def test_a_shell_that_is_terminated_at_its_prompt_leaves_nothing(env: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("statement", "output"), [(ENDLESS, "pretty"), (ENDLESS, "csv"), (DEAF, "json"), (DEAF_THREAD, "line")]
+    ("statement", "output"),
+    sampled([(ENDLESS, "pretty"), (ENDLESS, "csv"), (DEAF, "json"), (DEAF_THREAD, "line")], 4),
 )
 def test_a_time_limit_ends_a_statement(
     env: dict[str, str], run: Run, tmp_path: Path, statement: str, output: str
@@ -159,6 +161,7 @@ def test_a_time_limit_ends_a_statement(
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_each_statement_has_its_own_time(env: dict[str, str], run: Run) -> None:
     done = run("query", "SELECT 1 AS a", ENDLESS, "SELECT 2 AS b", "--timeout", "10s", "--output", "plain")
     assert (done.code, done.out) == (1, "a\n1\nb\n2\n")
@@ -166,7 +169,8 @@ def test_each_statement_has_its_own_time(env: dict[str, str], run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "hint"), [("30", "write 30s for seconds"), ("soon", "such as 30s"), ("-5s", "such"), ("0s", "such")]
+    ("word", "hint"),
+    sampled([("30", "write 30s for seconds"), ("soon", "such as 30s"), ("-5s", "such"), ("0s", "such")], 4),
 )
 def test_a_time_limit_is_a_duration(env: dict[str, str], run: Run, word: str, hint: str) -> None:
     done = run("query", "SELECT 1", f"--timeout={word}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.unit.catalog.conftest import Workspace
 
 from .terminal import Terminal
@@ -35,7 +36,7 @@ def program(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("sql", "output", "less"), [(LONG, "pretty", None), (ENDLESS, "line", ""), (ENDLESS, "plain", "-R")]
+    ("sql", "output", "less"), sampled([(LONG, "pretty", None), (ENDLESS, "line", ""), (ENDLESS, "plain", "-R")], 3)
 )
 def test_leaving_with_q_ends_the_query_well(
     env: dict[str, str], tmp_path: Path, sql: str, output: str, less: str | None
@@ -83,7 +84,7 @@ def test_a_pager_that_fails_is_named(env: dict[str, str], tmp_path: Path) -> Non
         terminal.see("the pager failed: ", "failing -x ended with exit code 3; PAGER=cat prints without one")
 
 
-@pytest.mark.parametrize("pager", ["no-such-pager", "", "cat", "less 'x", "broken"])
+@pytest.mark.parametrize("pager", sampled(["no-such-pager", "", "cat", "less 'x", "broken"], 3))
 def test_without_a_pager_the_answer_is_printed(env: dict[str, str], tmp_path: Path, pager: str) -> None:
     if pager == "broken":  # a file that may be run, and cannot be
         pager = str(program(tmp_path / "broken", "\x7fELF"))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tailpipe
+from tests.sampling import sampled
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -110,13 +111,16 @@ def add_plugin(environment: Path, name: str, code: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "why"),
-    [
-        ("raise RuntimeError('boom')", "RuntimeError: boom"),
-        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("import sys; sys.exit(3)", "SystemExit: 3"),
-        ("plugin = 5", "TypeError: broken:plugin is a int, not a Plugin"),
-        ("x = (", "SyntaxError"),
-    ],
+    sampled(
+        [
+            ("raise RuntimeError('boom')", "RuntimeError: boom"),
+            ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+            ("import sys; sys.exit(3)", "SystemExit: 3"),
+            ("plugin = 5", "TypeError: broken:plugin is a int, not a Plugin"),
+            ("x = (", "SyntaxError"),
+        ],
+        5,
+    ),
 )
 def test_a_broken_plugin_is_left_out_with_a_warning(call: Call, environment: Path, code: str, why: str) -> None:
     add_plugin(environment, "broken", code)

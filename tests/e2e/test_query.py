@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.unit.catalog.conftest import DAY, Workspace
 
 from .conftest import Run
@@ -68,28 +69,35 @@ def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
-    [
-        (("none.sql",), 2, 'there is no file "none.sql"'),
-        (("",), 2, "there is no statement to run"),
-        (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
-        (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one answer"),
-        (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
-        (("SELECT 1", "--output", "csv", "--separator", "||"), 2, '--separator of csv is one character, not "||"'),
-        (("SELECT 1", "--output", "csv", "--separator", "§"), 2, "--separator of csv is one character"),
-        (("SELECT 1", "--output", "csv", "--separator", ""), 2, "--separator of csv is one character"),
-        (("SELECT 1", "--output", "csv", "--null", "a\nb"), 2, "--null holds"),
-        (("SELECT 1", "--limit", "x"), 2, '--limit must be an integer, not "x"'),
-        (("SELECT 1", "--limit", "it's"), 2, '--limit must be an integer, not "it\'s"'),
-        (("SELECT 1", "--limit", "-1"), 2, '--limit must be an integer of at least 0, not "-1"'),
-        (("SELECT 1", "--limit"), 2, "--limit needs a value\n  = see: tailpipe query --help"),
-        (("SELECT 1", "--timing=1"), 2, "--timing takes no value"),
-        (("SELECT 1", "--limi", "1"), 2, 'unknown flag "--limi", did you mean "--limit"?'),
-        (("SELECT 1", "--engine", "park"), 2, '--engine must be duckdb or spark, not "park", did you mean "spark"?'),
-        (("-- only a comment",), 2, "there is no statement to run"),
-        (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
-        (("SELECT 1", "--to-file", "a.csv.gz"), 2, '".gz" at the end of "a.csv.gz" says nothing'),
-        (("DROP VIEW app_log",), 2, "a query only reads"),
-    ],
+    sampled(
+        [
+            (("none.sql",), 2, 'there is no file "none.sql"'),
+            (("",), 2, "there is no statement to run"),
+            (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
+            (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one answer"),
+            (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
+            (("SELECT 1", "--output", "csv", "--separator", "||"), 2, '--separator of csv is one character, not "||"'),
+            (("SELECT 1", "--output", "csv", "--separator", "§"), 2, "--separator of csv is one character"),
+            (("SELECT 1", "--output", "csv", "--separator", ""), 2, "--separator of csv is one character"),
+            (("SELECT 1", "--output", "csv", "--null", "a\nb"), 2, "--null holds"),
+            (("SELECT 1", "--limit", "x"), 2, '--limit must be an integer, not "x"'),
+            (("SELECT 1", "--limit", "it's"), 2, '--limit must be an integer, not "it\'s"'),
+            (("SELECT 1", "--limit", "-1"), 2, '--limit must be an integer of at least 0, not "-1"'),
+            (("SELECT 1", "--limit"), 2, "--limit needs a value\n  = see: tailpipe query --help"),
+            (("SELECT 1", "--timing=1"), 2, "--timing takes no value"),
+            (("SELECT 1", "--limi", "1"), 2, 'unknown flag "--limi", did you mean "--limit"?'),
+            (
+                ("SELECT 1", "--engine", "park"),
+                2,
+                '--engine must be duckdb or spark, not "park", did you mean "spark"?',
+            ),
+            (("-- only a comment",), 2, "there is no statement to run"),
+            (("SELECT 1", "--to-file", "none/a.csv"), 1, 'cannot write "none/a.csv"'),
+            (("SELECT 1", "--to-file", "a.csv.gz"), 2, '".gz" at the end of "a.csv.gz" says nothing'),
+            (("DROP VIEW app_log",), 2, "a query only reads"),
+        ],
+        5,
+    ),
 )
 def test_wrong_use_is_told(run: Run, arguments: tuple[str, ...], code: int, message: str) -> None:
     done = run("query", *arguments)
@@ -140,7 +148,7 @@ def test_a_file_is_written_whole_or_not_at_all(run: Run, tmp_path: Path) -> None
     assert 'nothing was written to "a.csv"' in done.err
 
 
-@pytest.mark.parametrize("output", ["csv", "plain", "arrow"])
+@pytest.mark.parametrize("output", sampled(["csv", "plain", "arrow"], 3))
 def test_a_reader_that_has_seen_enough_ends_it_silently(install: Path, tmp_path: Path, output: str) -> None:
     sql = "FROM range(100000000000)"
     process = subprocess.Popen(
@@ -178,7 +186,7 @@ def test_an_answer_loads_nothing_that_it_does_not_need(install: Path, tmp_path: 
         assert not loaded & set(unwanted.split())
 
 
-@pytest.mark.parametrize("output", ["csv", "pretty", "parquet"])
+@pytest.mark.parametrize("output", sampled(["csv", "pretty", "parquet"], 3))
 def test_a_full_disk_behind_stdout_is_told(install: Path, tmp_path: Path, output: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
@@ -193,7 +201,7 @@ def test_a_full_disk_behind_stdout_is_told(install: Path, tmp_path: Path, output
     assert done.stderr.startswith("error: cannot write: No space left on device\n")
 
 
-@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&- <&-", 2), ("2>&-", 0), (">&- 2>&-", 0)])
+@pytest.mark.parametrize(("closed", "code"), sampled([("<&-", 2), (">&- <&-", 2), ("2>&-", 0), (">&- 2>&-", 0)], 2))
 def test_closed_streams_are_no_bug(install: Path, tmp_path: Path, closed: str, code: int) -> None:
     words = "" if code else "'SELECT 1'"
     done = subprocess.run(
@@ -213,7 +221,7 @@ def test_a_name_as_long_as_names_may_be_is_written(run: Run, tmp_path: Path) -> 
     assert (tmp_path / name).read_text() == "a\n1\n"
 
 
-@pytest.mark.parametrize("output", ["pretty", "plain", "line", "csv", "json", "jsonl"])
+@pytest.mark.parametrize("output", sampled(["jsonl", "pretty", "plain", "line", "csv", "json"], 6))
 def test_a_schema_shows_which_of_its_tables_hold_rows(run: Run, output: str) -> None:
     done = run("schema", "show", "tailpipe", "--output", output)
     assert done.code == 0

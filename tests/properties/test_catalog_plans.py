@@ -17,8 +17,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.plan import Plan, UnitPlan
 from tailpipe.catalog.rebuild import rebuild
+from tailpipe.collect.plan import Plan, UnitPlan
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry
@@ -56,9 +56,9 @@ class Both(plans.Catalog):
             self.coverage[name] = coverage.drop(days & (coverage.known | (dates & days)))
         self._really(lambda writer: writer.delete(days))
 
-    def ask(self, plan: Plan) -> None:
-        super().ask(plan)
-        self._really(lambda writer: writer.begin_run(plans.EVER, plan.asks, frontiers=plan.frontiers))
+    def request(self, plan: Plan) -> None:
+        super().request(plan)
+        self._really(lambda writer: writer.begin_run(plans.EVER, plan.requests, frontiers=plan.frontiers))
 
     def note(self, entry: LedgerEntry) -> None:
         super().note(entry)
@@ -76,16 +76,16 @@ class Both(plans.Catalog):
         super().commit(unit, logs, now)
         self.is_inside = False
         drops = {entry.identity for entry in unit.drops}
-        taken = {(one.decision.origin, one.decision.generation): one for one in unit.artifacts}
+        taken = {(one.origin, one.generation): one for one in unit.artifacts}
         fresh: dict[str, date] = {}
         staged = []
         for identity, one in taken.items():
             old = {} if identity in drops else before.get(identity, {})
             rows = {key: line for key, line in self.rows[identity].items() if key not in old}
             fresh |= _ids(identity, rows)
-            read = len(logs[one.decision.artifact.uri].lines) - one.start_ordinal
+            read = len(logs[one.artifact.uri].lines) - one.offset_rows
             accounts = Accounts(read=read, kept=len(rows), out_of_window=read - len(rows))
-            staged.append(StagedArtifact(self.ledger[identity], accounts, one.start_byte, one.start_ordinal))
+            staged.append(StagedArtifact(self.ledger[identity], accounts, one.offset_bytes, one.offset_rows))
         carried: dict[str, date] = {}
         if unit.kind == "rewrite":
             for entry in unit.keeps:

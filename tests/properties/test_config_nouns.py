@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tailpipe.config.config import Config
 from tailpipe.config.encoder import config_data, config_text
+from tailpipe.formats import Jsonl
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
-from tailpipe.plugin.formats import Jsonl
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.core.sources import File
 from tests.unit.config.world import REGISTRY, Acme, AcmeApi, AcmeLines, Joined, build

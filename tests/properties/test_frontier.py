@@ -10,13 +10,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from tailpipe.catalog.identity import Listed, decide
-from tailpipe.catalog.plan import Ask, Plan, SourceState
-from tailpipe.catalog.planning import plan_units
-from tailpipe.catalog.scope import listing
+from tailpipe.collect.identity import decide
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.plan import Plan, SourceState
+from tailpipe.collect.planning import plan_units
+from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, State, dropped_days, first_day
 from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 
@@ -93,7 +95,7 @@ class Catalog:
     ledger: dict[str, LedgerEntry] = field(default_factory=dict)
     lost: dict[Unit, DaySet] = field(default_factory=dict)
 
-    def plan(self, ask: Ask, names: Iterable[str]) -> Plan:
+    def plan(self, request: CollectRequest, names: Iterable[str]) -> Plan:
         since, gone = first_day(self.coverage.values()), dropped_days(self.coverage.values())
         sources = [
             SourceState(
@@ -106,25 +108,25 @@ class Catalog:
             for name in sorted(names)
         ]
         listed = [
-            Listed(name, Artifact(f"{name}/{day}", 1, day=day, kind="object"))
-            for name, days in listing(sources, ask, self.lost).items()
+            WorkItem(name, Artifact(f"{name}/{day}", 1, day=day, kind="object"))
+            for name, days in listing(sources, request, self.lost).items()
             for day in days
         ]
         ledger = tuple(self.ledger.values())
-        return plan_units(sources, decide(listed, ledger, {}, now=ask.now), ask, ledger=ledger, lost=self.lost)
+        return plan_units(sources, decide(listed, ledger, {}, now=request.now), request, ledger=ledger, lost=self.lost)
 
-    def run(self, ask: Ask, names: Iterable[str], failing: Collection[date]) -> None:
-        plan, gone = self.plan(ask, names), dropped_days(self.coverage.values())
-        for name in sorted({*plan.asks, *plan.frontiers}):
+    def run(self, request: CollectRequest, names: Iterable[str], failing: Collection[date]) -> None:
+        plan, gone = self.plan(request, names), dropped_days(self.coverage.values())
+        for name in sorted({*plan.requests, *plan.frontiers}):
             known = self.coverage.get(name, Coverage(dropped=gone))
             known = known.advance(plan.frontiers[name]) if name in plan.frontiers else known
-            self.coverage[name] = known.ask(plan.asks.get(name, NO_DAYS))
+            self.coverage[name] = known.request(plan.requests.get(name, NO_DAYS))
         for unit in plan.units:
             if unit.unit.day in failing:
                 continue
             for one in unit.artifacts:
-                uri, source = one.decision.artifact.uri, one.decision.source
-                self.ledger[uri] = LedgerEntry(uri, source, unit.unit, ask.now, uri=uri, kind="object", size=1)
+                uri, source = one.artifact.uri, one.source
+                self.ledger[uri] = LedgerEntry(uri, source, unit.unit, request.now, uri=uri, kind="object", size=1)
             self.lost[unit.unit] = self.lost.get(unit.unit, NO_DAYS) - unit.restores
             self._cover(unit.covers)
         self._cover(plan.closing)
@@ -163,15 +165,15 @@ class Following(RuleBasedStateMachine):
     def _days(self, counts: Iterable[int]) -> set[date]:
         return {self.today + DAY * count for count in counts}
 
-    def _ask(self, window: Window | None = None, *, is_open: bool = False, fill: bool = False) -> Ask:
+    def _request(self, window: Window | None = None, *, fill: bool = False) -> CollectRequest:
         self.runs += 1
         now = datetime.combine(self.today, time(12), UTC) + timedelta(seconds=self.runs)
-        return Ask(now, window, is_open=is_open, fill=fill)
+        return CollectRequest(now, window, fill=fill)
 
     @rule(names=sets, failing=failures, is_filled=st.booleans())
     def plain_run(self, names: set[str], failing: set[int], *, is_filled: bool) -> None:
         names, days = self._names(names), self._days(failing)
-        self.catalog.run(self._ask(fill=is_filled), names, days)
+        self.catalog.run(self._request(fill=is_filled), names, days)
         first, wanted = self.naive.first, {}
         for name in sorted(names):
             sheet = self.naive.sheet(name)
@@ -186,7 +188,7 @@ class Following(RuleBasedStateMachine):
         names, days = self._names(names), self._days(failing)
         start = datetime.combine(self.today + DAY * first, time(), UTC)
         end = datetime.combine(self.today, time(12), UTC) if is_open else start + DAY * (length + 1)
-        self.catalog.run(self._ask(Window(start, end), is_open=is_open), names, days)
+        self.catalog.run(self._request(Window(start, end, is_open=is_open)), names, days)
         last = self.today if is_open else min(self.today, start.date() + DAY * length)
         for name in sorted(names):
             sheet = self.naive.sheet(name)

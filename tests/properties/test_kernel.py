@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tailpipe.formats import Delimited, Json, Jsonl, Logfmt, Regex
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Delimited, Json, Jsonl, Logfmt, Regex
 from tests.unit.kernel.support import run
 
 SETTINGS = settings(

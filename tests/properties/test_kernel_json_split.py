@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.json_guess import Guess, wrong_guesses
-from tailpipe.kernel.json_split import Splitter
+from tailpipe.formats.json_guess import Guess, wrong_guesses
+from tailpipe.formats.json_split import Splitter
+from tailpipe.sql.connection import connect
 
 values: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text('a"\\{}[],: é\n', max_size=6),

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailpipe.kernel.lines import line_parser
-from tailpipe.kernel.splitter import Splitter
+from tailpipe.formats import Delimited, Grok, Logfmt, Regex, Syslog
+from tailpipe.formats.delimited_splitter import Splitter
 from tailpipe.model.format import Format
-from tailpipe.plugin.formats import Delimited, Grok, Logfmt, Regex, Syslog
-from tests.unit.kernel.parsing import Row, parse, rows_of, run_of, values
+from tests.unit.formats.parsing import Row, line_parser, parse, rows_of, run_of, values
 
 CHARACTER = st.characters(codec="utf-8", exclude_characters="\n")
 TEXT = st.text(CHARACTER, max_size=12)

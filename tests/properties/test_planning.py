@@ -12,16 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tailpipe.catalog.identity import Listed, decide, needs
-from tailpipe.catalog.plan import Ask, Plan, PlannedArtifact, SourceState, UnitPlan
-from tailpipe.catalog.planning import plan_units
-from tailpipe.catalog.scope import listing
-from tailpipe.kernel.unpack_streams import Reader
+from tailpipe.collect.identity import decide, needs
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.plan import Plan, SourceState, UnitPlan
+from tailpipe.collect.planning import plan_units
+from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, first_day
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
+from tailpipe.unpack.streams import Reader
 
 START = datetime(2024, 3, 10, 12, tzinfo=UTC)
 SOURCES = {"files": True, "bucket": False}
@@ -81,11 +83,11 @@ class Catalog:
         for name, known in self.coverage.items():
             self.coverage[name] = known.drop(days)
 
-    def ask(self, plan: Plan) -> None:
+    def request(self, plan: Plan) -> None:
         for name, day in plan.frontiers.items():
             self.coverage[name] = self.coverage[name].advance(day)
-        for name, days in plan.asks.items():
-            self.coverage[name] = self.coverage[name].ask(days)
+        for name, days in plan.requests.items():
+            self.coverage[name] = self.coverage[name].request(days)
 
     def commit(self, unit: UnitPlan, logs: dict[str, Log], now: datetime) -> None:
         held = {entry.identity for entry in self.ledger.values() if entry.unit == unit.unit}
@@ -96,30 +98,29 @@ class Catalog:
         for identity in drops:
             del self.ledger[identity], self.rows[identity]
         for one in unit.artifacts:
-            self._take(one, unit.unit, logs[one.decision.artifact.uri], now)
+            self._take(one, unit.unit, logs[one.artifact.uri], now)
         self.lost[unit.unit] = self.lost.get(unit.unit, NO_DAYS) - unit.restores
         self.cover(unit.covers)
 
-    def _take(self, one: PlannedArtifact, unit: Unit, log: Log, now: datetime) -> None:
-        decision, found = one.decision, one.decision.artifact
-        identity = (decision.origin, decision.generation)
+    def _take(self, one: WorkItem, unit: Unit, log: Log, now: datetime) -> None:
+        found, identity = one.artifact, one.identity
         before = self.ledger.get(identity)
         stands = (before.committed_bytes, before.committed_ordinals) if before else (0, 0)
-        assert stands == (one.start_byte, one.start_ordinal)
+        assert stands == (one.offset_bytes, one.offset_rows)
         assert before is None or before.unit == unit
         new = dict(enumerate(log.lines))
-        new = {ordinal: line for ordinal, line in new.items() if ordinal >= one.start_ordinal}
+        new = {ordinal: line for ordinal, line in new.items() if ordinal >= one.offset_rows}
         kept = {key: line for key, line in new.items() if one.dates is None or line.day in one.dates}
         self.rows.setdefault(identity, {}).update(kept)
         left = DaySet.of(line.day for key, line in new.items() if key not in kept)
         size = len(log.content)
         head, fingerprint = printed(size, log.content[:HEAD_BYTES], log.content[-TAIL_BYTES:])
         entry = LedgerEntry(
-            decision.origin,
-            decision.source,
+            one.origin,
+            one.source,
             unit,
             now,
-            decision.generation,
+            one.generation,
             found.uri,
             found.kind,
             found.size,
@@ -160,51 +161,51 @@ class World:
         self.count += len(days)
         return [Line(self.count - number, day) for number, day in enumerate(days)]
 
-    def plan(self, ask: Ask) -> Plan:
+    def plan(self, request: CollectRequest) -> Plan:
         catalog = self.catalog
         since = first_day(catalog.coverage.values())
         sources = [SourceState(name, catalog.coverage[name], all_, since=since) for name, all_ in SOURCES.items()]
-        asked = listing(sources, ask, catalog.lost)
+        asked = listing(sources, request, catalog.lost)
         listed = [
-            Listed(log.source, log.artifact(uri))
+            WorkItem(log.source, log.artifact(uri))
             for uri, log in self.logs.items()
             if log.day is None or log.day in asked[log.source]
         ]
         ledger = tuple(catalog.ledger.values())
         prints: dict[tuple[str, Span], str | None] = {}
-        while requests := needs(listed, ledger, prints, now=ask.now):
-            for request in requests:
-                content = Reader(io.BytesIO(self.logs[request.uri].content).read, file=request.uri)
-                found = fingerprints(content, request.spans)
-                prints |= {(request.uri, span): print_ for span, print_ in found.items()}
-        decisions = decide(listed, ledger, prints, now=ask.now)
-        plan = plan_units(sources, decisions, ask, ledger=ledger, lost=catalog.lost)
-        self.check(plan, listed, ask)
+        while requests := needs(listed, ledger, prints, now=request.now):
+            for wanted in requests:
+                content = Reader(io.BytesIO(self.logs[wanted.uri].content).read, file=wanted.uri)
+                found = fingerprints(content, wanted.spans)
+                prints |= {(wanted.uri, span): print_ for span, print_ in found.items()}
+        decisions = decide(listed, ledger, prints, now=request.now)
+        plan = plan_units(sources, decisions, request, ledger=ledger, lost=catalog.lost)
+        self.check(plan, listed, request)
         return plan
 
-    def check(self, plan: Plan, listed: list[Listed], ask: Ask) -> None:
-        planned = [one.decision for unit in plan.units for one in unit.artifacts]
+    def check(self, plan: Plan, listed: list[WorkItem], request: CollectRequest) -> None:
+        planned = [one for unit in plan.units for one in unit.artifacts]
         assert max(Counter((one.origin, one.generation) for one in planned).values(), default=1) == 1
         assert max(Counter(unit.unit for unit in plan.units).values(), default=1) == 1
         uris = {one.artifact.uri for one in planned}
         left = {skip.uri for skip in plan.skipped if not skip.reason.startswith("no longer listed")}
         assert uris | left == {one.artifact.uri for one in listed}
         assert not uris & left
-        if ask.window is None:
+        if request.window is None:
             for unit in plan.units:
                 for one in unit.artifacts:
-                    dropped = self.catalog.coverage[one.decision.source].dropped
+                    dropped = self.catalog.coverage[one.source].dropped
                     # A dated artifact is taken whole, but for dates of which its Day had rows and lost them.
                     gone = self.catalog.lost.get(unit.unit, NO_DAYS) if unit.unit.day else dropped
                     assert not (one.dates or NO_DAYS) & dropped & gone
                     assert unit.unit.day not in dropped or one.cause == "lost dates"
 
-    def run(self, ask: Ask, *, stop: int | None = None) -> Plan:
+    def run(self, request: CollectRequest, *, stop: int | None = None) -> Plan:
         """Carry out a plan, up to a number of units if it is interrupted."""
-        plan = self.plan(ask)
-        self.catalog.ask(plan)
+        plan = self.plan(request)
+        self.catalog.request(plan)
         for unit in plan.units[:stop]:
-            self.catalog.commit(unit, self.logs, ask.now)
+            self.catalog.commit(unit, self.logs, request.now)
         if stop is None:
             for entry in plan.noted:
                 self.catalog.note(entry)
@@ -309,29 +310,29 @@ class Collecting(RuleBasedStateMachine):
         if span is not None:
             start = datetime.combine(self._day(span[0]), datetime.min.time(), UTC)
             is_open = is_open and start <= now
-            window = Window(start, now if is_open else start + timedelta(days=span[1] + 1))
-        self._run(Ask(now, window, overwrite, is_open=is_open and window is not None), stop)
+            window = Window(start, now if is_open else start + timedelta(days=span[1] + 1), is_open=is_open)
+        self._run(CollectRequest(now, window, overwrite), stop)
 
     @rule(stop=st.none() | st.integers(0, 6))
     def fill(self, stop: int | None) -> None:
-        self._run(Ask(self._tick(), fill=True), stop)
+        self._run(CollectRequest(self._tick(), fill=True), stop)
 
-    def _run(self, ask: Ask, stop: int | None) -> None:
-        overwrite = ask.overwrite
-        self.world.run(ask, stop=stop)
+    def _run(self, request: CollectRequest, stop: int | None) -> None:
+        overwrite = request.overwrite
+        self.world.run(request, stop=stop)
         if stop is None:
-            again = self.world.plan(replace(ask, overwrite=False))
+            again = self.world.plan(replace(request, overwrite=False))
             assert again.is_empty or overwrite
-            assert not again.asks or overwrite
+            assert not again.requests or overwrite
 
     @rule()
     def interrupted_run_is_completed(self) -> None:
         world = copy.deepcopy(self.world)
-        ask = Ask(self._tick())
-        world.run(ask)
+        request = CollectRequest(self._tick())
+        world.run(request)
         for name, known in world.catalog.coverage.items():
-            assert not known.gaps(ask.today), name
-        assert world.plan(ask).is_empty
+            assert not known.gaps(request.today), name
+        assert world.plan(request).is_empty
 
     @invariant()
     def no_line_is_there_twice(self) -> None:
@@ -339,8 +340,8 @@ class Collecting(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         world = self.world
-        world.run(Ask(world.now, EVER))
-        assert world.plan(Ask(world.now, EVER)).is_empty
+        world.run(CollectRequest(world.now, EVER))
+        assert world.plan(CollectRequest(world.now, EVER)).is_empty
         today = world.now.date()
         there = [log for log in world.logs.values() if log.day is None or log.day <= today]
         taken = world.taken()
@@ -385,10 +386,10 @@ def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
         start = datetime.combine(world.now.date() + timedelta(days=span[0]), datetime.min.time(), UTC)
         window = Window(start, start + timedelta(days=span[1] + 1))
     whole, stopped = copy.deepcopy(world), copy.deepcopy(world)
-    whole.run(Ask(world.now, window))
-    whole.run(Ask(world.now))
-    stopped.run(Ask(world.now, window), stop=stop)
-    stopped.run(Ask(world.now))
+    whole.run(CollectRequest(world.now, window))
+    whole.run(CollectRequest(world.now))
+    stopped.run(CollectRequest(world.now, window), stop=stop)
+    stopped.run(CollectRequest(world.now))
     assert stopped.catalog.coverage == whole.catalog.coverage
     # It may look at more days, because the frontier lies further back, and find late artifacts there.
     assert not whole.taken() - stopped.taken()
@@ -403,8 +404,8 @@ def test_every_new_artifact_of_the_window_is_planned_once(offsets: list[int], co
     for _ in range(count):
         machine.log_comes("bucket", 0, 1, is_dated=False)
     world = machine.world
-    plan = world.plan(Ask(world.now))
-    planned = [one.decision.artifact.uri for unit in plan.units for one in unit.artifacts]
+    plan = world.plan(CollectRequest(world.now))
+    planned = [one.artifact.uri for unit in plan.units for one in unit.artifacts]
     first = (world.now - timedelta(days=30)).date()
     wanted = [uri for uri, log in world.logs.items() if log.day is None or first <= log.day <= world.now.date()]
     assert sorted(planned) == sorted(wanted)

@@ -9,7 +9,7 @@ from typing import Literal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tailpipe.kernel.text import LineSplitter, LongLine, TextOptions
+from tailpipe.unpack.text import LineSplitter, LongLine, TextOptions
 
 ENDS = (b"\n", b"\r\n", b"\r")
 PARTS = (b" ", b"S ", b"a", b"0123456789ab", b"0123456789abc", b"x" * 40, b"\0", b"\x1b[1m")

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tailpipe.errors import UnpackError
-from tailpipe.kernel.unpack import Unpacking, UnpackLimits
-from tests.unit.kernel.packed import PACKERS, Pipe, tar, unpack, zipped
+from tailpipe.unpack.unpack import Unpacking, UnpackLimits
+from tests.unit.unpack.packed import PACKERS, Pipe, tar, unpack, zipped
 
 BYTES = st.one_of(st.binary(max_size=300), st.text("ab \n", max_size=50).map(lambda text: text.encode() * 40))
 PLAIN = BYTES.filter(lambda data: unpack_or_none(data) == {"": data})

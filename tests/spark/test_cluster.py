@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect as collect_in_process
 from tailpipe.collect.run import Options
+from tailpipe.model.request import CollectRequest
 from tailpipe.spark.java import find_java
+from tailpipe.testing import InProcessEngine
 from tests.crash.processes import Collecting, collect, until
 from tests.spark.cluster import Cluster
-from tests.spark.inprocess import InProcess
 from tests.spark.worlds import PARTITIONS, Row, days_back, read_config, rows_of, write_config, write_logs
 
 pytestmark = pytest.mark.slow
@@ -37,8 +37,8 @@ class World:
         config = read_config(write_config(root / "plain", root / "logs"))
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with Catalog.open(root / "plain" / "data") as catalog:
-            options = Options(Ask(now))
-            assert collect_in_process(config, chosen, catalog, InProcess(), options, lambda _: None).is_done
+            options = Options(CollectRequest(now))
+            assert collect_in_process(config, chosen, catalog, InProcessEngine(), options, lambda _: None).is_done
         self.rows = {name: rows_of(root / "plain" / "data", name) for name in PARTITIONS}
 
     def install(self, name: str, *, python: str = sys.executable, data: str = "", workers: int = 2) -> Path:

@@ -13,18 +13,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect
-from tailpipe.collect.engine import Engine
 from tailpipe.collect.events import Report
 from tailpipe.collect.run import Options
 from tailpipe.config.config import Config
+from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.partition import Partition
+from tailpipe.model.request import CollectRequest
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
-from tests.spark.inprocess import InProcess
+from tailpipe.testing import InProcessEngine
 from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, write_config, write_logs
 
 DAYS = 4
@@ -44,7 +44,7 @@ def engine(spark: SparkSession) -> SparkEngine:
 
 def run(config: Config, home: Path, engine: Engine, *partitions: Partition, limits: Limits | None = None) -> Report:
     chosen = partitions or tuple(config.partitions[name] for name in PARTITIONS)
-    options = Options(Ask(NOW), limits=limits or Limits())
+    options = Options(CollectRequest(NOW), limits=limits or Limits())
     home.mkdir(exist_ok=True)
     with Catalog.open(home) as catalog:
         pairs = [(one, config.tables[one.table]) for one in chosen]
@@ -52,7 +52,7 @@ def run(config: Config, home: Path, engine: Engine, *partitions: Partition, limi
 
 
 def test_spark_lands_the_rows_that_the_kernel_gives(config: Config, tmp_path: Path, engine: SparkEngine) -> None:
-    assert run(config, tmp_path / "plain", InProcess()).is_done
+    assert run(config, tmp_path / "plain", InProcessEngine()).is_done
     report = run(config, tmp_path / "spark", engine)
     assert report.is_done
     assert [len(one.committed) for one in report.partitions] == [DAYS] * 3
@@ -92,7 +92,7 @@ def test_files_of_an_attempt_that_died_are_not_committed(config: Config, tmp_pat
     assert report.is_done
     assert (tmp_path / "logs" / "app" / "killed").exists()
     plain = Partition(table="app_log", name="shop", sources=[source])
-    run(config, tmp_path / "plain", InProcess(), plain)
+    run(config, tmp_path / "plain", InProcessEngine(), plain)
     assert rows_of(tmp_path / "ws", "app_log.shop") == rows_of(tmp_path / "plain", "app_log.shop")
     staging = tmp_path / "ws" / ".tailpipe" / "staging"
     assert list(staging.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def test_a_thousand_files_of_a_day_become_one_for_each_unit_date_and_index(home:
         after = catalog.snapshot()
         assert Counter((file.unit, file.tp_index, file.tp_date) for file in after.files).most_common(1)[0][1] == 1
         assert read_ids(after.paths()) == ids
-        assert catalog.state(PARTITION) == state
+        found = catalog.state(PARTITION)
+        assert replace(found, columns=state.columns, table_columns=state.table_columns) == state
         assert preview(catalog, engine, Subject(PARTITION)) == Compacted(PARTITION)
         # The files that are gone are there still, for those who have begun to read them.
         assert read_ids(before.paths()) == ids

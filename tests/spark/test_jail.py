@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -16,6 +15,7 @@ from tailpipe.model.partition import Schema
 from tailpipe.query.on_spark import SparkQueries, frame_of
 from tailpipe.query.session import Session
 from tailpipe.spark.jail import checked_frame, jailed_session
+from tests.sampling import sampled
 from tests.unit.query.attempts import (
     ATTEMPTS,
     LITERALS,
@@ -96,11 +96,6 @@ RAW = [
 """Statements of Spark that no translation gives."""
 
 
-def sampled(statements: Iterable[str]) -> list[Any]:
-    """All of them, of which every twentieth runs with the quick tests."""
-    return [pytest.param(one, marks=[pytest.mark.slow] if n % 20 else []) for n, one in enumerate(statements)]
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_home(tmp_path_factory.mktemp("jail"))
@@ -142,7 +137,7 @@ def test_the_secret_is_there_to_be_found(spark: SparkSession, home: Path) -> Non
     assert frame.first() == (SECRET,)
 
 
-@pytest.mark.parametrize("sql", sampled(ATTEMPTS))
+@pytest.mark.parametrize("sql", sampled(ATTEMPTS, 20))
 def test_an_attempt_is_refused_and_changes_nothing(
     queries: SparkQueries, home: Path, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
@@ -154,7 +149,7 @@ def test_an_attempt_is_refused_and_changes_nothing(
     assert bytes_of(home) == before
 
 
-@pytest.mark.parametrize("sql", sampled(SLY))
+@pytest.mark.parametrize("sql", sampled(SLY, 20))
 def test_no_answer_tells_a_secret(queries: SparkQueries, home: Path, sql: str) -> None:
     before = bytes_of(home)
     assert SECRET not in told(queries, filled(sql, home))
@@ -185,7 +180,7 @@ def test_a_condition_of_a_schema_is_taken_as_it_is_written(queries: SparkQueries
     assert frame.count() == 3
 
 
-@pytest.mark.parametrize("sql", sampled(RAW))
+@pytest.mark.parametrize("sql", sampled(RAW, 20))
 def test_spark_itself_says_what_a_text_means(jailed: SparkSession, home: Path, sql: str) -> None:
     before = bytes_of(home)
     with pytest.raises((UsageError, PySparkException)) as caught:

@@ -19,6 +19,7 @@ from tailpipe.model.table import Column, Table
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.on_spark import SparkQueries, _beside, frame_of
 from tailpipe.query.session import Session
+from tests.sampling import sampled
 from tests.unit.query.support import Files
 
 UNLIMITED = TimeLimit(None, lambda: None)
@@ -157,7 +158,7 @@ def queries(session: Session, spark: SparkSession) -> SparkQueries:
     return SparkQueries(session, lambda: spark)
 
 
-@pytest.mark.parametrize("sql", STATEMENTS)
+@pytest.mark.parametrize("sql", sampled(STATEMENTS, 4))
 def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: str) -> None:
     ours = session.run(sql)
     columns, types, rows = ours.columns, ours.types, list(ours.rows)

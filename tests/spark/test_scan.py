@@ -10,17 +10,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect.collect import collect
 from tailpipe.collect.run import Options
 from tailpipe.collect.scan import tasks_to_scan
 from tailpipe.config.config import Config
 from tailpipe.errors import SparkError
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.window import Window
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.scan import scan_tasks
+from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
-from tests.spark.inprocess import InProcess
 from tests.spark.worlds import PARTITIONS, days_back, read_config, rows_of, sorted_rows, write_config, write_logs
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -38,7 +38,7 @@ def scan(spark: SparkSession, config: Config, home: Path, name: str) -> DataFram
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
         engine = SparkEngine(lambda: spark.sparkContext)
-        tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, Ask(NOW, WINDOW))
+        tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, CollectRequest(NOW, WINDOW))
     return scan_tasks(spark, tasks)
 
 
@@ -50,7 +50,7 @@ def test_a_scan_gives_the_rows_that_land(spark: SparkSession, config: Config, tm
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
         chosen = [(partition, config.tables[partition.table])]
-        collect(config, chosen, catalog, InProcess(), Options(Ask(NOW)), lambda _: None)
+        collect(config, chosen, catalog, InProcessEngine(), Options(CollectRequest(NOW)), lambda _: None)
     landed = rows_of(home, name)
     assert landed
     for frame in (fresh, scan(spark, config, home, name)):  # before anything was collected, and after it

@@ -14,16 +14,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect.scan import tasks_to_scan
 from tailpipe.config.config import Config
 from tailpipe.kernel.task import Staging, Task
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import Secret, option
+from tailpipe.model.request import CollectRequest
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.scan import scan_tasks
-from tests.spark.inprocess import InProcess
+from tailpipe.testing import InProcessEngine
 from tests.spark.test_scan import NOW, WINDOW
 from tests.spark.worlds import days_back, read_config, write_config, write_logs
 
@@ -63,8 +63,8 @@ def tasks(config: Config, tmp_path: Path) -> list[Task]:
     home.mkdir()
     partition = config.partitions["app_log.shop"]
     with Catalog.open(home) as catalog:
-        ask = Ask(NOW, WINDOW)
-        found = tasks_to_scan(partition, config.tables[partition.table], catalog, InProcess(), ask)
+        ask = CollectRequest(NOW, WINDOW)
+        found = tasks_to_scan(partition, config.tables[partition.table], catalog, InProcessEngine(), ask)
     return [replace(task, source=_with_key(task.source)) for task in found]
 
 

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from tailpipe.catalog.layout import Layout
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.session import _log_to, is_local, spark_conf
+from tailpipe.spark.session import is_local, spark_conf
+from tailpipe.spark.surroundings import log_to
 
 HERE = Path("/somewhere/with blanks")
 
@@ -88,7 +89,7 @@ def test_a_new_log_takes_the_place_of_the_last_one_and_of_no_handler_of_others(
     logger, others = logging.getLogger("py4j"), logging.NullHandler()
     logger.addHandler(others)
     try:
-        _log_to(spark_log)
+        log_to(spark_log)
         assert others in logger.handlers
         files = [one.baseFilename for one in logger.handlers if isinstance(one, logging.FileHandler)]
         assert files == [str(spark_log)]

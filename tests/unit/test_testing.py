@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
 from tailpipe.plugin import Artifact, Column, Connection, Plugin, Registry, Source, Table, Window, option
 from tailpipe.testing import check_plugin
+from tests.unit.careless import Broken, Evented, Fragile, Listed, Plain
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin" / "tailpipe_lighthouse.py"
 
@@ -66,7 +67,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     plugin = Plugin("careless", tables=[Timeless], sources=[Careless], connections=[Demanding])
     with pytest.raises(AssertionError) as caught:
         check_plugin(plugin)
-    told = str(caught.value)
+    wrong = str(caught.value)
     for problem in (
         "it has no description",
         'source "Other": the type is not lower case',
@@ -82,7 +83,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         'table "timeless": the column "b" has no type',
         'table "timeless": there is no common column "tp_nothing"',
     ):
-        assert problem in told
+        assert problem in wrong
 
 
 class Computing(Table):
@@ -109,3 +110,66 @@ def test_a_heavy_import_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     module = importlib.import_module("heavy_plugin")
     with pytest.raises(AssertionError, match="importing it imports pyarrow"):
         check_plugin(Plugin("heavy", "Heavy.", connections=[module.Heavy]))
+
+
+WINDOW = Window.of_day(date(2024, 1, 1))
+
+
+def told(**facts: Any) -> str:
+    """What is wrong with the plugin of these sources; nothing if nothing is."""
+    plugin = Plugin("careless", "Careless.", tables=[Plain] if "golden" in facts else [], sources=[Listed, Evented])
+    try:
+        check_plugin(plugin, window=WINDOW, **facts)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (Listed(), ""),
+        (Evented(), ""),
+        (Listed(kind="twice"), 'source "careless_list": it lists 2024-01-01/0 twice'),
+        (Listed(kind="unstable"), "a second listing has other artifacts"),
+        (Listed(kind="range"), "ranges yield events, and nothing else does"),
+        (Listed(kind="text"), "gives str, not bytes"),
+        (Listed(kind="wrong"), "open() of the source yielded a value of the type int, expected bytes"),
+        (Listed(kind="raises"), "cannot read \"2024-01-01/0\": KeyError: 'id'"),
+        (Evented(kind="key"), "an event of range has no key"),
+        (Evented(kind="same"), "two events of range have the same key"),
+        (Evented(kind="zone"), "an event of range has a time without a zone"),
+        (Evented(kind="field"), "event_fields does not declare odd"),
+        (Evented(kind="bytes"), "yielded a value of the type bytes, expected an Event"),
+    ],
+    ids=repr,
+)
+def test_what_a_source_lists_and_opens_is_checked(source: Source, problem: str) -> None:
+    found = told(sources=[source])
+    assert (problem in found) if problem else not found
+
+
+def test_a_source_that_lists_nothing_is_named() -> None:
+    assert 'source "careless_list": it lists nothing' in told(sources=[Listed(kind="nothing")])
+
+
+def test_golden_files_are_held_against_their_rows(tmp_path: Path) -> None:
+    assert "there is no golden file" in told(golden=tmp_path)
+    home = tmp_path / "careless_log"
+    home.mkdir()
+    (home / "one.in.jsonl").write_text('{"at": "2024-01-01T10:00:00Z", "n": 1}\n{"at": "2024-01-01T11:00:00Z"}\n')
+    assert "one.rows.jsonl is missing" in told(golden=tmp_path)
+    rows = '{"tp_timestamp": "2024-01-01T10:00:00", "n": 1}\n{"tp_timestamp": "2024-01-01T11:00:00"}\n'
+    (home / "one.rows.jsonl").write_text(rows)
+    assert not told(golden=tmp_path)
+    (home / "one.rows.jsonl").write_text(rows.replace('"n": 1', '"n": 2') + "{}\n")
+    found = told(golden=tmp_path)
+    assert "golden file careless_log/one.in.jsonl: row 1: n is 1, expected 2" in found
+    assert "2 rows, expected 3" in found
+
+
+def test_a_table_that_fails_on_garbage_is_named() -> None:
+    with pytest.raises(AssertionError, match=r'table "careless_fragile": fails on nothing: KeyError'):
+        check_plugin(Plugin("careless", "Careless.", tables=[Fragile]))
+    with pytest.raises(AssertionError, match=r"format.careless_broken.default: fails on nothing: KeyError"):
+        check_plugin(Plugin("careless", "Careless.", formats=[Broken]))

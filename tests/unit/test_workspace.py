@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,29 +10,20 @@ import pytest
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli.report import print_report
-from tailpipe.collect.events import Event
-from tailpipe.config.environment import Environment
 from tailpipe.errors import UsageError
-from tailpipe.plugin import Registry
+from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
-from tests.unit.collect.support import CONFIG, LocalEngine
+from tests.unit.collect.support import CONFIG
 
 TODAY = datetime.now(UTC).date()
 OLD = TODAY - timedelta(days=6)
-
-
-class Local(Workspace):
-    """Starts no Java."""
-
-    def _engine(self, emit: Callable[[Event], None] = lambda _: None) -> LocalEngine:  # type: ignore[override]
-        return LocalEngine()
 
 
 def opened(install: Path, more: str = "") -> Workspace:
     (install / "config").mkdir(exist_ok=True)
     text = CONFIG.replace("LOGS", str(install / "logs")).replace('"x" {', '"x" {\n' + more)
     (install / "config" / "main.tpc").write_text(text)
-    return Local(Environment.resolve({"TAILPIPE_INSTALL_DIR": str(install)}), Registry.installed())
+    return Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(install)}, engine=InProcessEngine())
 
 
 def write(install: Path, name: str) -> None:

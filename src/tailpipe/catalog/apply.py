@@ -192,11 +192,11 @@ def _known(
 def _check_since(one: StagedArtifact, row: tuple[int, int, str] | None, manifest: Manifest) -> None:
     entry = one.entry
     stands = (row[0], row[1]) if row else (0, 0)
-    if stands != (one.since_bytes, one.since_ordinals) or (row and stands == (0, 0) and not _goes_on(one)):
+    if stands != (one.offset_bytes, one.offset_rows) or (row and stands == (0, 0) and not _goes_on(one)):
         raise refused(
             manifest,
             f'"{entry.origin}" is committed up to byte {stands[0]} and row {stands[1]},'
-            f" but was read from byte {one.since_bytes} and row {one.since_ordinals}",
+            f" but was read from byte {one.offset_bytes} and row {one.offset_rows}",
         )
     if row and row[2] != str(entry.unit):
         raise refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Literal
 
 from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover
 from tailpipe.catalog.apply import load_coverage, save_coverage
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequence, snapshot
@@ -23,6 +22,8 @@ from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet, droppe
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import LocalTree
 
 __all__ = ["Catalog", "Ended", "Writer"]
 
@@ -46,7 +47,7 @@ class Catalog:
         *,
         data: Path | None = None,
         is_read_only: bool = False,
-        disk: Disk | None = None,
+        storage: LocalTree = LOCAL,
         clock: Callable[[], datetime] = utc_now,
         failpoints: Failpoints | None = None,
         on_commit: Callable[[], None] = lambda: None,
@@ -58,7 +59,7 @@ class Catalog:
             open_store(
                 layout,
                 is_read_only=is_read_only,
-                disk=disk,
+                storage=storage,
                 clock=clock,
                 failpoints=failpoints,
                 on_commit=on_commit,
@@ -102,7 +103,7 @@ class Catalog:
         return read.partitions(self.store)
 
     def state(self, partition: str) -> read.PartitionState:
-        """Coverage, ledger and losses of a partition: what a plan starts from."""
+        """All that a run of a partition starts from, at one instant."""
         return read.partition_state(self.store, partition)
 
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
@@ -110,7 +111,7 @@ class Catalog:
         return read.coverage(self.store, partition)
 
     def left_out(self, partition: str) -> DaySet:
-        """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+        """The days of rows of a partition that were read and not taken, because nobody had requested them."""
         return read.left_out(self.store, partition)
 
     def first_date(self, partition: str) -> date | None:
@@ -124,10 +125,6 @@ class Catalog:
     def overview(self) -> list[overview.Overview]:
         """All partitions with what they hold, their coverage and their last run."""
         return overview.overview(self.store)
-
-    def free_bytes(self) -> int:
-        """How much can still be staged."""
-        return self.store.disk.free(self.store.layout.staging)
 
     def accounts(self, partition: str) -> Accounts:
         """Where all rows of a partition went that count today."""
@@ -207,7 +204,11 @@ class Writer:
     run_id: int | None = None
 
     def begin_run(
-        self, window: Window, asks: Mapping[str, DaySet], command: str = "", frontiers: Mapping[str, date] | None = None
+        self,
+        window: Window,
+        requests: Mapping[str, DaySet],
+        command: str = "",
+        frontiers: Mapping[str, date] | None = None,
     ) -> None:
         """Record what this run sets out to do: the days it requests are missing until they are covered.
 
@@ -219,11 +220,11 @@ class Writer:
             known = load_coverage(connection, self.partition_id)
             # What was dropped before there was a source stays away from it too.
             dropped = dropped_days(known.values())
-            for source in sorted({*known, *asks, *frontiers}):
-                asked = known.get(source, Coverage(dropped=dropped))
+            for source in sorted({*known, *requests, *frontiers}):
+                coverage = known.get(source, Coverage(dropped=dropped))
                 if source in frontiers:
-                    asked = asked.advance(frontiers[source])
-                save_coverage(connection, self.partition_id, source, asked.ask(asks.get(source, NO_DAYS)))
+                    coverage = coverage.advance(frontiers[source])
+                save_coverage(connection, self.partition_id, source, coverage.request(requests.get(source, NO_DAYS)))
             self.run_id = connection.execute(
                 "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",
                 (
@@ -236,34 +237,56 @@ class Writer:
             ).lastrowid
 
     def end_run(self, outcome: Ended) -> None:
-        """Note how the run ended."""
+        """Note how the run ended; without one, there is nothing to note."""
+        if self.run_id is None:
+            return
         with self.store.writing() as connection:
             connection.execute(
                 "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
                 (self.store.now().isoformat(), outcome, self.run_id),
             )
+        self.run_id = None
 
     def note_run(self, window: Window, outcome: Ended, command: str = "") -> None:
         """Note a run that had nothing to do, or that failed before it knew what."""
         self.begin_run(window, {}, command)
         self.end_run(outcome)
 
-    def recipe(self) -> str | None:
-        """What the partition's config was when rows were last committed, as `note_recipe` noted it."""
-        with self.store.reading() as connection:
-            row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"recipe:{self.partition}",)).fetchone()
-        return str(row[0]) if row else None
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Record how a run ended that has begun and does not come to its end: by an error, or an interrupt."""
+        try:
+            yield
+        except BaseException as error:
+            self.end_run("failed" if isinstance(error, Exception) else "interrupted")
+            raise
 
-    def note_recipe(self, recipe: str) -> None:
-        """Remember by what config the rows of the partition were made."""
-        with self.store.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
+    def finish(
+        self,
+        outcome: Ended,
+        noted: Sequence[LedgerEntry] = (),
+        covers: Sequence[Covered] | None = None,
+        recipe: str | None = None,
+    ) -> Mapping[str, Coverage]:
+        """End a run: note what needs no unit, record how it ended, and clean up; the coverage of each source now.
 
-    def check_space(self, size: int = 0) -> None:
-        """Refuse to stage so many bytes where there is no room for them."""
+        `covers` are days without a unit; None if there is nothing to note. `recipe` is a print of the config that the
+        rows were made by; None if none was committed.
+        """
+        if covers is not None:
+            self.note(noted, covers)
+        self.end_run(outcome)
+        if recipe is not None:
+            with self.store.writing() as connection:
+                connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
+        self.clean()
+        return read.coverage(self.store, self.partition)
+
+    def check_space(self, size: int = 0) -> int:
+        """Refuse to stage so many bytes where there is no room for them; how many bytes are free."""
         staging = self.store.layout.staging
         with storage_errors(staging):
-            free = self.store.disk.free(staging)
+            free = self.store.tree.free(staging)
         needed = size + LEAST_BYTES
         if free < needed:
             raise StorageError(
@@ -271,10 +294,23 @@ class Writer:
                 path=str(staging),
                 hint="free some space, or move the workspace to another disk; nothing was changed",
             )
+        return free
 
     def begin(self, unit: Unit, kind: Literal["append", "replace", "rewrite"] = "append") -> commit.Transaction:
         """Begin a transaction: `replace` retires all files of the unit, `rewrite` those that are named."""
         return self._begin(kind, unit)
+
+    def begin_all(self, units: Iterable[tuple[Unit, Kind]]) -> list[commit.Transaction]:
+        """Begin a transaction for each unit, or none of them."""
+        begun: list[commit.Transaction] = []
+        try:
+            for unit, kind in units:
+                begun.append(self._begin(kind, unit))
+        except BaseException:
+            for transaction in begun:
+                transaction.abort()
+            raise
+        return begun
 
     def note(self, entries: Sequence[LedgerEntry], covers: Sequence[Covered] = ()) -> commit.Committed:
         """Note what needs no unit: artifacts with another name or date but no new rows, and empty days."""

@@ -32,7 +32,7 @@ def clean(store: Store, partition: str, grace: timedelta = GRACE) -> Cleaned:
     rows = _due(store, partition, grace)
     for path, _ in rows:
         store.failpoints.reach("clean.unlink")
-        store.disk.unlink(store.layout.stored(path))
+        store.storage.delete(store.layout.stored(path))
     store.failpoints.reach("clean.forget")
     # The names are forgotten last: a file without a name in the catalog would be an orphan.
     with store.writing() as connection:
@@ -68,13 +68,13 @@ def sweep(store: Store, partition: str) -> Cleaned:
         if owner is None:
             continue
         state = _state(store, owner)
-        if state is None and store.layout.manifest(owner).exists():
+        if state is None and store.storage.exists(store.layout.manifest(owner)):
             continue
-        size += path.stat().st_size
+        size += store.storage.size(path)
         count += 1
         parents.add(path.parent)
         if state == "aborted":
-            store.disk.unlink(path)
+            store.storage.delete(path)
         else:
             _set_aside(store, path)
             kept += 1
@@ -86,8 +86,8 @@ def _set_aside(store: Store, path: Path) -> None:
     """Set a stored file aside, and take the same file out of the hive."""
     if path.is_relative_to(store.layout.files):
         public = store.layout.public(path.relative_to(store.layout.internal).as_posix())
-        if public.exists() and (path.samefile(public) or aside.digest(path) == aside.digest(public)):
-            store.disk.unlink(public)
+        if aside.is_copy(store, public, path):
+            store.tree.delete(public)
     aside.put_aside(store, path)
 
 
@@ -100,5 +100,5 @@ def _remove_empty(store: Store, partition: str, directories: set[Path]) -> None:
     top = os.fspath(store.layout.files / layout.partition_segment(partition))
     for directory in directories:
         place = directory
-        while os.fspath(place).startswith(top + os.sep) and store.disk.remove_empty(place):
+        while os.fspath(place).startswith(top + os.sep) and store.tree.remove_empty(place):
             place = place.parent

@@ -2,7 +2,7 @@
 
     1 intent      a row in the catalog; then the staging directory, which the job fills
     2 verify      size, footer, columns, bounds of each file; the accounts balance
-    3 store       files fsynced and renamed into `files/`, directories fsynced
+    3 store       files fsynced and put into `files/`, directories fsynced
     4 commit      one SQLite transaction, and only if the epoch is still ours
     5 publish     manifest, hive, mark, staging
 
@@ -126,22 +126,22 @@ class Transaction:
         self.store.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
-        disk, sources = self.store.disk, [self.staging / file.path for file in staged.files]
+        storage, sources = self.store.storage, [self.staging / file.path for file in staged.files]
         for source in sources:
-            disk.protect(source)
+            self.store.tree.protect(source)
         # The tasks have done so already; then it costs nothing, and a task on another host may not have.
-        disk.sync_all(sources)
+        self.store.tree.settle(sources)
         stored, changed = [], set[Path]()
         for number, (file, source) in enumerate(zip(staged.files, sources, strict=True)):
             path = self._target(file, layout.file_name(self.name, number))
             target = self.store.layout.stored(path)
-            changed |= disk.make_directory(target.parent) | {target.parent}
+            changed |= storage.prepare(target)
             self.store.failpoints.reach("store.directory")
             self.stored.append(target)
-            disk.rename(source, target)
+            storage.put_file(source, target)
             self.store.failpoints.reach("store.rename")
             stored.append(replace(file, path=path))
-        disk.sync_all(changed)
+        storage.settle(changed)
         self.store.failpoints.reach("store.synced")
         return tuple(stored)
 
@@ -273,7 +273,7 @@ def begin(
     transaction = Transaction(store, partition, partition_id, epoch, name, kind, unit, now)
     try:
         with storage_errors(transaction.staging):
-            store.disk.make_directory(transaction.staging)
+            store.tree.make_directory(transaction.staging)
         store.failpoints.reach("staging.made")
     except BaseException:
         transaction.abort()

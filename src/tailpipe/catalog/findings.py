@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -18,7 +17,18 @@ from tailpipe.catalog.store import Store
 from tailpipe.errors import CatalogError
 from tailpipe.model.coverage import DaySet
 
-__all__ = ["Finding", "damage", "hive", "lost", "partitions", "stored", "transactions", "unknown", "unstored"]
+__all__ = [
+    "Finding",
+    "damage",
+    "hive",
+    "lost",
+    "partitions",
+    "stored",
+    "stored_partitions",
+    "transactions",
+    "unknown",
+    "unstored",
+]
 
 Trouble = Literal[
     "missing",
@@ -58,7 +68,13 @@ class Finding:
 def partitions(store: Store) -> list[str]:
     """Those that the catalog knows, and those that have stored files without its knowing."""
     known = [name for (name,) in store.connection.execute("SELECT name FROM partitions").fetchall()]
-    return sorted({*known, *store.layout.partitions_on_disk()})
+    return sorted({*known, *stored_partitions(store)})
+
+
+def stored_partitions(store: Store) -> set[str]:
+    """The partitions that have stored files, whether or not the catalog knows them."""
+    found = {store.layout.partition_of(path) for path in store.storage.objects(store.layout.files)}
+    return {name for name in found if name is not None}
 
 
 def damage(store: Store) -> Iterator[Finding]:
@@ -90,13 +106,13 @@ def stored(store: Store, partition: str, with_checksums: bool) -> Iterator[Findi
         trouble: Trouble = "altered"
         repair = REPAIR
         try:
-            now = place.stat().st_size
+            now = store.storage.size(place)
         except FileNotFoundError:
             trouble, wrong = "missing", "is missing"
         else:
             if now != size:
                 wrong = f"has {now} bytes instead of {size}"
-            elif with_checksums and aside.digest(place) != sha256:
+            elif with_checksums and store.storage.checksum(place) != sha256:
                 wrong, repair = "has another checksum than it was stored with", REPAIR_BYTES
             else:
                 continue
@@ -128,13 +144,11 @@ def hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding
         (partition,),
     ).fetchall()
     expected = {store.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
-    there = set()
-    for root, _, names in os.walk(store.layout.data / layout.partition_segment(partition)):
-        there |= {Path(root) / name for name in names}
+    there = set(store.tree.objects(store.layout.data / layout.partition_segment(partition)))
     for place, (path, unit, size, sha256) in expected.items():
         if place not in there:
             yield Finding("unlinked", str(place), f"{place} is not in the hive", partition, unit)
-        elif repair := _wrong_copy(store.layout.stored(path), place, size, sha256, with_checksums):
+        elif repair := _wrong_copy(store, store.layout.stored(path), place, size, sha256, with_checksums):
             yield Finding("unlinked", str(place), f"{place} is not the stored file any more", partition, unit, repair)
     for place in sorted(there - set(expected)):
         if is_ours(store, place.name):
@@ -144,14 +158,14 @@ def hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding
             yield Finding("foreign", str(place), message, partition, repair="")
 
 
-def _wrong_copy(stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
+def _wrong_copy(store: Store, stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
     """The command that puts a public file right, or an empty text if it is what it should be."""
-    if stored.exists() and stored.samefile(public):
+    if store.tree.is_same(stored, public):
         return ""
     # A copy, where the file system has no links.
-    if public.stat().st_size != size:
+    if store.tree.size(public) != size:
         return REPAIR
-    return REPAIR_BYTES if with_checksums and aside.digest(public) != sha256 else ""
+    return REPAIR_BYTES if with_checksums and store.tree.checksum(public) != sha256 else ""
 
 
 def _is_twin(store: Store, public: Path) -> bool:
@@ -159,7 +173,7 @@ def _is_twin(store: Store, public: Path) -> bool:
     if layout.is_our_name(public.name) is None:
         return False
     stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
-    return stored.exists() and stored.samefile(public)
+    return store.tree.is_same(stored, public)
 
 
 def unstored(store: Store, partition: str) -> Iterator[Finding]:
@@ -190,10 +204,10 @@ def transactions(store: Store, partition: str, with_checksums: bool) -> Iterator
         if state != "published":
             message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
             yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
-        elif not path.exists():
+        elif not store.storage.exists(path):
             message = f"{path} is missing: a rebuild would not know this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit)
-        elif with_checksums and not _is_readable(path):
+        elif with_checksums and not _is_readable(store, path):
             message = f"{path} is damaged: a rebuild would not know this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit, REPAIR_BYTES)
 
@@ -213,15 +227,15 @@ def _first_needed(store: Store, partition: str) -> int:
 def unknown(store: Store) -> Iterator[Finding]:
     """Manifests of transactions that the catalog does not know."""
     known = {name for (name,) in store.connection.execute("SELECT name FROM transactions")}
-    for path in sorted(store.layout.manifests.glob("*.manifest")):
-        if path.stem not in known:
+    for path in sorted(store.storage.objects(store.layout.manifests)):
+        if path.suffix == layout.MANIFEST and path.stem not in known:
             message = f"{path} records a transaction that {store.layout.database} does not know"
             yield Finding("unknown", str(path), message, repair=REBUILD)
 
 
-def _is_readable(manifest: Path) -> bool:
+def _is_readable(store: Store, manifest: Path) -> bool:
     try:
-        manifests.read(manifest)
+        manifests.read(manifest, store.storage)
     except CatalogError:
         return False
     return True

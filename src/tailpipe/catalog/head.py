@@ -19,6 +19,7 @@ from tailpipe.errors import CatalogError, WorkspaceError
 
 if TYPE_CHECKING:
     from tailpipe.catalog.store import Store
+    from tailpipe.storage.storage import Storage
 
 __all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "newest", "of", "read", "workspace_of"]
 
@@ -34,10 +35,10 @@ class Head:
     sequence: int
 
 
-def read(layout: Layout) -> Head | None:
+def read(layout: Layout, storage: Storage) -> Head | None:
     """The head, or None if there is none that can be believed."""
     try:
-        facts = json.loads(layout.head.read_bytes())
+        facts = json.loads(storage.read(layout.head))
         total = facts.pop("check")
         head = Head(**facts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -88,7 +89,7 @@ def newest(store: Store) -> Head | None:
 
 def ensure(store: Store) -> None:
     """Write the head if it is lost or late, as it may be after a crash."""
-    now, wanted = read(store.layout), newest(store)
+    now, wanted = read(store.layout, store.storage), newest(store)
     if wanted is not None and (now is None or now.sequence < wanted.sequence):
         with store.writing():  # one at a time, because there is one draft
             advance(store, wanted, draft(store, wanted, store.layout.head.with_name("head.new")))
@@ -96,19 +97,17 @@ def ensure(store: Store) -> None:
 
 def draft(store: Store, head: Head, path: Path) -> Path:
     """Write a head aside, durably."""
-    store.disk.make_directory(path.parent)
-    store.disk.unlink(path)
-    path.write_text(json.dumps({**asdict(head), "check": _check(head)}, ensure_ascii=False), encoding="utf-8")
-    path.chmod(0o600)
-    store.disk.sync(path)
+    store.tree.make_directory(path.parent)
+    text = json.dumps({**asdict(head), "check": _check(head)}, ensure_ascii=False)
+    store.tree.write(path, text.encode())
     return path
 
 
 def advance(store: Store, head: Head, written: Path) -> None:
     """Let a draft be the head, unless a later one already is; to be called where no other writer is at it."""
-    now = read(store.layout)
+    now = read(store.layout, store.storage)
     if now is None or now.sequence < head.sequence or now.workspace != head.workspace:
-        store.disk.rename(written, store.layout.head)
+        store.storage.put_file(written, store.layout.head)
 
 
 def of(store: Store, partition: str, transaction: str, sequence: int) -> Head:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tailpipe.catalog.layout import Layout, foreign_data
+from tailpipe.catalog.layout import MANIFEST, Layout, foreign_data
 from tailpipe.errors import WorkspaceError
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import LocalTree, Storage
 
-__all__ = ["has_history", "is_begun", "make_directories", "refuse_foreign"]
+__all__ = ["has_files", "has_history", "is_begun", "make_directories", "refuse_foreign"]
 
 
-def make_directories(directories: Iterable[Path], say: Callable[[str], None]) -> None:
+def make_directories(directories: Iterable[Path], say: Callable[[str], None], tree: LocalTree = LOCAL) -> None:
     """Make those that are missing, for their owner alone, and say which."""
     made: list[str] = []
     for directory in directories:
         try:
-            if not directory.is_dir():
-                for missing in reversed([directory, *directory.parents]):
-                    if not missing.exists():
-                        missing.mkdir(mode=0o700)
+            if not tree.is_directory(directory):
+                tree.make_directory(directory)
                 made.append(str(directory))
         except OSError as error:
             hint = "name another place by TAILPIPE_INSTALL_DIR"
@@ -39,11 +39,17 @@ def refuse_foreign(directory: Path, workspace: str) -> None:
         )
 
 
-def is_begun(layout: Layout) -> bool:
+def is_begun(layout: Layout, storage: Storage = LOCAL) -> bool:
     """Whether anything was ever collected: there is a catalog, or something that only a catalog leaves behind."""
-    return layout.database.exists() or has_history(layout)
+    return layout.database.exists() or has_history(layout, storage)
 
 
-def has_history(layout: Layout) -> bool:
+def has_history(layout: Layout, storage: Storage = LOCAL) -> bool:
     """Whether there are manifests, a head that speaks of some, or stored files."""
-    return layout.head.exists() or any(layout.manifests.glob("*.manifest")) or layout.has_files()
+    has_manifests = any(path.suffix == MANIFEST for path in storage.objects(layout.manifests))
+    return storage.exists(layout.head) or has_manifests or has_files(layout, storage)
+
+
+def has_files(layout: Layout, storage: Storage = LOCAL) -> bool:
+    """Whether any file is stored, whether or not a catalog knows it."""
+    return any(True for _ in storage.objects(layout.files))

@@ -11,7 +11,6 @@ own column and in the catalog.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -19,9 +18,13 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-__all__ = ["INTERNAL", "Layout", "foreign_data", "index_segment", "is_our_name"]
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import LocalTree
+
+__all__ = ["INTERNAL", "MANIFEST", "Layout", "foreign_data", "index_segment", "is_our_name"]
 
 INTERNAL = ".tailpipe"
+MANIFEST = ".manifest"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 120
 
@@ -111,21 +114,19 @@ class Layout:
 
     def manifest(self, transaction: str) -> Path:
         """The manifest of a transaction."""
-        return self.manifests / f"{transaction}.manifest"
+        return self.manifests / f"{transaction}{MANIFEST}"
 
     @property
     def gaps(self) -> Path:
         """The numbers of commits whose manifests are known to be lost."""
         return self.manifests / "gaps.json"
 
-    def partitions_on_disk(self) -> list[str]:
-        """The partitions that have a directory of stored files, whether or not a catalog knows them."""
-        places = self.files.glob("tp_table=*/tp_partition=*")
-        return sorted(f"{_value(place.parent.name)}.{_value(place.name)}" for place in places)
-
-    def has_files(self) -> bool:
-        """Whether any file is stored, whether or not a catalog knows it."""
-        return any(path.is_file() for path in self.files.rglob("*"))
+    def partition_of(self, stored: Path) -> str | None:
+        """The partition of a stored file of `files/`, or None if its path is none of ours."""
+        table, name, *_ = (*stored.relative_to(self.files).parts, "", "")
+        if not (table.startswith("tp_table=") and name.startswith("tp_partition=")):
+            return None
+        return f"{_value(table)}.{_value(name)}"
 
     def swap(self, transaction: str) -> Path:
         """Where the projection builds directories before it exchanges them, in the shape of the hive."""
@@ -199,13 +200,12 @@ def is_our_name(name: str) -> str | None:
     return match[1] if match else None
 
 
-def foreign_data(path: Path) -> Path | None:
+def foreign_data(path: Path, tree: LocalTree = LOCAL) -> Path | None:
     """A parquet file or a `metadata.sqlite` in a directory that is no workspace of ours, if there is one."""
-    if (path / INTERNAL).is_dir() or not path.is_dir():
+    if tree.is_directory(path / INTERNAL):
         return None
-    entries = (Path(root) / name for root, _, names in os.walk(path) for name in names)
     # A bound, because someone may point us at a home directory with millions of files.
-    for entry in islice(entries, 100_000):
+    for entry in islice(tree.objects(path), 100_000):
         if entry.suffix == ".parquet" or entry.name == "metadata.sqlite":
             return entry
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shlex
@@ -16,6 +15,7 @@ from typing import TypeVar
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.store import Store
 from tailpipe.errors import LockedError
+from tailpipe.storage.storage import LocalTree
 
 __all__ = ["check_epoch", "each_in_turn", "hold", "hold_catalog", "take_over"]
 
@@ -26,33 +26,36 @@ R = TypeVar("R")
 @contextlib.contextmanager
 def hold(store: Store, partition: str) -> Iterator[None]:
     """Hold the partition's lock, or raise LockedError that names who holds it."""
-    with hold_catalog(store.layout):
-        handle = _acquire(store.layout.lock(partition), partition)
+    path = store.layout.lock(partition)
+    with hold_catalog(store.layout, store.tree):
         try:
-            _sign(handle, store.now())
+            lock = store.tree.lock(path)
+        except BlockingIOError:
+            raise _locked(store.tree, path, partition) from None
+        try:
+            lock.sign(_signature(store.now()))
             yield
         finally:
-            os.close(handle)  # frees the lock
+            lock.release()
 
 
 @contextlib.contextmanager
-def hold_catalog(layout: Layout, *, alone: bool = False) -> Iterator[None]:
+def hold_catalog(layout: Layout, tree: LocalTree, *, alone: bool = False) -> Iterator[None]:
     """Keep `catalog.db` from being exchanged while a partition is written, or write it anew `alone`."""
     path = layout.catalog_lock
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LockedError(
-                f"{layout.database} is in use by another process; nothing was changed",
-                path=str(path),
-                partition="",
-                hint="wait until it is done",
-            ) from None
+        lock = tree.lock(path, is_shared=not alone)
+    except BlockingIOError:
+        raise LockedError(
+            f"{layout.database} is in use by another process; nothing was changed",
+            path=str(path),
+            partition="",
+            hint="wait until it is done",
+        ) from None
+    try:
         yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
 def take_over(store: Store, partition: str) -> tuple[int, int]:
@@ -94,38 +97,17 @@ def each_in_turn(things: Iterable[T], act: Callable[[T], R], locked: Callable[[T
     return done
 
 
-def _acquire(path: Path, partition: str) -> int:
-    while True:
-        # Python opens close-on-exec: no JVM or command that we start can keep the lock after us.
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The file may have been removed and made anew between the two calls.
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_ino == os.fstat(handle).st_ino:
-                    return handle
-        except BlockingIOError:
-            error = _locked(handle, path, partition)
-            os.close(handle)
-            raise error from None
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
-
-
-def _sign(handle: int, now: datetime) -> None:
+def _signature(now: datetime) -> bytes:
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
     text = json.dumps({"pid": os.getpid(), "command": command, "since": now.isoformat(timespec="seconds")})
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, text.encode(), 0)
+    return text.encode()
 
 
-def _locked(handle: int, path: Path, partition: str) -> LockedError:
+def _locked(tree: LocalTree, path: Path, partition: str) -> LockedError:
     try:
-        holder = json.loads(os.pread(handle, 65536, 0))
+        holder = json.loads(tree.read(path))
         pid, who = int(holder["pid"]), f"pid {holder['pid']} since {holder['since']} ({holder['command']})"
-    except (ValueError, KeyError, TypeError):  # it has just been taken and is not signed yet
+    except (OSError, ValueError, KeyError, TypeError):  # it has just been taken and is not signed yet
         pid, who = None, "another process"
     return LockedError(
         f'partition "{partition}" is being written by {who}; nothing was changed',

@@ -17,6 +17,8 @@ from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.manifest import ImageRow, Loss, Manifest
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import Storage
 
 __all__ = ["from_text", "read", "to_text", "write"]
 
@@ -67,14 +69,14 @@ def write(manifest: Manifest, path: Path) -> None:
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd")
 
 
-def read(path: Path) -> Manifest:
+def read(path: Path, storage: Storage = LOCAL) -> Manifest:
     """Read a manifest file, or raise CatalogError if it is not whole."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # Not `read_table`: that would look for a dataset and start threads.
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.BufferReader(storage.read(path))) as file:
             table = file.read(use_threads=False)
         facts = table.schema.metadata or {}
         rows = table.select(["entry", "body"]).to_pylist()
@@ -135,7 +137,7 @@ def _plain(value: Any) -> Any:
 def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
     """The same for an artifact, without a look at each of its facts: a Day may have thousands of them."""
     entry = one.entry
-    told = {
+    written = {
         **vars(entry),
         "unit": str(entry.unit),
         "as_of": entry.as_of.isoformat(),
@@ -143,7 +145,13 @@ def _plain_artifact(one: StagedArtifact) -> dict[str, Any]:
         "taken": str(entry.taken),
         "left_out": str(entry.left_out),
     }
-    return {**vars(one), "entry": told, "accounts": vars(one.accounts)}
+    # The names of the offsets are those of the first manifests, which every version can read.
+    return {
+        "entry": written,
+        "accounts": vars(one.accounts),
+        "since_bytes": one.offset_bytes,
+        "since_ordinals": one.offset_rows,
+    }
 
 
 def _manifest(whole: Mapping[str, Any]) -> Manifest:

@@ -82,7 +82,7 @@ def _last_run(store: Store, partition: str, begun: str, ended: str | None, outco
 def _is_held(store: Store, partition: str) -> bool:
     """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
     try:
-        os.kill(int(json.loads(store.layout.lock(partition).read_bytes())["pid"]), 0)
+        os.kill(int(json.loads(store.tree.read(store.layout.lock(partition)))["pid"]), 0)
     except PermissionError:
         return True  # it is alive, and somebody else's
     except (OSError, ValueError, KeyError, TypeError):

@@ -8,6 +8,7 @@ from pathlib import Path
 from tailpipe.catalog.layout import INTERNAL, Layout
 from tailpipe.catalog.schema import has_table
 from tailpipe.errors import WorkspaceError
+from tailpipe.storage.storage import LocalTree
 
 __all__ = ["check_place", "remember_place"]
 
@@ -15,19 +16,19 @@ _HOME = "."
 """Stands for the directory of the catalog itself: a workspace may be moved whole."""
 
 
-def check_place(connection: sqlite3.Connection, layout: Layout, *, may_be_lost: bool = False) -> None:
+def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree, *, may_be_lost: bool = False) -> None:
     """Refuse a place in which the live files are not, unless they `may_be_lost` and it is the place where they were.
 
     Files are looked for only if the catalog remembers another place, or none, or if their directory is gone.
     """
     known = _remembered(connection)
     is_known = known == _name(layout)
-    if (may_be_lost and (is_known or known is None)) or (is_known and layout.files.is_dir()):
+    if (may_be_lost and (is_known or known is None)) or (is_known and tree.is_directory(layout.files)):
         return
     live = [path for (path,) in connection.execute("SELECT path FROM files WHERE state = 'live' ORDER BY path")]
-    if not live or (known is None and any(layout.stored(path).exists() for path in live)):
+    if not live or (known is None and any(tree.exists(layout.stored(path)) for path in live)):
         return
-    missing = sum(not layout.stored(path).exists() for path in live)
+    missing = sum(not tree.exists(layout.stored(path)) for path in live)
     if not missing:
         return
     many = f"{missing:,} of {len(live):,}" if missing < len(live) else f"all {len(live):,}"

@@ -7,15 +7,14 @@ it is built aside and exchanged in one step, so that nothing is missing in betwe
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.catalog.aside import free_name
-from tailpipe.catalog.disk import CANNOT_EXCHANGE, CANNOT_LINK
 from tailpipe.catalog.layout import is_our_name
 from tailpipe.catalog.store import Store
+from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
 __all__ = ["drain", "is_ours", "project"]
 
@@ -40,7 +39,7 @@ def project(store: Store, transaction: str, paths: Iterable[str]) -> None:
     if not (len(busy) == 1 and busy[0].goes and busy[0].live and _exchange(store, transaction, busy[0])):
         _unlink_then_link(store, transaction, busy)
     # Also where nothing was to do now: a recovery cannot know what its forerunner had synced.
-    store.disk.sync_all(
+    store.tree.settle(
         place
         for change in changes
         if change.live
@@ -55,20 +54,19 @@ def project(store: Store, transaction: str, paths: Iterable[str]) -> None:
 def drain(store: Store, transaction: str) -> None:
     """Empty what an exchange left aside: our links go, a stranger's files return to their directory."""
     swap = store.layout.swap(transaction)
-    for root, directories, names in os.walk(swap, topdown=False):
-        aside = Path(root)
+    for aside, directories, names in store.tree.directories(swap):
         home = store.layout.data / aside.relative_to(swap)
         for name in names:
             store.failpoints.reach("project.drain")
             if is_ours(store, name):
-                store.disk.unlink(aside / name)
+                store.tree.delete(aside / name)
             else:
-                store.disk.make_directory(home)
-                store.disk.rename(aside / name, free_name(home / name))
+                store.tree.make_directory(home)
+                store.tree.rename(aside / name, free_name(store.tree, home / name))
         for name in directories:
-            if not store.disk.remove_empty(aside / name):
-                store.disk.rename(aside / name, free_name(home / name))
-    store.disk.remove_empty(swap)
+            if not store.tree.remove_empty(aside / name):
+                store.tree.rename(aside / name, free_name(store.tree, home / name))
+    store.tree.remove_empty(swap)
 
 
 def is_ours(store: Store, name: str) -> bool:
@@ -88,7 +86,7 @@ def _change(store: Store, directory: str) -> _Change:
     )
     live = {path.rpartition("/")[2] + ".parquet": path for (path,) in rows}
     try:
-        there = {entry.name for entry in store.layout.public_directory(directory).iterdir()}
+        there = set(store.tree.entries(store.layout.public_directory(directory)))
     except FileNotFoundError:
         there = set()
     comes = tuple(sorted(path for name, path in live.items() if name not in there))
@@ -100,10 +98,10 @@ def _unlink_then_link(store: Store, transaction: str, changes: list[_Change]) ->
     for change in changes:
         for name in change.goes:
             store.failpoints.reach("project.unlink")
-            store.disk.unlink(store.layout.public_directory(change.directory) / name)
+            store.tree.delete(store.layout.public_directory(change.directory) / name)
     for change in changes:
         for path in change.comes:
-            store.disk.make_directory(store.layout.public_directory(change.directory))
+            store.tree.make_directory(store.layout.public_directory(change.directory))
             store.failpoints.reach("project.link")
             _link(store, transaction, path, store.layout.public(path))
 
@@ -112,42 +110,42 @@ def _exchange(store: Store, transaction: str, change: _Change) -> bool:
     """Build the directory aside and swap it in; False where the file system cannot do that."""
     public = store.layout.public_directory(change.directory)
     aside = store.layout.swap(transaction) / public.relative_to(store.layout.data)
-    store.disk.make_directory(aside)
+    store.tree.make_directory(aside)
     for path in change.live:
         store.failpoints.reach("project.link")
         _link(store, transaction, path, aside / store.layout.public(path).name)
-    store.disk.sync(aside)
+    store.tree.sync(aside)
     store.failpoints.reach("project.exchange.before")
     try:
-        store.disk.exchange(public, aside)
+        store.tree.exchange(public, aside)
     except OSError as problem:
         if problem.errno not in CANNOT_EXCHANGE:
             raise
         drain(store, transaction)
         return False
     store.failpoints.reach("project.exchange.after")
-    store.disk.sync(public.parent)
+    store.tree.sync(public.parent)
     drain(store, transaction)
     return True
 
 
 def _link(store: Store, transaction: str, path: str, target: Path) -> None:
     try:
-        store.disk.link(store.layout.stored(path), target)
+        store.tree.link(store.layout.stored(path), target)
     except FileExistsError:
         return  # a recovery that was itself interrupted
     except FileNotFoundError:
-        if store.layout.stored(path).exists():
+        if store.storage.exists(store.layout.stored(path)):
             raise
         return  # lost: the doctor tells of it, and the other files must not wait for it
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
         copied = store.layout.staging / transaction / target.name.removesuffix(".parquet")
-        store.disk.make_directory(copied.parent)
-        store.disk.copy(store.layout.stored(path), copied)
+        store.tree.make_directory(copied.parent)
+        store.tree.copy(store.layout.stored(path), copied)
         store.failpoints.reach("project.copy")
-        store.disk.rename(copied, target)
+        store.tree.rename(copied, target)
 
 
 def _with_parents(store: Store, directory: Path) -> list[Path]:
@@ -159,6 +157,6 @@ def _with_parents(store: Store, directory: Path) -> list[Path]:
 def _remove_empty(store: Store, directory: Path) -> None:
     """Remove an empty directory, its index and its partition; the table is shared with other writers."""
     for _ in range(3):
-        if not store.disk.remove_empty(directory):
+        if not store.tree.remove_empty(directory):
             return
         directory = directory.parent

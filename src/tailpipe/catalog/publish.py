@@ -32,21 +32,21 @@ def drop_staging(store: Store, transaction: str) -> None:
     """Remove the staging directory of a transaction that is over."""
     store.failpoints.reach("staging.remove")
     drain(store, transaction)
-    store.disk.remove_tree(store.layout.staging / transaction)
+    store.tree.remove_tree(store.layout.staging / transaction)
     store.failpoints.reach("staging.removed")
 
 
 def _write_manifest(store: Store, manifest: Manifest) -> None:
     target = store.layout.manifest(manifest.transaction)
-    if target.exists():
+    if store.storage.exists(target):
         return
     draft = store.layout.staging / manifest.transaction / "manifest"
-    store.disk.make_directory(draft.parent)
-    store.disk.unlink(draft)  # what a killed process has left is protected, and only root could write over it
+    store.tree.make_directory(draft.parent)
+    store.tree.delete(draft)  # what a killed process has left is protected, and only root could write over it
     manifests.write(manifest, draft)
-    store.disk.protect(draft)
-    store.disk.sync(draft)
+    store.tree.protect(draft)
+    store.tree.sync(draft)
     store.failpoints.reach("manifest.written")
-    store.disk.rename(draft, target)
-    store.disk.sync(target.parent)
+    store.storage.put_file(draft, target, if_absent=True)
+    store.storage.settle({target.parent})
     store.failpoints.reach("manifest.after")

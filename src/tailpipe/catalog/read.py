@@ -12,6 +12,7 @@ from tailpipe.catalog import seals
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.snapshot import ColumnSets, columns_of
 from tailpipe.catalog.store import Store
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -49,12 +50,21 @@ class PartitionTotals:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What a plan starts from: the coverage of each source, the ledger, and the dates that units lost."""
+    """What a run starts from: the coverage of each source, the ledger, and the dates that units lost.
+
+    `first_date` is the oldest date of which it holds rows, `columns` are those of its live files, and
+    `table_columns` those of all partitions of its table. `recipe` is a print of the config that its rows were last
+    made by, as `Writer.finish` recorded it.
+    """
 
     partition: str
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
     ledger: tuple[LedgerEntry, ...] = ()
     lost: Mapping[Unit, DaySet] = field(default_factory=dict)
+    first_date: date | None = None
+    columns: ColumnSets = field(default_factory=dict)
+    table_columns: ColumnSets = field(default_factory=dict)
+    recipe: str | None = None
 
 
 def partitions(store: Store) -> list[PartitionTotals]:
@@ -89,11 +99,12 @@ def _moment(microseconds: int | None) -> datetime | None:
 
 
 def partition_state(store: Store, partition: str) -> PartitionState:
-    """Everything a plan needs to know of a partition, at one instant."""
+    """Everything a run needs to know of a partition, at one instant."""
     with store.reading() as connection:
+        of_table = columns_of(store, connection, table=partition.partition(".")[0])
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
         if row is None:
-            return PartitionState(partition)
+            return PartitionState(partition, table_columns=of_table)
         lost: dict[Unit, list[date]] = {}
         for unit, day, _ in _checked(store, connection, "losses", row[0]):
             lost.setdefault(Unit.from_key(unit), []).append(date.fromisoformat(day))
@@ -104,7 +115,27 @@ def partition_state(store: Store, partition: str) -> PartitionState:
             load_coverage(connection, row[0]),
             tuple(_entry(*one) for one in _checked(store, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
+            _first_date(connection, partition),
+            columns_of(store, connection, partition=partition),
+            of_table,
+            _recipe(connection, partition),
         )
+
+
+def _recipe(connection: sqlite3.Connection, partition: str) -> str | None:
+    if not has_table(connection, "facts"):
+        return None  # a catalog of an earlier version, opened to be read
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"recipe:{partition}",)).fetchone()
+    return str(row[0]) if row else None
+
+
+def _first_date(connection: sqlite3.Connection, partition: str) -> date | None:
+    (day,) = connection.execute(
+        "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
+        " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
+        (partition,),
+    ).fetchone()
+    return _day(day)
 
 
 def coverage(store: Store, partition: str) -> dict[str, Coverage]:
@@ -115,7 +146,7 @@ def coverage(store: Store, partition: str) -> dict[str, Coverage]:
 
 
 def left_out(store: Store, partition: str) -> DaySet:
-    """The days of rows of a partition that were read and not taken, because nobody had asked for them."""
+    """The days of rows of a partition that were read and not taken, because nobody had requested them."""
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT DISTINCT left_out FROM artifacts WHERE left_out <> ''"
@@ -128,12 +159,7 @@ def left_out(store: Store, partition: str) -> DaySet:
 def first_date(store: Store, partition: str) -> date | None:
     """The oldest date of which a partition holds rows."""
     with store.reading() as connection:
-        (day,) = connection.execute(
-            "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
-            " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
-            (partition,),
-        ).fetchone()
-    return _day(day)
+        return _first_date(connection, partition)
 
 
 def last_change(store: Store, before: datetime) -> datetime | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,18 +11,20 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from tailpipe.catalog import aside, clean, head, image, schema, seals
+from tailpipe.catalog import aside, clean, findings, head, image, schema, seals
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.apply import apply
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.history import History, numbers_in, read_history
-from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.home import has_files
+from tailpipe.catalog.layout import MANIFEST, Layout
 from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import CatalogError, CommitError
 from tailpipe.model.manifest import Manifest
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import LocalTree, Storage
 
 __all__ = ["Rebuilt", "rebuild"]
 
@@ -60,7 +61,7 @@ def rebuild(
     *,
     data: Path | None = None,
     accept_loss: bool = False,
-    disk: Disk | None = None,
+    storage: LocalTree = LOCAL,
     clock: Callable[[], datetime] = utc_now,
 ) -> Rebuilt:
     """Write the catalog anew, set the old one aside, and bring the hive in line.
@@ -68,23 +69,23 @@ def rebuild(
     The new database is complete before it gets its name: a crash leaves the old state, and the rebuild can be begun
     again. If manifests are lost it is refused, or with `accept_loss` each partition goes back to what is proven.
     """
-    layout, disk = Layout.of(home, data), disk or Disk()
-    if not layout.manifests.is_dir() and not layout.has_files():
+    layout = Layout.of(home, data)
+    if not storage.is_directory(layout.manifests) and not has_files(layout, storage):
         raise CatalogError(
             f"{layout.data} holds no manifests", path=str(layout.manifests), hint="there is nothing to rebuild from"
         )
     with storage_errors(layout.database):
-        disk.sync_all(disk.make_directory(layout.locks))
-    with storage_errors(layout.database), hold_catalog(layout, alone=True):
-        workspace = _workspace(layout)
-        found = _find(layout)
+        storage.settle(storage.make_directory(layout.locks))
+    with storage_errors(layout.database), hold_catalog(layout, storage, alone=True):
+        workspace = _workspace(layout, storage)
+        found = _find(layout, storage)
         history = read_history(found.manifests.values(), found.newest, found.accepted)
-        is_empty = not found.manifests and layout.has_files()
+        is_empty = not found.manifests and has_files(layout, storage)
         if (history.holes or is_empty) and not accept_loss:
             raise _refused(layout, history, found)
-        history, set_aside = _replace_database(layout, disk, history, workspace, clock(), accept_loss)
-        disk.unlink(layout.head)  # it may name what was given up; a new one is written below
-        with contextlib.closing(open_store(layout, disk=disk, clock=clock)) as store:
+        history, set_aside = _replace_database(layout, storage, history, workspace, clock(), accept_loss)
+        storage.delete(layout.head)  # it may name what was given up; a new one is written below
+        with contextlib.closing(open_store(layout, storage=storage, clock=clock)) as store:
             swept = _bring_in_line(store, history, found)
             files, rows = store.connection.execute(
                 "SELECT count(*), coalesce(sum(rows), 0) FROM files WHERE state = 'live' AND role = 'data'"
@@ -93,12 +94,12 @@ def rebuild(
     return Rebuilt(len(history.whole), files, rows, set_aside, holes, len(history.cut), swept)
 
 
-def _workspace(layout: Layout) -> str:
+def _workspace(layout: Layout, tree: LocalTree) -> str:
     """The name of the workspace whose data this is; refused if that one is somewhere else, and alive."""
-    newest = head.read(layout)
+    newest = head.read(layout, tree)
     if newest is not None:
         other = Layout.of(Path(newest.home), layout.data).database
-        if layout.data != layout.home and other.exists() and not _is_same(other, layout.database):
+        if layout.data != layout.home and tree.exists(other) and not tree.is_same(other, layout.database):
             with contextlib.suppress(sqlite3.DatabaseError), _reading(other) as connection:
                 if head.workspace_of(connection) == newest.workspace:
                     raise head.foreign(layout, newest)
@@ -108,22 +109,18 @@ def _workspace(layout: Layout) -> str:
     return ""
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return other.exists() and one.samefile(other)
-
-
-def _find(layout: Layout) -> _Found:
+def _find(layout: Layout, storage: Storage) -> _Found:
     told, unreadable = dict(_unpublished(layout)), {}
-    for path in sorted(layout.manifests.glob("*.manifest")):
+    for path in sorted(path for path in storage.objects(layout.manifests) if path.suffix == MANIFEST):
         try:
-            told[path.stem] = manifests.read(path)
+            told[path.stem] = manifests.read(path, storage)
         except CatalogError as problem:
             unreadable[path] = problem
     try:
-        accepted = frozenset(int(number) for number in json.loads(layout.gaps.read_bytes()))
+        accepted = frozenset(int(number) for number in json.loads(storage.read(layout.gaps)))
     except (OSError, ValueError, TypeError):
         accepted = frozenset()
-    newest = head.read(layout)
+    newest = head.read(layout, storage)
     return _Found(told, unreadable, newest.sequence if newest else 0, accepted)
 
 
@@ -145,16 +142,16 @@ def _bring_in_line(store: Store, history: History, found: _Found) -> int:
     """Let hive, staging and manifests follow the new catalog; returns how many stored files were set aside."""
     layout = store.layout
     for path in {*found.unreadable, *(layout.manifest(one.transaction) for one in history.cut)}:
-        if path.exists():
+        if store.storage.exists(path):
             aside.put_aside(store, path)
     _write_gaps(store, history, found)
-    for entry in layout.staging.iterdir():
-        if store.connection.execute(_IS_OPEN, (entry.name,)).fetchone() is None:
-            drop_staging(store, entry.name)
+    for name in store.tree.entries(layout.staging):
+        if store.connection.execute(_IS_OPEN, (name,)).fetchone() is None:
+            drop_staging(store, name)
     project(store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")])
     drop_staging(store, "rebuild")
     head.ensure(store)
-    return sum(clean.sweep(store, name).set_aside for name in layout.partitions_on_disk())
+    return sum(clean.sweep(store, name).set_aside for name in sorted(findings.stored_partitions(store)))
 
 
 def _write_gaps(store: Store, history: History, found: _Found) -> None:
@@ -165,11 +162,7 @@ def _write_gaps(store: Store, history: History, found: _Found) -> None:
     told |= {number for one in history.whole for number in numbers_in(one)}
     lost = sorted(set(range(1, max(top, found.newest) + 1)) - told)
     if lost:
-        draft = store.layout.gaps.with_suffix(".new")
-        draft.write_text(json.dumps(lost))
-        store.disk.sync(draft)
-        store.disk.rename(draft, store.layout.gaps)
-        store.disk.sync(store.layout.manifests)
+        store.storage.put(store.layout.gaps, json.dumps(lost).encode())
 
 
 @contextlib.contextmanager
@@ -191,10 +184,10 @@ def _unpublished(layout: Layout) -> dict[str, Manifest]:
 
 
 def _replace_database(
-    layout: Layout, disk: Disk, history: History, workspace: str, now: datetime, accept_loss: bool
+    layout: Layout, tree: LocalTree, history: History, workspace: str, now: datetime, accept_loss: bool
 ) -> tuple[History, str]:
     draft = layout.database.with_name("catalog.db.new")
-    while (bad := _write_database(layout, disk, draft, history, workspace)) is not None:
+    while (bad := _write_database(layout, tree, draft, history, workspace)) is not None:
         manifest, reason = bad
         path = layout.manifest(manifest.transaction)
         if not accept_loss:
@@ -204,25 +197,26 @@ def _replace_database(
                 hint="go back to the state before it: tailpipe doctor --rebuild --accept-loss",
             )
         history = history.without(manifest)
-    disk.sync(draft)
+    tree.sync(draft)
     set_aside = ""
-    if layout.database.exists():
+    if tree.exists(layout.database):
         set_aside = f"{layout.database}.{now:%Y%m%dT%H%M%S}"
         for suffix in ("-wal", "-shm"):
             # The log goes with the old database: applied to the new one it would destroy it.
             with contextlib.suppress(FileNotFoundError):
-                disk.rename(Path(f"{layout.database}{suffix}"), Path(f"{set_aside}{suffix}"))
-        disk.rename(layout.database, Path(set_aside))
-    disk.rename(draft, layout.database)
-    disk.sync(layout.database.parent)
+                tree.rename(Path(f"{layout.database}{suffix}"), Path(f"{set_aside}{suffix}"))
+        tree.rename(layout.database, Path(set_aside))
+    tree.rename(draft, layout.database)
+    tree.sync(layout.database.parent)
     return history, set_aside
 
 
 def _write_database(
-    layout: Layout, disk: Disk, draft: Path, history: History, workspace: str
+    layout: Layout, tree: LocalTree, draft: Path, history: History, workspace: str
 ) -> tuple[Manifest, str] | None:
     """Write a new database; returns the manifest that cannot be applied, and why, if there is one."""
-    _remove_database(disk, draft)
+    _remove_database(tree, draft)
+    tree.write(draft, b"")  # for its owner alone
     with _new_database(draft) as connection:
         schema.migrate(connection, str(draft))
         connection.execute("BEGIN")
@@ -231,7 +225,7 @@ def _write_database(
         numbers = _numbers(history)
         for manifest in history.whole:
             try:
-                is_published = layout.manifest(manifest.transaction).exists()
+                is_published = tree.exists(layout.manifest(manifest.transaction))
                 _tell(connection, manifest, numbers[manifest.transaction], is_published=is_published)
             except CommitError as problem:
                 return manifest, problem.message
@@ -241,7 +235,7 @@ def _write_database(
         gone = [
             (path,)
             for (path,) in connection.execute("SELECT path FROM files WHERE state = 'retired'")
-            if not layout.stored(path).exists()
+            if not tree.exists(layout.stored(path))
         ]
         connection.executemany("DELETE FROM files WHERE path = ?", gone)
     return None
@@ -250,7 +244,6 @@ def _write_database(
 @contextlib.contextmanager
 def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
     # Without a log of its own, so that one rename moves all of it.
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -262,9 +255,9 @@ def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _remove_database(disk: Disk, path: Path) -> None:
+def _remove_database(tree: LocalTree, path: Path) -> None:
     for suffix in ("", "-journal", "-wal", "-shm"):
-        disk.unlink(Path(f"{path}{suffix}"))
+        tree.delete(Path(f"{path}{suffix}"))
 
 
 def _numbers(history: History) -> dict[str, int]:

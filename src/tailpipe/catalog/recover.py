@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ def recover(store: Store, partition: str, partition_id: int) -> int:
     """Bring the partition to a whole state; the caller holds its lock. Returns how much was to do."""
     store.failpoints.reach("recover.before")
     # Listed before the catalog is read: a transaction that begins meanwhile must not lose its directory.
-    staged = sorted(entry.name for entry in store.layout.staging.iterdir())
+    staged = sorted(store.tree.entries(store.layout.staging))
     open_ones = store.connection.execute(
         "SELECT name, state, record FROM transactions"
         " WHERE partition_id = ? AND state IN ('intent', 'committed') ORDER BY sequence, id",
@@ -54,7 +53,9 @@ def is_due(store: Store, partition: str) -> bool:
         " WHERE p.name = ? AND state IN ('intent', 'committed') LIMIT 1",
         (partition,),
     )
-    return is_open.fetchone() is not None or any(_is_over(store, one.name) for one in store.layout.staging.iterdir())
+    return is_open.fetchone() is not None or any(
+        _is_over(store, name) for name in store.tree.entries(store.layout.staging)
+    )
 
 
 def rollback(store: Store, partition: str, transactions: list[str], stored: Iterable[Path] | None = None) -> None:
@@ -68,10 +69,10 @@ def rollback(store: Store, partition: str, transactions: list[str], stored: Iter
         return  # without a walk through all files of the partition
     for path in orphans(store, partition, transactions) if stored is None else stored:
         store.failpoints.reach("rollback.orphan")
-        store.disk.unlink(path)
+        store.storage.delete(path)
     for name in transactions:
         store.failpoints.reach("rollback.staging")
-        store.disk.remove_tree(store.layout.staging / name)
+        store.tree.remove_tree(store.layout.staging / name)
     store.failpoints.reach("rollback.before")
     with store.writing() as connection:
         connection.executemany(
@@ -84,15 +85,13 @@ def rollback(store: Store, partition: str, transactions: list[str], stored: Iter
 def orphans(store: Store, partition: str, transactions: Container[str] | None = None) -> Iterator[Path]:
     """The stored files of a partition that the catalog does not know; of all or of some transactions."""
     for top in (store.layout.files, store.layout.rejected):
-        for root, _, names in os.walk(top / layout.partition_segment(partition)):
-            for name in names:
-                if transactions is not None and layout.is_our_name(name) not in transactions:
-                    continue
-                path = Path(root) / name
-                relative = path.relative_to(store.layout.internal).as_posix()
-                known = store.connection.execute("SELECT 1 FROM files WHERE path = ?", (relative,))
-                if known.fetchone() is None:
-                    yield path
+        for path in store.storage.objects(top / layout.partition_segment(partition)):
+            if transactions is not None and layout.is_our_name(path.name) not in transactions:
+                continue
+            relative = path.relative_to(store.layout.internal).as_posix()
+            known = store.connection.execute("SELECT 1 FROM files WHERE path = ?", (relative,))
+            if known.fetchone() is None:
+                yield path
 
 
 def _is_over(store: Store, transaction: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -10,13 +9,14 @@ from pathlib import Path
 
 from tailpipe.catalog import aside, clean, commit, findings, image
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.disk import CANNOT_LINK, Disk
 from tailpipe.catalog.findings import Finding
 from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.store import Store, storage_errors
+from tailpipe.storage.local import CANNOT_LINK, LOCAL
+from tailpipe.storage.storage import LocalTree
 
 __all__ = ["Repaired", "repair"]
 
@@ -39,12 +39,14 @@ class Repaired:
         return Repaired(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
-def repair(home: Path, *, data: Path | None = None, with_checksums: bool = False, disk: Disk | None = None) -> Repaired:
+def repair(
+    home: Path, *, data: Path | None = None, with_checksums: bool = False, storage: LocalTree = LOCAL
+) -> Repaired:
     """Finish, heal, relink and sweep; units with files of which no sound copy is left are marked as lost.
 
     Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
     """
-    with Catalog.open(home, data=data, disk=disk, may_be_lost=True) as catalog:
+    with Catalog.open(home, data=data, storage=storage, may_be_lost=True) as catalog:
 
         def mend(name: str) -> Repaired:
             with catalog.writer(name) as writer, storage_errors(home):
@@ -79,25 +81,25 @@ def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
 def _heal(store: Store, bad: Finding) -> bool:
     """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
     target, draft = store.layout.stored(bad.path), store.layout.staging / "repair" / Path(bad.path).name
-    store.disk.make_directory(draft.parent)
-    store.disk.unlink(draft)
-    changed = store.disk.make_directory(target.parent)
+    store.tree.make_directory(draft.parent)
+    store.tree.delete(draft)
+    changed = store.storage.prepare(target)
     try:
-        store.disk.link(Path(bad.copy), draft)
+        store.tree.link(Path(bad.copy), draft)
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
-        store.disk.copy(Path(bad.copy), draft)
-    store.disk.protect(draft)
-    store.disk.sync(draft)
-    if not aside.is_sound(draft, bad.size, bad.sha256):
-        store.disk.unlink(draft)
+        store.tree.copy(Path(bad.copy), draft)
+    store.tree.protect(draft)
+    store.tree.sync(draft)
+    if not aside.is_sound(store, draft, bad.size, bad.sha256):
+        store.tree.delete(draft)
         return False
-    if target.exists() and target.samefile(draft):
-        store.disk.unlink(draft)  # a rename of two names of one file does nothing
+    if store.tree.is_same(target, draft):
+        store.tree.delete(draft)  # a rename of two names of one file does nothing
     else:
-        store.disk.rename(draft, target)
-    store.disk.sync_all({*changed, target.parent})
+        store.storage.put_file(draft, target)
+    store.storage.settle(changed)
     drop_staging(store, "repair")
     return True
 
@@ -107,9 +109,9 @@ def _give_up(writer: Writer, lost: Sequence[Finding]) -> int:
     store, kept = writer.store, 0
     for one in lost:
         stored, public = store.layout.stored(one.path), store.layout.public(one.path)
-        is_other = public.exists() and not (stored.exists() and stored.samefile(public))
+        is_other = store.tree.exists(public) and not store.tree.is_same(stored, public)
         for path in (stored, *([public] if is_other and one.path.startswith("files/") else [])):
-            if path.exists():
+            if store.tree.exists(path):
                 aside.put_aside(store, path)
                 kept += 1
     retire_missing(writer, [one.path for one in lost])
@@ -126,8 +128,8 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
-            if not os.path.lexists(place) or _has_other_copy(store, place):
-                store.disk.unlink(place)
+            if not store.tree.is_taken(place) or _has_other_copy(store, place):
+                store.tree.delete(place)
             else:
                 aside.put_aside(store, place)
         project(store, "repair", [f"{directory}/any"])
@@ -138,9 +140,7 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
 def _has_other_copy(store: Store, public: Path) -> bool:
     """Whether a file of the hive is stored as well, as it is or as it should be."""
     stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
-    if not stored.exists():
-        return False
-    return stored.samefile(public) or aside.digest(stored) == aside.digest(public)
+    return aside.is_copy(store, public, stored)
 
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:
@@ -153,6 +153,6 @@ def _record(writer: Writer, found: Sequence[Finding]) -> int:
     )
     transaction.record(lambda connection, made: replace(made, image=image.take(connection, writer.partition_id)))
     for one in unrecorded:
-        if Path(one.path).exists():
+        if writer.store.storage.exists(Path(one.path)):
             aside.put_aside(writer.store, Path(one.path))
     return 1

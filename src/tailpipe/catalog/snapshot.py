@@ -131,17 +131,24 @@ def snapshot(
 def column_sets(store: Store, table: str | None = None, partition: str | None = None) -> ColumnSets:
     """The columns of the live files of a table or partition, each set of them once, without the files."""
     with store.reading() as connection:
-        used: set[int] = set()
-        for _, name in _names(store, connection, table, partition):
-            where, values = _where(name)
-            used |= {
-                number
-                for (number,) in connection.execute(
-                    f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
-                    values,
-                )
-            }
-        return _columns(connection, used, str(store.layout.database))
+        return columns_of(store, connection, table, partition)
+
+
+def columns_of(
+    store: Store, connection: sqlite3.Connection, table: str | None = None, partition: str | None = None
+) -> ColumnSets:
+    """The same, within a transaction."""
+    used: set[int] = set()
+    for _, name in _names(store, connection, table, partition):
+        where, values = _where(name)
+        used |= {
+            number
+            for (number,) in connection.execute(
+                f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
+                values,
+            )
+        }
+    return _columns(connection, used, str(store.layout.database))
 
 
 def _where(

@@ -1,4 +1,4 @@
-"""The store: one open `catalog.db` with the layout, disk, clock and failpoints that belong to it."""
+"""The store: one open `catalog.db` with the layout, storage, clock and failpoints that belong to it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tailpipe.catalog import head, schema, seals
-from tailpipe.catalog.disk import NETWORK, Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.home import has_history
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.place import check_place, remember_place
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
+from tailpipe.storage.local import LOCAL, NETWORK
+from tailpipe.storage.storage import LocalTree, Storage
 
 __all__ = ["Store", "open_store", "storage_errors", "utc_now"]
 
@@ -36,7 +37,10 @@ class Store:
     layout: Layout
     connection: sqlite3.Connection
     is_read_only: bool
-    disk: Disk = field(default_factory=Disk)
+    storage: Storage = LOCAL
+    """Where the immutable files, manifests and the head are."""
+    tree: LocalTree = LOCAL
+    """The local disk: staging, the hive and locks."""
     clock: Callable[[], datetime] = utc_now
     failpoints: Failpoints = field(default_factory=Failpoints)
     on_commit: Callable[[], None] = lambda: None
@@ -83,7 +87,7 @@ def open_store(
     layout: Layout,
     *,
     is_read_only: bool = False,
-    disk: Disk | None = None,
+    storage: LocalTree = LOCAL,
     clock: Callable[[], datetime] = utc_now,
     failpoints: Failpoints | None = None,
     on_commit: Callable[[], None] = lambda: None,
@@ -93,14 +97,13 @@ def open_store(
 
     It is refused where its files are not, unless they `may_be_lost`: then they are only if they were there.
     """
-    disk = disk or Disk()
     points = failpoints or Failpoints.from_environment(os.environ)
     with storage_errors(layout.database):
         if not is_read_only:
-            _prepare(layout, disk, may_be_lost=may_be_lost)
+            _prepare(layout, storage, may_be_lost=may_be_lost)
         elif not _has_database(layout):
-            raise _missing(layout)
-        newest = head.read(layout)  # before the first statement: see `head.check`
+            raise _missing(layout, storage)
+        newest = head.read(layout, storage)  # before the first statement: see `head.check`
         connection = _connect(layout, is_read_only)
         try:
             if is_read_only:
@@ -108,13 +111,13 @@ def open_store(
             else:
                 schema.migrate(connection, str(layout.database))
             head.check(connection, layout, newest)
-            check_place(connection, layout, may_be_lost=may_be_lost)
+            check_place(connection, layout, storage, may_be_lost=may_be_lost)
             if not is_read_only:
                 remember_place(connection, layout)
         except BaseException:
             connection.close()
             raise
-    return Store(layout, connection, is_read_only, disk, clock, points, on_commit)
+    return Store(layout, connection, is_read_only, storage, storage, clock, points, on_commit)
 
 
 def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
@@ -140,8 +143,8 @@ def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(layout: Layout, disk: Disk, *, may_be_lost: bool) -> None:
-    if (kind := disk.filesystem(layout.home)) in NETWORK:
+def _prepare(layout: Layout, tree: LocalTree, *, may_be_lost: bool) -> None:
+    if (kind := tree.filesystem(layout.home)) in NETWORK:
         raise WorkspaceError(
             f"{layout.home} is on a network file system ({kind}), where SQLite's log and locks are not safe",
             path=str(layout.home),
@@ -153,15 +156,15 @@ def _prepare(layout: Layout, disk: Disk, *, may_be_lost: bool) -> None:
             path=str(layout.home),
             hint="run tailpipe as its owner, or choose a workspace of your own",
         )
-    if not _has_database(layout) and has_history(layout):
-        raise _missing(layout)
-    if _has_database(layout) and not layout.files.is_dir():
+    if not _has_database(layout) and has_history(layout, tree):
+        raise _missing(layout, tree)
+    if _has_database(layout) and not tree.is_directory(layout.files):
         # Before a directory is made in a place that may be the wrong one.
-        open_store(layout, is_read_only=True, disk=disk, may_be_lost=may_be_lost).close()
+        open_store(layout, is_read_only=True, storage=tree, may_be_lost=may_be_lost).close()
     changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
-        changed |= disk.make_directory(directory)
-    disk.sync_all(changed)
+        changed |= tree.make_directory(directory)
+    tree.settle(changed)
 
 
 def _has_database(layout: Layout) -> bool:
@@ -171,8 +174,8 @@ def _has_database(layout: Layout) -> bool:
         return False
 
 
-def _missing(layout: Layout) -> CatalogError:
-    if has_history(layout):
+def _missing(layout: Layout, storage: Storage) -> CatalogError:
+    if has_history(layout, storage):
         return CatalogError(f"{layout.database} is missing", path=str(layout.database), hint=seals.REBUILD)
     return CatalogError(
         f"{layout.home} holds no catalog", path=str(layout.database), hint="nothing was collected into it yet"

@@ -68,7 +68,7 @@ def unfilled(columns: Mapping[str, str]) -> list[str]:
 
 def _name(field: str) -> str:
     """A field as SQL names it inside a text of the config."""
-    from tailpipe.kernel.duck import blank, reserved_words  # late: it brings DuckDB, and most runs need no advice
+    from tailpipe.sql.duck import blank, reserved_words  # late: it brings DuckDB, and most runs need no advice
 
     with blank() as connection:
         is_plain = re.fullmatch(r"[A-Za-z_]\w*", field) and field.lower() not in reserved_words(connection)

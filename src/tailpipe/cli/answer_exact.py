@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.duck import blank, duckdb, first_line
-from tailpipe.kernel.scratch import make_scratch
-from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.portable import cast_to_portable, distinct, offer
+from tailpipe.sql.duck import blank, duckdb, first_line
+from tailpipe.sql.quoting import literal, quoted
+from tailpipe.storage.scratch import make_scratch
 
 __all__ = ["Exact"]
 

@@ -41,9 +41,10 @@ COMMANDS: dict[str, str] = {
     "query": "Query collected logs with SQL.",
     "rejected": "Show rejected rows.",
     "schema": "List and show schemas.",
-    "source": "List and show source types.",
+    "source": "List, show and test sources.",
     "status": "Show the state of every partition.",
     "table": "List, show and test tables.",
+    "warmup": "Make Spark start faster.",
 }
 """The commands with the first line of their help: a command's module is imported only when it runs."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from tailpipe.cli import render
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.model.window import Window, requested_window
 from tailpipe.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -92,8 +94,9 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         _show_example(workspace)
     log_from(workspace.settings.log_levels, workspace.config.secrets)
     chosen, source = _chosen(workspace, selectors)
+    window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
     if flags["dry_run"]:
-        _preview(workspace, chosen, source, flags)
+        _preview(workspace, chosen, window, source, flags)
         return
     from tailpipe.cli.progress import Display
     from tailpipe.cli.report import print_report
@@ -102,8 +105,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     try:
         report = workspace.collect(
             chosen,
-            start=flags["start"],
-            end=flags["end"],
+            window,
             overwrite=flags["overwrite"],
             fill=flags["fill"],
             skip_bad_artifacts=flags["skip_bad_artifacts"],
@@ -114,8 +116,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         )
     finally:
         display.close()
-    has_window = bool(flags["start"] or flags["end"])
-    print_report(report, flags["output"], workspace.left_out, has_window=has_window)
+    print_report(report, flags["output"], workspace.left_out, has_window=window is not None)
     _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
     if not report.is_done:
         context.exit(EXIT_FAILED)
@@ -133,11 +134,12 @@ def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str]
     return select(selectors, known), None
 
 
-def _preview(workspace: Workspace, chosen: list[str], source: str | None, flags: dict[str, Any]) -> None:
+def _preview(
+    workspace: Workspace, chosen: list[str], window: Window | None, source: str | None, flags: dict[str, Any]
+) -> None:
     from tailpipe.cli.report import print_preview
 
-    window = {name: flags[name] for name in ("start", "end", "overwrite", "fill")}
-    previews = workspace.preview(chosen, source=source, **window)
+    previews = workspace.preview(chosen, window, source=source, overwrite=flags["overwrite"], fill=flags["fill"])
     print_preview(previews, flags["output"])
 
 

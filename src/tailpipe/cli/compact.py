@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 
 import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
-from tailpipe.model.coverage import DaySet
-from tailpipe.model.window import Window, parse_moment
+from tailpipe.model.window import window_between
 
 __all__ = ["command"]
 
@@ -57,10 +56,10 @@ def command(
     from tailpipe.cli.progress import Display
 
     workspace = workspace_of(context)
-    days = days_between(start, end, now=datetime.now(UTC))
+    window = window_between(start, end, now=datetime.now(UTC))
     display = Display(is_shown=True)
     try:
-        done = workspace.compact(workspace.select(selectors), days=days, reindex=reindex, dry_run=dry_run, emit=display)
+        done = workspace.compact(selectors, window, reindex=reindex, dry_run=dry_run, emit=display)
     finally:
         display.close()
     busy = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
@@ -70,14 +69,3 @@ def command(
     elif not any(one.locked for one in done):
         render.say("nothing to compact")
     refuse_locked(one.locked for one in done)
-
-
-def days_between(start: str | None, end: str | None, *, now: datetime) -> DaySet:
-    """The days that two times touch."""
-    if start is not None and end is not None:
-        Window.parse(start, end, now=now)  # refuses one that ends before it begins
-    first = parse_moment(start, now=now).date() if start is not None else date.min
-    last = date.max
-    if end is not None:
-        last = (parse_moment(end, now=now, is_end=True) - timedelta(microseconds=1)).date()
-    return DaySet.span(first, last)

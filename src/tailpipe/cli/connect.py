@@ -61,9 +61,9 @@ def command(
     days.
     """
     from tailpipe.catalog.snapshot import current
-    from tailpipe.kernel.inet import wants_inet
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
+    from tailpipe.sql.inet import wants_inet
 
     wish = Wish(start, end, partitions, indexes, live)
     workspace = workspace_of(context)
@@ -73,7 +73,7 @@ def command(
     if form == "sql" and output == "json":
         raise UsageError("--output json prints the path of a database, not of --format sql")
     if form == "sql":
-        statements = workspace.client_statements(wish)
+        statements = workspace.data.client_statements(wish)
         if wants_inet(schema.where for schema in workspace.config.schemas.values()):
             statements = ["INSTALL inet", "LOAD inet", *statements]
         render.data(";\n".join([*statements, ""]).rstrip("\n"))

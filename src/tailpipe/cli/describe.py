@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.catalog.read import PartitionTotals
-from tailpipe.catalog.scope import not_requested, open_days
+from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.coverage import Coverage

@@ -51,7 +51,7 @@ def command(context: click.Context, checksums: bool, mode: str | None, accept_lo
         _rebuild(workspace, accept_loss)
     elif mode == "repair":
         _repair(workspace, checksums)
-    findings = workspace.examine(with_checksums=checksums)
+    findings = workspace.data.examine(with_checksums=checksums)
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
         render.records([_record(finding) for finding in shown], output, COLUMNS)
@@ -74,7 +74,7 @@ def _commands(findings: Sequence[Finding]) -> list[str]:
 
 
 def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
-    rebuilt = workspace.rebuild(accept_loss=accept_loss)
+    rebuilt = workspace.data.rebuild(accept_loss=accept_loss)
     render.say(
         f"the catalog was rebuilt from {render.counted(rebuilt.transactions, 'manifest')}:"
         f" {render.counted(rebuilt.files, 'file')} with {render.counted(rebuilt.rows, 'row')}"
@@ -91,7 +91,7 @@ def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
 
 
 def _repair(workspace: Workspace, checksums: bool) -> None:
-    done = workspace.repair(with_checksums=checksums)
+    done = workspace.data.repair(with_checksums=checksums)
     parts = [
         f"linked {done.relinked:,}",
         f"restored {done.healed:,}",

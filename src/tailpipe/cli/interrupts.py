@@ -33,7 +33,7 @@ _OVER = b"\0"
 
 def _end_at_once(code: int) -> NoReturn:
     """End the process without waiting for any thread: remove its temporary files, and leave the terminal usable."""
-    from tailpipe.kernel.scratch import remove_scratch
+    from tailpipe.storage.scratch import remove_scratch
 
     remove_scratch()
     with suppress(OSError, ValueError):

@@ -70,7 +70,9 @@ def workspace_of(context: click.Context) -> Any:
     from tailpipe.workspace import Workspace  # late, so that --help stays fast
 
     flags = context.find_root().obj or {}
-    return Workspace.open(config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say)
+    return Workspace.open(
+        config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say, is_command=True
+    )
 
 
 def with_built_ins(workspace: Any, ask: Callable[[Any], T]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -14,7 +14,7 @@ from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.window import parse_moment
+from tailpipe.model.window import window_between
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -78,10 +78,10 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     Partitions that were removed from the config can be deleted too.
     """
     workspace = workspace_of(context)
-    days = whole_days(start, end, now=datetime.now(UTC))
-    doomed = [
-        one for one in workspace.preview_deletion(workspace.select([selector]), days) if one.files or one.rejected
-    ]
+    window = window_between(start, end, now=datetime.now(UTC))
+    if not DaySet.within(window):
+        raise UsageError(f'there is no whole day from "{start}" to "{end}"', hint="days are those of UTC")
+    doomed = [one for one in workspace.preview_deletion(selector, window) if one.files or one.rejected]
     if not doomed:
         render.say("nothing to delete")
         return
@@ -97,18 +97,5 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
             render.say("nothing deleted")
             context.exit(EXIT_FAILED)
     for one in doomed:
-        workspace.delete(one.partition, days)
+        workspace.delete(one.partition, window)
         render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
-
-
-def whole_days(start: str | None, end: str | None, *, now: datetime) -> DaySet:
-    """The days that lie wholly between two times; a day that is cut by one of them stays."""
-    first, last = date.min, date.max
-    if start is not None:
-        moment = parse_moment(start, now=now)
-        first = moment.date() if moment.time() == time() else moment.date() + timedelta(days=1)
-    if end is not None:
-        last = parse_moment(end, now=now, is_end=True).date() - timedelta(days=1)
-    if first > last and start is not None and end is not None:
-        raise UsageError(f'there is no whole day from "{start}" to "{end}"', hint="days are those of UTC")
-    return DaySet.span(first, last)

@@ -125,7 +125,7 @@ def problem(message: str, hint: str = "") -> None:
     mark = click.style("error:", fg="red", bold=True) if "NO_COLOR" not in os.environ else "error:"
     click.echo(f"{mark} {visible(REDACTOR(message))}", err=True)
     if hint:
-        click.echo(f"  = {visible(hint)}", err=True)
+        click.echo(f"  = {visible(REDACTOR(hint))}", err=True)
 
 
 def bug(failure: Exception) -> None:

@@ -62,7 +62,7 @@ def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) ->
             render.records(_together(record["units"]), "pretty", UNITS)
         for reason, count in record["skipped"].items():
             render.data(f"  skipped {count:,}: {reason}")
-        for line in (*record["refused"], *record["withheld"], *record["beside"]):
+        for line in (*record["refused"], *record["withheld"], *record["unlisted_days"]):
             render.data("  " + line)
         for line in record["problems"]:
             render.data("  " + render.shown(line))
@@ -148,7 +148,7 @@ def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []
-    lines = [_beside(one) for one in summary.beside]
+    lines = [_unlisted(one) for one in summary.unlisted_days]
     if summary.accounts.out_of_window and not lines:
         days, where = left_out(summary.partition), "; to widen it, use --from"
         if days:
@@ -183,12 +183,10 @@ def _withheld(withheld: events.Withheld) -> str:
     return f"source {withheld.source}: {many} not collected: {withheld.reason}, such as {first}"
 
 
-def _beside(beside: events.Beside) -> str:
-    days = _span(beside.first, beside.last)
-    many = render.counted(beside.count, "artifact")
-    return (
-        f"source {beside.source}: {many} outside the requested window, {days}; to collect them: --from {beside.first}"
-    )
+def _unlisted(found: events.UnlistedDays) -> str:
+    days = _span(found.first, found.last)
+    many = render.counted(found.count, "artifact")
+    return f"source {found.source}: {many} outside the requested window, {days}; to collect them: --from {found.first}"
 
 
 def _span(first: object, last: object) -> str:
@@ -224,6 +222,6 @@ def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
         "skipped": planned.plan.reasons,
         "refused": [_refused(one) for one in planned.refused],
         "withheld": [_withheld(one) for one in planned.withheld],
-        "beside": [_beside(one) for one in planned.beside],
+        "unlisted_days": [_unlisted(one) for one in planned.unlisted_days],
         "problems": [problem for some in planned.problems.values() for problem in some],
     }

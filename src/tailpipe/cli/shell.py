@@ -36,7 +36,7 @@ _WORDS = (*_LEAVING, "help")
 
 def is_whole(text: str) -> bool:
     """Whether Enter ends the text: it is a command, or its last statement ends with a semicolon."""
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
     stripped = text.strip()
     if not stripped or stripped.startswith(".") or stripped.lower() in _WORDS:

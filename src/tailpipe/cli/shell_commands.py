@@ -13,7 +13,7 @@ from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.statements import read_file
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.window import parse_moment
+from tailpipe.model.window import Window, parse_moment
 from tailpipe.query.limit import parse_timeout
 
 if TYPE_CHECKING:
@@ -128,22 +128,31 @@ def _narrow(name: str, read: Callable[[str], Any], nothing: Any) -> Callable[[Sh
 
     def run(shell: Shell, word: str) -> None:
         if word:
-            shell.narrow(**{name: nothing if word == OFF else read(word)})
+            value = nothing if word == OFF else read(word)
+            shell.narrow(**_change(shell.narrowing.window, name, value))
+        window = shell.narrowing.window
         said = {
-            "from": _moment(shell.narrowing.start),
-            "to": _moment(shell.narrowing.end),
+            "from": _moment(window.start) if window.has_start else "",
+            "to": _moment(window.end) if window.has_end else "",
             "partitions": ", ".join(shell.narrowing.partitions),
             "indexes": ", ".join(shell.narrowing.indexes),
             "schema": shell.narrowing.schema,
         }
-        told = ", ".join(f"{key} {value}" for key, value in said.items() if value)
-        render.say(f"statements see: {told or 'everything'}")
+        shown = ", ".join(f"{key} {value}" for key, value in said.items() if value)
+        render.say(f"statements see: {shown or 'everything'}")
 
     return run
 
 
-def _moment(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+def _change(window: Window, name: str, value: Any) -> dict[str, Any]:
+    """What changes of a narrowing; its times are the ends of one window."""
+    if name == "start":
+        return {"window": Window.between(value, window.end)}
+    return {"window": Window.between(window.start, value)} if name == "end" else {name: value}
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def _start(word: str) -> datetime:

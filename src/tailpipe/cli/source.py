@@ -1,11 +1,20 @@
-"""`tailpipe source`: the types of sources that plugins bring."""
+"""`tailpipe source`: the types of sources that plugins bring, and what a source of the config gives."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import click
+
+from tailpipe.cli import render
 from tailpipe.cli.describe import source_record
 from tailpipe.cli.listing import OPTIONS, noun_group
+from tailpipe.cli.logs import log_from
+from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.trial import limit_option, show_trial
+from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
@@ -24,3 +33,82 @@ command = noun_group(
     parts={"options": OPTIONS},
     label="source type",
 )
+command.help = "List, show and test sources."
+
+
+def _partitions(workspace: Workspace) -> list[str]:
+    return list(workspace.config.partitions)
+
+
+def _complete_source(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The sources of the partition that was typed before."""
+
+    def names(workspace: Workspace) -> list[str]:
+        partition = workspace.config.partitions.get(context.params.get("partition", ""))
+        return [source.name for source in partition.sources] if partition else []
+
+    return completes(names)(context, parameter, incomplete)
+
+
+@command.command(
+    "test",
+    epilog=examples(
+        "tailpipe source test app_log.local",
+        "tailpipe source test app_log.local file --from 2024-03-05 --to 2024-03-05",
+    ),
+)
+@click.argument("partition", metavar="TABLE.PARTITION", shell_complete=completes(_partitions))
+@click.argument("source", metavar="[SOURCE]", required=False, shell_complete=_complete_source)
+@click.option("--from", "start", metavar="TIME", help="Start time. Defaults to seven days ago.")
+@click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+@limit_option
+@click.option(
+    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
+)
+@common
+@click.pass_context
+def test(context: click.Context, /, partition: str, source: str | None, output: str, **flags: Any) -> None:
+    """List SOURCE, open its newest artifact and print the first rows.
+
+    Also prints rejected rows, with position and reason. Collects and writes nothing. Exits with 1 if nothing can be
+    listed, or if no row fits the table.
+    """
+    workspace = workspace_of(context)
+    if partition not in workspace.config.partitions:
+        hint = did_you_mean(partition, workspace.config.partitions, "see: tailpipe partition list")
+        raise UsageError(f"partition not found: {partition}", hint=hint)
+    log_from(workspace.settings.log_levels, workspace.config.secrets)
+    tried = workspace.try_source(partition, source, **flags)
+    trial = tried.trial
+    if output == "json":
+        render.data(json.dumps(_record(tried), ensure_ascii=False, default=str) + "\n")
+    else:
+        more = " or more" if tried.is_cut else ""
+        render.say(f'source "{tried.source}": {tried.listed:,}{more} artifacts listed; opened {tried.artifact.uri}')
+        show_trial(trial, output, is_format=False)
+    if trial.error is not None or not trial.accounts.kept:
+        if not trial.accounts.read and trial.error is None:
+            render.say("the artifact has no rows; choose other days with --from and --to")
+        context.exit(EXIT_FAILED)
+
+
+def _record(tried: Any) -> dict[str, Any]:
+    trial = tried.trial
+    accounts = trial.accounts
+    return {
+        "source": tried.source,
+        "artifacts": tried.listed,
+        "has_more_artifacts": tried.is_cut,
+        "artifact": tried.artifact.uri,
+        "day": tried.artifact.day,
+        "error": trial.error,
+        "is_whole": trial.is_whole,
+        "read": accounts.read,
+        "accepted": accounts.kept,
+        "filtered": accounts.filtered,
+        "rejected": accounts.rejected,
+        "rows": [] if trial.rows is None else trial.rows.to_pylist(),
+        "rejected_rows": [{"position": one.position, "reason": one.reason, "text": one.text} for one in trial.rejected],
+        "misfits": trial.nulls,
+        "empty_columns": trial.unfilled,
+    }

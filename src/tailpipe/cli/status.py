@@ -12,10 +12,10 @@ import click
 
 from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.read import PartitionTotals
-from tailpipe.catalog.scope import not_requested, open_days
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
 from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.visible import shorten, visible, width
 from tailpipe.workspace import Workspace

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from tailpipe.config.config import Config
 from tailpipe.errors import ConfigError, Diagnostic, UsageError
-from tailpipe.kernel.check import SqlProblem, check_partition, check_table
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
+from tailpipe.sql.check import SqlProblem, check_partition, check_table
 
 __all__ = ["check_sql"]
 
@@ -25,10 +25,11 @@ def check_sql(
     """
     chosen = list(partitions)
     found = list(others)
-    for table in {table.name: table for table in (*(table for _, table in chosen), *tables)}.values():
-        found += _diagnostics(config, f"table.{table.name}", check_table(table))
-    for partition, table in chosen:
-        found += _diagnostics(config, f"partition.{partition.address}", check_partition(partition, table))
+    every = {table.name: table for table in (*(table for _, table in chosen), *tables)}
+    problems = [(f"table.{name}", check_table(table)) for name, table in every.items()]
+    problems += [(f"partition.{one.address}", check_partition(one, table)) for one, table in chosen]
+    for block, some in problems:
+        found += _diagnostics(config, block, some)
     if found:
         raise ConfigError(tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column))))
 

@@ -1,4 +1,4 @@
-"""Duplicates: events that were asked for again, and the same events through two sources, are left out of a unit.
+"""Duplicates: events that were requested again, and the same events from two sources, are left out of a unit.
 
 Both are done after a unit's tasks and before its commit: staged rows are held against each other and against
 the live files that stay.
@@ -18,10 +18,10 @@ from tailpipe.kernel.task import Outcome, Staging
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import StagedFile
 
-__all__ = ["asked_again", "leave_out", "same_events"]
+__all__ = ["leave_out", "repeated_events", "same_events"]
 
 
-def asked_again(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
+def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
     """What to look at for events that the unit has already: its live files, and those of its rejected rows.
 
     A unit that is collected anew lets go of them instead: see `UnitWork.carry`.

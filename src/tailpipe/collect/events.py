@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and at its end: small values, which the command line draws."""
+"""What a run reports while it goes on, and at its end: small values, which the command line draws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
 __all__ = [
-    "Beside",
     "Committed",
     "Event",
     "Failed",
@@ -25,6 +24,7 @@ __all__ = [
     "Report",
     "Started",
     "Summary",
+    "UnlistedDays",
     "Warned",
     "Withheld",
 ]
@@ -128,8 +128,8 @@ class Withheld:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Artifacts that a source has, but of other days than those that were looked for."""
+class UnlistedDays:
+    """Artifacts of days that the run did not list: the source has them, but nobody requested those days."""
 
     source: str
     count: int
@@ -151,8 +151,8 @@ class Summary:
     """How many artifacts were not read, by reason."""
     refused: tuple[Refused, ...] = ()
     withheld: tuple[Withheld, ...] = ()
-    beside: tuple[Beside, ...] = ()
-    """Told only while the partition holds nothing: later it is no news."""
+    unlisted_days: tuple[UnlistedDays, ...] = ()
+    """Reported only while the partition holds nothing: later it is no news."""
     listed: int = 0
     nulls: Mapping[str, int] = field(default_factory=dict)
     noticed: Mapping[str, int] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Summary:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that was asked for is there."""
+        """Whether all that was requested is there."""
         return not (self.failed or self.error or self.bad_artifacts or self.changed_artifacts)
 
 
@@ -201,5 +201,5 @@ class Report:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that was asked for is there."""
+        """Whether all that was requested is there."""
         return all(summary.is_done for summary in self.partitions)

@@ -6,17 +6,18 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
 from typing import Any
 
-from tailpipe.catalog.identity import Listed
-from tailpipe.collect.events import Beside, Refused, Withheld
+from tailpipe.collect.events import Refused, UnlistedDays, Withheld
+from tailpipe.collect.item import WorkItem
 from tailpipe.errors import TailpipeError
+from tailpipe.formats.grok import compile_layout
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.source import Source
 from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
-from tailpipe.plugin.grok import compile_layout
 from tailpipe.plugin.linear import Regex
 
 __all__ = ["Listing", "list_source"]
@@ -30,39 +31,52 @@ _COUNTED = 100
 class Listing:
     """What a source has listed; what its layout has refused, what it cannot give, and what is of other days."""
 
-    listed: tuple[Listed, ...]
+    listed: tuple[WorkItem, ...]
     refused: Refused | None = None
     withheld: tuple[Withheld, ...] = ()
-    beside: Beside | None = None
+    unlisted_days: UnlistedDays | None = None
     problems: tuple[str, ...] = ()
     """What of the source could not be listed, and why: nobody knows which days it holds."""
+    is_cut: bool = False
+    """Whether listing has stopped because it had been enough."""
 
 
 def list_source(
-    source: Source, table: Table, days: DaySet, *, today: date, count: Callable[[int], None] = lambda _: None
+    source: Source,
+    table: Table,
+    days: DaySet,
+    *,
+    today: date,
+    count: Callable[[int], None] = lambda _: None,
+    most: int | None = None,
 ) -> Listing:
-    """The artifacts of these days, and those without a date; `count` hears now and then how many were seen."""
+    """The artifacts of these days, and those without a date; `count` hears now and then how many were seen.
+
+    After `most` artifacts it stops.
+    """
+    window = _window(days, today)
     text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
     layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
     if text and hasattr(source, "file_layout"):
         laid_out: Any = source
         source = replace(laid_out, file_layout=text)  # one that knows the layout need not look everywhere
-    listed: list[Listed] = []
+    listed: list[WorkItem] = []
     withheld: dict[str, list[str]] = defaultdict(list)
     others: list[date] = []
     problems: list[str] = []
     seen, first, refused = 0, "", 0
-    for artifact in source.artifacts(_window(days, today)):
+    for artifact in islice(source.artifacts(window), most):
         seen += 1
         if seen % _COUNTED == 0:
             count(seen)
         if artifact.problem:
             problems.append(artifact.problem)
             continue
-        if artifact.kind == "range" and not source.envelope:
+        if (artifact.kind == "range") != source.yields_events:
             raise TailpipeError(
-                f"source {source.type} lists ranges whose events have no key",
-                hint="its author has to put them into envelopes",
+                f"source {source.type} lists an artifact of the kind {artifact.kind}, but"
+                f" {'yields events' if source.yields_events else 'gives bytes'}",
+                hint="its author has to list ranges and to set yields_events, or to do neither",
             )
         dated = _dated(artifact, layout) if layout else artifact
         if dated is None:
@@ -72,15 +86,16 @@ def list_source(
             if dated.withheld:
                 withheld[dated.withheld].append(dated.uri)
             else:
-                listed.append(Listed(source.name, dated))
+                listed.append(WorkItem(source.name, dated))
         else:
             others.append(dated.day)
     return Listing(
         tuple(listed),
         Refused(source.name, seen, refused, text or "", first) if refused or not seen else None,
         tuple(Withheld(source.name, reason, len(uris), min(uris)) for reason, uris in sorted(withheld.items())),
-        Beside(source.name, len(others), min(others), max(others)) if others else None,
+        UnlistedDays(source.name, len(others), min(others), max(others)) if others else None,
         tuple(problems),
+        is_cut=seen == most,
     )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, repeat
 
-from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.plan import UnitPlan
 from tailpipe.kernel.task import Limits, Reading, Staging, Task
+from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -41,22 +44,22 @@ def recipe_print(partition: Partition, table: Table) -> str:
     return hashlib.blake2b(parts.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def fetched_bytes(one: PlannedArtifact) -> int:
+def fetched_bytes(one: WorkItem) -> int:
     """How many bytes a source will give of an artifact, packed as they are."""
-    size = one.decision.artifact.size or 0
-    return size if one.decision.artifact.is_compressed else max(0, size - one.start_byte)
+    size = one.artifact.size or 0
+    return size if one.artifact.is_compressed else max(0, size - one.offset_bytes)
 
 
-def estimated_bytes(one: PlannedArtifact) -> int:
+def estimated_bytes(one: WorkItem) -> int:
     """About how many bytes that is when it is unpacked."""
-    return fetched_bytes(one) * (_RATIO if one.decision.artifact.is_compressed else 1)
+    return fetched_bytes(one) * (_RATIO if one.artifact.is_compressed else 1)
 
 
 def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> list[Task]:
     """The tasks of a unit, the largest first; the artifacts of a source keep their order."""
     tasks: list[Task] = []
     for name, source in recipe.sources.items():
-        chosen = [one for one in unit.artifacts if one.decision.source == name]
+        chosen = [one for one in unit.artifacts if one.source == name]
         for number, bundle in enumerate(_bundles(chosen)):
             tasks.append(_task(recipe, source, bundle, Staging(directory, f"{prefix}-{name}-{number}")))
     return sorted(tasks, key=lambda task: -sum(reading.artifact.size or 0 for reading in task.readings))
@@ -64,34 +67,20 @@ def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> lis
 
 def batches(units: Sequence[UnitPlan]) -> list[list[UnitPlan]]:
     """Units that one job does together: the first alone, so that there is soon something to query, then more."""
-    found: list[list[UnitPlan]] = []
-    room, most = 0, 1
-    for unit in units:
-        size = sum(estimated_bytes(one) for one in unit.artifacts)
-        if not found or len(found[-1]) >= most or room < size:
-            found.append([])
-            room, most = BATCH_BYTES, 1 if len(found) == 1 else min(64, most * 4)
-        found[-1].append(unit)
-        room -= size
-    return found
+    return fill(units, lambda unit: sum(map(estimated_bytes, unit.artifacts)), BATCH_BYTES, counts=_growing())
 
 
-def _bundles(artifacts: Sequence[PlannedArtifact]) -> list[list[PlannedArtifact]]:
-    total = sum(estimated_bytes(one) for one in artifacts)
+def _growing() -> Iterator[int]:
+    return chain((1, 4, 16), repeat(64))
+
+
+def _bundles(items: Sequence[WorkItem]) -> list[list[WorkItem]]:
+    total = sum(map(estimated_bytes, items))
     share = total / max(1, round(total / TASK_BYTES)) if total else 1
-    bundles: list[list[PlannedArtifact]] = []
-    filled = 0.0
-    for one in artifacts:
-        size = estimated_bytes(one)
-        if not bundles or (filled and filled + size / 2 > share):
-            bundles.append([])
-            filled = 0
-        bundles[-1].append(one)
-        filled += size
-    return bundles
+    return fill(items, estimated_bytes, share, fraction=0.5)
 
 
-def _task(recipe: Recipe, source: Source, bundle: Sequence[PlannedArtifact], staging: Staging) -> Task:
+def _task(recipe: Recipe, source: Source, bundle: Sequence[WorkItem], staging: Staging) -> Task:
     format_ = source.format or recipe.table.format
     assert format_ is not None  # noqa: S101 - the config was refused without one
     return Task(
@@ -109,19 +98,18 @@ def _task(recipe: Recipe, source: Source, bundle: Sequence[PlannedArtifact], sta
     )
 
 
-def _reading(one: PlannedArtifact) -> Reading:
-    decision = one.decision
-    is_known = decision.entry is not None and decision.entry.identity == (decision.origin, decision.generation)
-    known = decision.entry if is_known else None
+def _reading(item: WorkItem) -> Reading:
+    is_known = item.entry is not None and item.entry.identity == item.identity
+    known = item.entry if is_known else None
     return Reading(
-        artifact=decision.artifact,
-        origin=decision.origin,
-        generation=decision.generation,
-        since_bytes=one.start_byte,
-        since_ordinals=one.start_ordinal,
-        days=one.dates,
-        is_closed=decision.is_closed,
-        known_bytes=known.committed_bytes if known else 0,
-        known_print=known.tail_print if known else None,
-        known_modified=known.modified if known else None,
+        artifact=item.artifact,
+        origin=item.origin,
+        generation=item.generation,
+        offset_bytes=item.offset_bytes,
+        offset_rows=item.offset_rows,
+        days=item.dates,
+        is_closed=item.is_closed,
+        committed_bytes=known.committed_bytes if known else 0,
+        committed_print=known.tail_print if known else None,
+        committed_modified=known.modified if known else None,
     )

@@ -6,21 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from tailpipe.catalog.identity import NOBODY, Listed, Prints, decide, needs
-from tailpipe.catalog.plan import Ask, Plan, SourceState
-from tailpipe.catalog.planning import plan_units
 from tailpipe.catalog.read import PartitionState
-from tailpipe.catalog.scope import check_clock, listing
-from tailpipe.collect.engine import Engine
-from tailpipe.collect.events import Beside, Refused, Withheld
+from tailpipe.collect import events
+from tailpipe.collect.events import Refused, UnlistedDays, Withheld
+from tailpipe.collect.identity import NOBODY, Prints, decide, needs
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.job import Job
 from tailpipe.collect.listing import list_source
-from tailpipe.errors import UsageError
+from tailpipe.collect.plan import Plan, SourceState
+from tailpipe.collect.planning import plan_units
+from tailpipe.collect.scope import check_clock, listing
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.kernel.engine import Engine
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
-from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span
+from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["Planned", "plan_partition"]
+__all__ = ["Planned", "check_problems", "plan_job", "plan_partition"]
 
 
 @dataclass(frozen=True)
@@ -31,18 +35,48 @@ class Planned:
     listed: int
     refused: tuple[Refused, ...]
     withheld: tuple[Withheld, ...] = ()
-    beside: tuple[Beside, ...] = ()
+    unlisted_days: tuple[UnlistedDays, ...] = ()
     lost: DaySet = NO_DAYS
     """Dates whose rows are lost for good: no source lists their logs any more."""
     problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What could not be listed, by source."""
+
+    def rest(self, failed: Collection[str], done: Collection[Unit]) -> Planned:
+        """The same without artifacts that have failed in this run, by URI, and without the units that are done."""
+        return replace(self, plan=self.plan.rest(failed, done))
+
+
+def plan_job(job: Job, state: PartitionState) -> Planned:
+    """What a run of a partition has to do; nothing is changed."""
+    job.emit(events.Started(job.address, "listing"))
+    others = {source.name for source in job.partition.sources} - job.sources.keys()
+    planned = plan_partition(
+        job.sources,
+        job.table,
+        state,
+        job.request,
+        job.engine,
+        others,
+        lambda count: job.emit(events.Listing(job.address, count)),
+    )
+    return planned if state.first_date is None else replace(planned, unlisted_days=())
+
+
+def check_problems(planned: Planned, *, is_strict: bool) -> None:
+    """Raise if a part of a source cannot be listed: any of its days might be incomplete."""
+    found = [problem for some in planned.problems.values() for problem in some]
+    if found and is_strict:
+        more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
+        raise TailpipeError(
+            found[0] + more, hint="change its permissions, or collect the rest with --skip-bad-artifacts"
+        )
 
 
 def plan_partition(
     sources: Mapping[str, Source],
     table: Table,
     state: PartitionState,
-    ask: Ask,
+    request: CollectRequest,
     engine: Engine,
     others: Collection[str] = (),
     count: Callable[[int], None] = lambda _: None,
@@ -57,32 +91,32 @@ def plan_partition(
             name,
             state.coverage.get(name, Coverage()),
             lists_all=source.lists_all,
-            overlap_days=getattr(source, "overlap_days", 2),
+            overlap_days=source.overlap_days,
             dropped=NO_DAYS if name in state.coverage else dropped_days(state.coverage.values()),
             since=since,
         )
         for name, source in sources.items()
     ]
-    check_clock(state.partition, states, ask)
-    listed: list[Listed] = []
+    check_clock(state.partition, states, request)
+    listed: list[WorkItem] = []
     refused: list[Refused] = []
     withheld: list[Withheld] = []
-    beside: list[Beside] = []
+    unlisted_days: list[UnlistedDays] = []
     problems: dict[str, tuple[str, ...]] = {}
-    for name, days in listing(states, ask, state.lost).items():
-        found = list_source(sources[name], table, days, today=ask.today, count=_adding(count, len(listed)))
+    for name, days in listing(states, request, state.lost).items():
+        found = list_source(sources[name], table, days, today=request.today, count=_adding(count, len(listed)))
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
-        beside += [found.beside] if found.beside else []
+        unlisted_days += [found.unlisted_days] if found.unlisted_days else []
         problems |= {name: found.problems} if found.problems else {}
     _refuse_shared(listed)
     ledger = _disowned(state.ledger, {*sources, *others})
-    prints = _prints(sources, listed, ledger, engine, ask.now)
-    decisions = decide(_with_problems(listed, prints), ledger, prints, now=ask.now)
-    plan = plan_units(states, decisions, ask, ledger=ledger, lost=state.lost).uncovered(problems)
-    lost = NO_DAYS if ask.window or others else _lost(state, plan)
-    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(beside), lost, problems)
+    prints = _prints(sources, listed, ledger, engine, request.now)
+    items = decide(_with_problems(listed, prints), ledger, prints, now=request.now)
+    plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
+    lost = NO_DAYS if request.window or others else _lost(state, plan)
+    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(unlisted_days), lost, problems)
 
 
 def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
@@ -91,7 +125,7 @@ def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
 
 
 def _lost(state: PartitionState, plan: Plan) -> DaySet:
-    """The dates with lost rows that a run which asks for all of them cannot bring back."""
+    """The dates with lost rows that a run which requests all of them cannot bring back."""
     planned = {one.unit for one in plan.units}
     left = DaySet.union(dates for unit, dates in state.lost.items() if unit not in planned)
     return left - dropped_days(state.coverage.values())
@@ -102,7 +136,7 @@ def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str]) -> tuple[Le
     return tuple(entry if entry.source in names else replace(entry, source=NOBODY) for entry in ledger)
 
 
-def _refuse_shared(listed: Iterable[Listed]) -> None:
+def _refuse_shared(listed: Iterable[WorkItem]) -> None:
     """A range belongs to one source: the events that a second one would give of it could not be told apart."""
     owners: dict[str, str] = {}
     for one in listed:
@@ -114,7 +148,7 @@ def _refuse_shared(listed: Iterable[Listed]) -> None:
             )
 
 
-def _with_problems(listed: Iterable[Listed], prints: Prints) -> list[Listed]:
+def _with_problems(listed: Iterable[WorkItem], prints: Prints) -> list[WorkItem]:
     """What was listed, with the problems that were met when it was looked into."""
     found = {uri: problem for (uri, span), problem in prints.items() if span == UNREADABLE and problem}
     return [
@@ -126,7 +160,7 @@ def _with_problems(listed: Iterable[Listed], prints: Prints) -> list[Listed]:
 
 
 def _prints(
-    sources: Mapping[str, Source], listed: list[Listed], ledger: Sequence[LedgerEntry], engine: Engine, now: datetime
+    sources: Mapping[str, Source], listed: list[WorkItem], ledger: Sequence[LedgerEntry], engine: Engine, now: datetime
 ) -> Prints:
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, Span], str | None] = {}

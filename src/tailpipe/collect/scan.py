@@ -5,28 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
-from tailpipe.collect.engine import Engine
 from tailpipe.collect.packing import Recipe, tasks_of
 from tailpipe.collect.planner import plan_partition
 from tailpipe.collect.types import known_types, sampled_types
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits, Task
 from tailpipe.model.partition import Partition
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.table import Table
 
 __all__ = ["tasks_to_scan"]
 
 
-def tasks_to_scan(partition: Partition, table: Table, catalog: Catalog, engine: Engine, ask: Ask) -> list[Task]:
+def tasks_to_scan(
+    partition: Partition, table: Table, catalog: Catalog, engine: Engine, request: CollectRequest
+) -> list[Task]:
     """The tasks that replace the whole window, none of which stages anything; their fields have types."""
     sources = {source.name: source for source in partition.sources}
     state = catalog.state(partition.address)
-    planned = plan_partition(sources, table, state, replace(ask, overwrite=True), engine)
+    planned = plan_partition(sources, table, state, replace(request, overwrite=True), engine)
     for problem in (one for some in planned.problems.values() for one in some):
         raise TailpipeError(problem, hint="change its permissions: a scan leaves nothing out")
-    types = known_types(catalog.column_sets(partition=partition.address), table)
-    recipe = Recipe(partition, table, sources, types, ask.now, Limits())
+    types = known_types(state.columns, table)
+    recipe = Recipe(partition, table, sources, types, request.now, Limits())
     tasks = [task for unit in planned.plan.units for task in tasks_of(recipe, unit, "", "scan")]
     types = sampled_types(engine.sample(tasks), types, partition, table)
     return [replace(task, types=types, staging=None) for task in tasks]

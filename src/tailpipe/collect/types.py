@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.key_limit import within_limit
-from tailpipe.kernel.outputs import mapped_fields, output_columns
-from tailpipe.kernel.references import references
+from tailpipe.errors import TailpipeError
+from tailpipe.formats.key_limit import within_limit
+from tailpipe.kernel.evolve import evolve
+from tailpipe.kernel.task import Outcome
 from tailpipe.kernel.undeclared import has_long_numbers, widened
+from tailpipe.model.outputs import mapped_fields, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.sql.connection import connect
+from tailpipe.sql.references import references
 
-__all__ = ["known_types", "long_numbers", "needs_sample", "sampled_types", "unfilled_columns"]
+__all__ = [
+    "check_columns",
+    "is_widened",
+    "keep_digits",
+    "known_types",
+    "needs_sample",
+    "sampled_types",
+    "unfilled_columns",
+]
 
+_TO_FRACTIONS = ("bigint", "double")
 _COMMON = {column.name for column in COMMON_COLUMNS}
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
 
@@ -58,16 +70,54 @@ def sampled_types(
         for name, kind in one.items():
             if within_limit(found, name):
                 found[name] = widened(found.get(name), kind) or kind
-    known = {output.name.lower() for output in output_columns(table, found)} | _COMMON
-    with connect() as connection:
-        named = references(connection, [partition.filter] if partition.filter else [])
-    for name in (*named, *([partition.tp_index] if partition.tp_index else []), *partition.dedupe_key):
-        if name.lower() not in known and table.map_fields:
-            found[name] = "varchar"
+    if table.map_fields:
+        known = {output.name.lower() for output in output_columns(table, found)} | _COMMON
+        found |= {name: "varchar" for name in _named(partition) if name.lower() not in known}
     return found
 
 
-def long_numbers(snapshot: Snapshot, columns: Collection[str]) -> set[str]:
+def _named(partition: Partition) -> list[str]:
+    """The columns that a partition refers to."""
+    named: list[str] = []
+    if partition.filter:
+        with connect() as connection:
+            named += references(connection, [partition.filter])
+    return [*named, *([partition.tp_index] if partition.tp_index else []), *partition.dedupe_key]
+
+
+def check_columns(table: Table, sets: ColumnSets) -> None:
+    """Refuse a table whose columns changed so that old and new files could not be read together."""
+    types = known_types(sets, table)
+    for columns in sets.values():
+        for change in evolve(columns, table, types):
+            if change.verdict == "refused":
+                raise TailpipeError(change.message)
+
+
+def is_widened(types: dict[str, str], outcomes: Iterable[Outcome]) -> bool:
+    """Widen types by what tasks have met; whether there was anything that did not fit."""
+    widenings = [one for outcome in outcomes for one in outcome.widenings]
+    for one in widenings:
+        if within_limit(types, one.field):
+            types[one.field] = widened(types.get(one.field), one.type) or one.type
+    return bool(widenings)
+
+
+def keep_digits(types: dict[str, str], before: Mapping[str, str], table: Table, live: Callable[[], Snapshot]) -> bool:
+    """Make text of fields that were whole numbers and get fractions, if live files hold numbers beyond a double.
+
+    Whether there were such fields.
+    """
+    fields = [name for name, kind in types.items() if (before.get(name), kind) == _TO_FRACTIONS]
+    if fields:
+        outputs = output_columns(table, types)
+        names = {one.name: field for field in fields for one in outputs if field in (one.name, one.source)}
+        for name in _long_numbers(live(), names):
+            types[names[name]] = "varchar"
+    return bool(fields)
+
+
+def _long_numbers(snapshot: Snapshot, columns: Collection[str]) -> set[str]:
     """Which of the columns hold whole numbers in these files that a double would change."""
     files = list(zip(snapshot.paths(), snapshot.files, strict=True))
     found = set()

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from tailpipe.catalog.commit import Transaction
-from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
 from tailpipe.catalog.snapshot import Snapshot
+from tailpipe.collect import events
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.plan import UnitPlan
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.task import Outcome, Reading, Result, Staging, Task
-from tailpipe.model.artifact import Artifact
+from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import EVERY_DAY
+from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
 
-__all__ = ["UnitWork"]
+__all__ = ["SAMPLES", "UnitOutcome", "UnitWork", "staged_artifact"]
+
+
+SAMPLES = 20
+"""So many rejected rows are shown in a report."""
+
+
+@dataclass(frozen=True)
+class UnitOutcome:
+    """What became of a unit: `event` says whether it was committed or has failed, or it was put off.
+
+    `bad` are artifacts that cannot be read, and `changed` those that were no longer what had been listed, with the
+    reasons. Those that are `hopeless`, by URI, are not mended by another listing. The sources in `waiting` have more
+    of a pack than was committed.
+    """
+
+    plan: UnitPlan
+    event: events.Committed | events.Failed | None = None
+    bad: tuple[str, ...] = ()
+    hopeless: frozenset[str] = frozenset()
+    changed: tuple[str, ...] = ()
+    waiting: frozenset[str] = frozenset()
+    samples: tuple[Sample, ...] = ()
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    noticed: Mapping[str, int] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    unfinished: int = 0
+
+    @property
+    def open_sources(self) -> frozenset[str]:
+        """The sources of a pack that has failed: they may have more of any day."""
+        is_open = isinstance(self.event, events.Failed) and self.plan.unit.pack is not None
+        return frozenset(item.source for item in self.plan.artifacts) if is_open else frozenset()
 
 
 @dataclass
@@ -45,33 +82,17 @@ class UnitWork:
         return [one.fault.reason for _, one in self.results if one.fault and one.fault.is_changed]
 
     @property
-    def bad_uris(self) -> set[str]:
-        """The artifacts that cannot be read."""
-        faults = ((one.reading.artifact.uri, one.fault) for _, one in self.results)
-        return {uri for uri, fault in faults if fault and not fault.is_changed}
-
-    @property
-    def changed_sources(self) -> set[str]:
-        """The sources of the artifacts that have changed."""
-        return {task.source.name for task, one in self.results if one.fault and one.fault.is_changed}
-
-    @property
     def is_patient(self) -> bool:
         """Whether its other artifacts may be committed before those that have changed: a Day lands whole."""
         is_pack = self.plan.unit.day is None and self.plan.kind == "append"
         return is_pack and any(one.fault is None for _, one in self.results)
 
     @property
-    def spoilt(self) -> list[tuple[PlannedArtifact, str]]:
+    def spoilt(self) -> list[tuple[WorkItem, str]]:
         """Those that could not be read, and why, although rows of theirs are there: committing would lose these."""
-        planned = self._planned
-        found = ((planned[one.reading.origin, one.reading.generation], one.error) for _, one in self.results)
+        items = self._items
+        found = ((items[one.reading.origin, one.reading.generation], one.error) for _, one in self.results)
         return [(one, error) for one, error in found if error is not None and one.is_anew]
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """Some of the rejected rows."""
-        return tuple(sample for outcome in self.outcomes for sample in outcome.samples)
 
     @property
     def files(self) -> tuple[StagedFile, ...]:
@@ -80,14 +101,14 @@ class UnitWork:
 
     @property
     def keyed_files(self) -> set[str]:
-        """Those whose rows are known by their events, because they came in envelopes."""
+        """Those whose rows are identified by the key of their event."""
         pairs = zip(self.tasks, self.outcomes, strict=True)
-        return {file.path for task, outcome in pairs if task.source.envelope for file in outcome.files}
+        return {file.path for task, outcome in pairs if task.source.yields_events for file in outcome.files}
 
     @property
     def is_anew(self) -> bool:
         """Whether ranges of an API are collected again whole."""
-        return any(one.is_anew and one.decision.artifact.kind == "range" for one in self.plan.artifacts)
+        return any(one.is_anew and one.artifact.kind == "range" for one in self.plan.artifacts)
 
     def carry(self, snapshot: Snapshot, partition: str, rejected: Iterable[Path]) -> Carry:
         """What must be written again, because other rows of the same files go.
@@ -116,21 +137,51 @@ class UnitWork:
         return tuple(reading.row_prefix(partition) for reading in readings)
 
     @property
-    def _planned(self) -> dict[tuple[str, int], PlannedArtifact]:
-        return {(one.decision.origin, one.decision.generation): one for one in self.plan.artifacts}
+    def _items(self) -> dict[tuple[str, int], WorkItem]:
+        return {item.identity: item for item in self.plan.artifacts}
 
     @property
     def _bad_sources(self) -> set[str]:
         """The sources of artifacts that were left out: they have more of this Day."""
-        return {task.source.name for task, result in self.results if result.error is not None}
+        return {task.source.name for task, result in self.results if result.fault is not None}
+
+    @property
+    def _samples(self) -> Iterator[Sample]:
+        """Some of the rejected rows."""
+        return (sample for outcome in self.outcomes for sample in outcome.samples)
+
+    def outcome(self, partition: str) -> UnitOutcome:
+        """What the unit will have brought once it is committed."""
+        results = [result for _, result in self.results]
+        nulls: Counter[str] = Counter()
+        noticed: Counter[str] = Counter()
+        for result in results:
+            nulls.update(result.nulls)
+            noticed.update(result.notes)
+        faults = [(task, one.reading.artifact.uri, one.fault) for task, one in self.results if one.fault]
+        accounts = sum((result.accounts for result in results), Accounts())
+        taken = len(results) - len(faults)
+        return UnitOutcome(
+            self.plan,
+            events.Committed(partition, str(self.plan.unit), taken, accounts, self.plan.reason),
+            bad=tuple(self.errors),
+            hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
+            changed=tuple(self.changed),
+            waiting=frozenset(task.source.name for task, _, fault in faults if fault.is_changed),
+            samples=tuple(islice(self._samples, SAMPLES)),
+            nulls=nulls,
+            noticed=noticed,
+            filled=frozenset[str]().union(*(outcome.filled for outcome in self.outcomes)),
+            unfinished=sum(result.unread_bytes > 0 for result in results),
+        )
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:
         """All of it as the catalog takes it; artifacts with an error are left out."""
-        planned = self._planned
+        items = self._items
         artifacts = [
-            _entry(result, planned[result.reading.origin, result.reading.generation], self.plan, now)
+            staged_artifact(result, items[result.reading.origin, result.reading.generation], self.plan.unit, now)
             for _, result in self.results
-            if result.error is None
+            if result.fault is None
         ]
         return Staged(
             files=(*self.files, *self.carried),
@@ -141,15 +192,36 @@ class UnitWork:
             carried=sum(file.rows for file in self.carried if file.role == "data"),
             carried_rejected=sum(file.rows for file in self.carried if file.role == "rejected"),
             restores=self.plan.restores,
-            samples=self.samples,
+            samples=tuple(self._samples),
         )
 
 
-def _entry(result: Result, planned: PlannedArtifact, unit: UnitPlan, now: datetime) -> StagedArtifact:
-    before = planned.decision.entry
-    taken = EVERY_DAY if planned.dates is None else planned.dates
-    if before is not None and not planned.is_anew:
+def staged_artifact(result: Result, item: WorkItem, unit: Unit, now: datetime) -> StagedArtifact:
+    """An artifact's entry as it will stand in the ledger, from what the kernel has read of it."""
+    taken = EVERY_DAY if item.dates is None else item.dates
+    left_out = result.left_out
+    if item.entry is not None and not item.is_anew:
         # It goes on: it has what it had, and lacks what it lacked.
-        taken |= before.taken
-        result = replace(result, left_out=result.left_out | before.left_out)
-    return result.staged(planned.decision.source, unit.unit, now, taken)
+        taken |= item.entry.taken
+        left_out |= item.entry.left_out
+    artifact = item.artifact
+    entry = LedgerEntry(
+        origin=item.origin,
+        source=item.source,
+        unit=unit,
+        as_of=now,
+        generation=item.generation,
+        uri=artifact.uri,
+        kind=artifact.kind,
+        size=artifact.size,
+        modified=artifact.modified,
+        etag=artifact.etag,
+        committed_bytes=result.committed_bytes,
+        committed_ordinals=result.committed_ordinals,
+        unread_bytes=result.unread_bytes,
+        fingerprint=result.fingerprint,
+        head=result.head,
+        taken=taken,
+        left_out=left_out,
+    )
+    return StagedArtifact(entry, result.accounts, item.offset_bytes, item.offset_rows)

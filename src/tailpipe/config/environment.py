@@ -28,6 +28,11 @@ class Environment:
     has_own_config: bool
     """Whether the config is in the install directory, which tailpipe makes, and not in one that was named."""
 
+    @property
+    def cache_dir(self) -> Path:
+        """What can be made again: scratch of running collections, Java's classes."""
+        return self.install_dir / "cache"
+
     @classmethod
     def resolve(
         cls, env: Mapping[str, str], *, config_path: str | None = None, workspace: str | None = None

@@ -37,6 +37,6 @@ def reversed_names(table: Table, format: Format | None) -> str:
     its name.
     """
     columns = {name for column in table.columns for name in (column.name, column.source) if name}
-    mapped = getattr(format, "field_map", {})
+    mapped = {name: key for key, name in format.json_names.items()} if format is not None else {}
     wrong = {name: field for name, field in mapped.items() if field in columns and name not in columns}
     return listed((f'{field} = "{name}"' for name, field in wrong.items()), 3)

@@ -10,9 +10,9 @@ from typing import Any
 
 from tailpipe.config.config import Config
 from tailpipe.errors import Diagnostic, UsageError
+from tailpipe.formats.grok import compile_layout
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import PATH_COLUMNS, STAMPED_COLUMNS
-from tailpipe.plugin.grok import compile_layout
 
 __all__ = ["broken_layouts", "ignored_columns", "odd_layouts", "unknown_tables"]
 

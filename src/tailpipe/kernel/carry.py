@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.sql import literal
 from tailpipe.kernel.stage import Stage
-from tailpipe.kernel.task import Limits, Staging
+from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
+from tailpipe.sql.connection import connect
+from tailpipe.sql.quoting import literal
 
 __all__ = ["CarriedFile", "Carry", "carry_rows"]
 
@@ -53,7 +53,7 @@ def carry_rows(task: Carry) -> tuple[StagedFile, ...]:
         fresh = f"read_parquet([{_texts(task.fresh)}], hive_partitioning = false)"
         conditions.append(f"{event} NOT IN (SELECT {event} FROM {fresh})")
     condition = " AND ".join(conditions) or "true"
-    with connect(Limits(), task.staging.spill) as connection:
+    with connect(spill=task.staging.spill) as connection:
         for file in task.files:
             query = f"SELECT * FROM read_parquet({literal(file.path)}, hive_partitioning = false) WHERE {condition}"
             stage.copy(connection, query, (file.tp_date, file.tp_index), file.columns)

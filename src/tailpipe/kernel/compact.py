@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.kernel.carry import CarriedFile
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.sql import index_value, literal, quoted
 from tailpipe.kernel.stage import Key, Stage, key_condition
-from tailpipe.kernel.task import Limits, Staging
+from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.types import stored_type
+from tailpipe.sql.connection import connect
+from tailpipe.sql.quoting import index_value, literal, quoted
 
 if TYPE_CHECKING:
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["Compaction", "Index", "compact_files", "misplaced"]
 
@@ -50,7 +50,7 @@ def compact_files(task: Compaction, memory: str | None = None) -> tuple[StagedFi
     stage = Stage(task.staging)
     day = task.files[0].tp_date
     try:
-        with connect(Limits(memory=memory), task.staging.spill) as connection:
+        with connect(memory, task.staging.spill) as connection:
             if task.index is None:
                 _write(task, stage, connection, f"{_rows(task)} ORDER BY {_ORDER}", (day, task.files[0].tp_index))
                 return tuple(stage.files)

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.kernel.stage import Stage
-from tailpipe.kernel.task import Limits, Staging
+from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
+from tailpipe.sql.connection import connect
+from tailpipe.sql.quoting import literal, quoted, text_list
 
 if TYPE_CHECKING:
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["EVENT", "Dedupe", "Deduped", "drop_duplicates"]
 
 EVENT = ("tp_id",)
-"""The key of rows that came in envelopes: the event in their id, whatever artifact it was asked for with."""
+"""The key of rows of events: that of the event, which is in their id, whatever artifact it was requested with."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def drop_duplicates(task: Dedupe) -> Deduped:
     stage = Stage(task.staging)
     root = Path(task.staging.directory)
     paths = {str(root / file.path): file for file in task.files}
-    with connect(Limits(), task.staging.spill) as connection:
+    with connect(spill=task.staging.spill) as connection:
         _find(connection, task, list(paths))
         found = connection.execute("SELECT DISTINCT filename FROM lost ORDER BY 1").fetchall()
         files = {paths[path].path: _rest(connection, stage, path, paths[path]) for (path,) in found}

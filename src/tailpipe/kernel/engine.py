@@ -1,257 +1,63 @@
-"""The engine: DuckDB for one task. Takes parsed batches and keeps their rows until they are written or read."""
+"""What collecting and compacting need of an engine: the kernel's jobs, done in parallel. The product's is Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import month_day
-from tailpipe.kernel.shape import KEPT, REJECTED, Shape
-from tailpipe.kernel.sql import quoted
-from tailpipe.kernel.task import Limits
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.ledger import Span
+from tailpipe.model.source import Source
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+if TYPE_CHECKING:  # whoever runs a job loads what it needs
+    from tailpipe.kernel.carry import CarriedFile, Carry
+    from tailpipe.kernel.compact import Compaction
+    from tailpipe.kernel.dedupe import Dedupe, Deduped
+    from tailpipe.kernel.task import Outcome, Task
+    from tailpipe.model.staged import StagedFile
 
-    from tailpipe.kernel.duck import duckdb
-    from tailpipe.kernel.years import Years
+__all__ = ["Engine", "PrintTask"]
 
-__all__ = ["Engine", "Group", "connect", "expression_types"]
-
-_WIDE = 200
-"""Above so many columns DuckDB spends more time on looking for equal expressions than it saves by them."""
-_DISABLED = ("filter_pushdown", "join_order", "build_side_probe_side", "join_filter_pushdown")
-"""A condition that is pushed below the casts would have DuckDB compute them twice; one that a join pushes into
-Arrow's views fails. And rows keep their order through a join only if they are not the side that it hashes."""
-
-_STRPTIME = """CREATE OR REPLACE TEMP MACRO strptime(t, layout) AS
-    coalesce(try_strptime(t, layout), CASE WHEN t IS NOT NULL THEN ('no time: ' || t)::TIMESTAMP END)"""
-"""DuckDB's own fails for a zone that it does not know, such as CEST, in a way that not even TRY sees. This one fails
-like a cast."""
+PrintTask = tuple[Source, Artifact, tuple[Span, ...]]
+"""An artifact, and the parts of its content whose prints are requested."""
 
 
-@dataclass(frozen=True)
-class Group:
-    """Rows that share artifact, disposition, index and date."""
+class Engine(Protocol):
+    """Runs jobs. Each method is one job: a list of tasks, and an answer for each, in the order of the tasks.
 
-    artifact: int
-    disposition: int
-    tp_index: str | None
-    tp_date: date | None
-    rows: int
-    first: datetime | None
-    last: datetime | None
+    Tasks that stage files have a prefix of their own each. A task that raises is tried again, under names that no
+    other attempt uses, and what a failed attempt has staged is in no answer. If all attempts fail the job raises
+    `SparkError` with the cause. Bad data raises nothing: it is part of an answer.
+    """
 
+    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
+        """Return prints of contents, by URI and part."""
+        ...
 
-def connect(limits: Limits | None = None, spill: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB of one thread that knows nothing but what it is given, and lives in UTC."""
-    from tailpipe.kernel.duck import duckdb
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        """Return the types of undeclared fields that the beginning of each task's artifacts shows."""
+        ...
 
-    config: dict[str, Any] = {
-        "threads": 1,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    if limits is not None and limits.memory is not None:
-        config["memory_limit"] = limits.memory
-    if spill is not None:
-        config["temp_directory"] = spill
-    connection = duckdb.connect(":memory:", config=config)
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
-    return connection
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        """Stage the files of each task; `progress` is called with the number of finished tasks."""
+        ...
 
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of live files that a replacement keeps."""
+        ...
 
-def expression_types(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
-    """The DuckDB type of each column of a query, which is not run."""
-    return [row[1] for row in connection.execute(f"DESCRIBE {query}").fetchall()]
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage files again without their duplicates."""
+        ...
 
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of each task's files in files of the right size."""
+        ...
 
-class Engine:
-    """Rows of one task, from the parser to whoever takes them; memory grows until they are taken."""
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        """Return the paths of files in which some row's value of the column is not the file's index."""
+        ...
 
-    def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        shape: Shape,
-        references: Sequence[str],
-        artifacts: Mapping[str, Sequence[str | None]],
-        years: Years | None = None,
-    ) -> None:
-        self.connection = connection
-        self.shape = shape
-        self.references = references
-        self.years = years
-        """Who knows the years of times that have none; None if there are no such times."""
-        self._know(artifacts)
-        disabled = [*_DISABLED, *(["common_subexpressions"] if len(shape.outputs) > _WIDE else [])]
-        connection.execute(f"SET disabled_optimizers = '{','.join(disabled)}'")
-        connection.execute(_STRPTIME)
-        self._recipes: dict[tuple[object, ...], str] = {}
-        self._types: dict[tuple[object, ...], list[str]] = {}
-        self._has_table = False
-        self.rows = 0
-        """How many rows are in hand."""
-        self.newest = 0
-        """The `rowid` from which on rows are of the last batch."""
-        self._added = 0
-
-    def _know(self, artifacts: Mapping[str, Sequence[str | None]]) -> None:
-        """Make the table in which shapes look up what differs by artifact."""
-        import pyarrow as pa
-
-        columns = {name: pa.array(values, pa.string()) for name, values in artifacts.items()}
-        count = max(map(len, columns.values()), default=0)
-        self.connection.register("given", pa.table({"artifact": pa.array(range(count), pa.int32()), **columns}))
-        self.connection.execute("CREATE TEMP TABLE tp__artifacts AS FROM given")
-        self.connection.unregister("given")
-
-    @contextmanager
-    def tables(self, parsed: Parsed) -> Iterator[None]:
-        """The batch's tables are there by their names."""
-        for name, table in parsed.tables.items():
-            self.connection.register(name, table)
-        try:
-            yield
-        finally:
-            for name in parsed.tables:
-                self.connection.unregister(name)
-
-    def add(self, parsed: Parsed) -> None:
-        """Shape a batch and keep its rows; the batch's tables must be there."""
-        given = self._given(parsed) if self.years is not None else []
-        time = self.shape.time_without_year(given) if given else None
-        if self.years is None or time is None:
-            self._insert(self.shaped(parsed))
-            return
-        base = self.shape.base(parsed, self.references)
-        with self._dated(self.shape.values(base), self.years, time) as rows:
-            self._insert(self.shape.disposed(self.shape.typed(rows, given, parsed.misfits, near="tp__near")))
-
-    @contextmanager
-    def _dated(self, values: str, years: Years, time: str) -> Iterator[str]:
-        """The rows of `values` with the date near which each lies: null if its time is none without a year."""
-        import pyarrow as pa
-
-        self.connection.execute(f"CREATE TEMP TABLE tp__values AS {values}")
-        try:
-            days = f"SELECT tp__artifact, tp__ordinal, coalesce({month_day(time)}, -1) FROM tp__values"
-            found = self.connection.execute(days).to_arrow_table()
-            dates = pa.array(years.dates(*(column.to_numpy() for column in found.columns)))
-            self.connection.register("tp__dates", pa.table({"tp__near": dates}))
-            yield "SELECT * FROM tp__values POSITIONAL JOIN tp__dates"
-        finally:
-            self.connection.unregister("tp__dates")
-            self.connection.execute("DROP TABLE tp__values")
-
-    def _insert(self, rows: str) -> None:
-        verb = "INSERT INTO tp__rows" if self._has_table else "CREATE TEMP TABLE tp__rows AS"
-        self.newest = self.newest + self._added if self._has_table else 0
-        ((self._added,),) = self.connection.execute(f"{verb} {rows}").fetchall()
-        self._has_table = True
-        self.rows += self._added
-
-    def shaped(self, parsed: Parsed) -> str:
-        """The query that shapes a batch."""
-        key = (parsed.sql, *parsed.fields.items())
-        if key not in self._recipes:
-            base = self.shape.base(parsed, self.references)
-            typed = self.shape.typed(self.shape.values(base), self._given(parsed), parsed.misfits)
-            self._recipes = {key: self.shape.disposed(typed)}
-        return self._recipes[key]
-
-    def _given(self, parsed: Parsed) -> list[str]:
-        """The types that the outputs have before they are cast; kept for the batches after it, which are alike."""
-        key = (parsed.sql, *parsed.fields.items())
-        if key not in self._types:
-            probe = self.shape.probe(self.shape.base(parsed, self.references))
-            self._types = {key: expression_types(self.connection, probe)}
-        return self._types[key]
-
-    def groups(self) -> list[Group]:
-        """All rows in hand, counted."""
-        if not self._has_table:
-            return []
-        rows = self.connection.execute(
-            "SELECT tp__artifact, tp__disposition, tp_index, tp_date, count(*), min(tp_timestamp), max(tp_timestamp)"
-            f" FROM ({self.shape.stored('tp__rows')}) GROUP BY ALL ORDER BY ALL"
-        ).fetchall()
-        return [Group(*row) for row in rows]
-
-    def nulls(self) -> dict[int, dict[str, int]]:
-        """For each artifact and column, the kept rows whose value did not fit."""
-        found: dict[int, dict[str, int]] = {}
-        for artifact, number, count in self.misfits(f"tp__disposition = {KEPT}"):
-            found.setdefault(artifact, {})[self.shape.outputs[number].name] = count
-        return found
-
-    def misfits(self, condition: str) -> Iterator[tuple[int, int, int]]:
-        """Artifact, number of the output, and count, of values that did not fit."""
-        for word in range(self.shape.words if self._has_table else 0):
-            ((bits,),) = self.connection.execute(
-                f"SELECT coalesce(bit_or(tp__coerced{word}), 0) FROM tp__rows WHERE {condition}"
-            ).fetchall()
-            numbers = [n for n in range(len(self.shape.outputs)) if n // 60 == word and bits >> (n % 60) & 1]
-            if not numbers:
-                continue
-            counts = ", ".join(self.shape.misfit_count(number) for number in numbers)
-            rows = self.connection.execute(
-                f"SELECT tp__artifact, {counts} FROM tp__rows WHERE {condition} GROUP BY 1 ORDER BY 1"
-            ).fetchall()
-            for artifact, *values in rows:
-                yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
-
-    def rejected(self, artifacts: Sequence[str], prefixes: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had; None if none.
-
-        `prefixes` are what the ids of each artifact's rows begin with; events in envelopes have ids of their own.
-        """
-        import pyarrow as pa
-
-        if not self._has_table:
-            return None
-        has_id = any(output.name == "tp_id" for output in self.shape.outputs)
-        rows = self.connection.execute(
-            f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw, {'tp_id' if has_id else 'NULL'} FROM tp__rows"
-            f" WHERE tp__disposition = {REJECTED}"
-        ).fetchall()
-        if not rows:
-            return None
-        places, ordinals, reasons, texts, ids = zip(*rows, strict=True)
-        if not has_id:
-            ids = tuple(f"{prefixes[place]}-{n}" for place, n in zip(places, ordinals, strict=True))
-        return pa.table(
-            {
-                "artifact": pa.array([artifacts[place] for place in places], pa.string()),
-                "ordinal": pa.array(ordinals, pa.int64()),
-                "reason": pa.array(reasons, pa.string()),
-                "raw": pa.array(texts, pa.string()),
-                "tp_id": pa.array(ids, pa.string()),
-            }
-        )
-
-    def kept(self, condition: str = "true") -> str:
-        """The query for the columns of a file over the rows in hand."""
-        columns = ", ".join(quoted(name) for name in self.shape.columns)
-        return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
-
-    def forget(self, artifact: int) -> None:
-        """Leave out an artifact whose rows must not be kept."""
-        if self._has_table:
-            gone = self.connection.execute(f"DELETE FROM tp__rows WHERE tp__artifact = {artifact}").fetchall()
-            self.rows -= gone[0][0]
-
-    def clear(self) -> None:
-        """Let go of the rows in hand."""
-        if self._has_table:
-            self.connection.execute("DROP TABLE tp__rows")
-            self._has_table = False
-            self.rows = 0
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The kept rows in hand."""
-        if self._has_table:
-            yield from self.connection.execute(self.kept()).to_arrow_reader(65536)
+    def close(self) -> None:
+        """End what the engine has started."""
+        ...

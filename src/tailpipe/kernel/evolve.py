@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tailpipe.kernel.outputs import COMMON_TYPES, output_columns
+from tailpipe.model.outputs import COMMON_TYPES, output_columns
 from tailpipe.model.table import Table
 
 __all__ = ["Change", "evolve", "merged_columns"]

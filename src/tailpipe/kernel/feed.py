@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from tailpipe.kernel.batch import LineParser, Lines, Parsed
 from tailpipe.kernel.progress import Progress
-from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Fault
+from tailpipe.model.parsing import LineParser, Lines, Parsed
+from tailpipe.sql.quoting import quoted
 
 __all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
 
@@ -98,11 +98,19 @@ class Held:
         self.runs = [run for run in self.runs if run.artifact != artifact]
         self.bad = [row for row in self.bad if row.artifact != artifact]
 
+    def learn(self, parsed: Parsed) -> None:
+        """Note the types of fields that are not text: expressions over bad rows count on them too."""
+        typed = {name: kind for name, kind in parsed.fields.items() if kind != "VARCHAR" and name not in self.fields}
+        if typed:
+            self.fields = {**self.fields, **typed}
+
     def parse(self) -> Iterator[Batch]:
         """All of it as batches; nothing is held after."""
         runs, bad, size = self.runs, self.bad, self.size
         self.runs, self.bad, self.size = [], [], 0
         if runs:
-            yield Batch(self.parser.parse(runs), size, {run.artifact for run in runs})
+            parsed = self.parser.parse(runs)
+            self.learn(parsed)
+            yield Batch(parsed, size, {run.artifact for run in runs})
         if bad:
             yield bad_rows(bad, self.fields)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tailpipe.kernel.envelope import ENVELOPE_FIELDS
-from tailpipe.kernel.sql import quoted
+from tailpipe.sql.quoting import quoted
 
 __all__ = ["gathered"]
 
@@ -19,7 +18,7 @@ def gathered(name: str, fields: Iterable[str], wanted: Sequence[str]) -> str:
     if not name.endswith("*"):
         return "NULL::VARCHAR"
     stems = sorted({one[:-1].lower() for one in wanted if one.endswith("*")}, key=len, reverse=True)
-    taken = {*(one.lower() for one in wanted), *ENVELOPE_FIELDS}
+    taken = {one.lower() for one in wanted}
     inside = [
         field for field in fields if field.lower() not in taken and _stem(field.lower(), stems) == name[:-1].lower()
     ]

@@ -6,28 +6,44 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from tailpipe.errors import ChangedError, TailpipeError
+from tailpipe.errors import ChangedError, PluginError, TailpipeError
 from tailpipe.kernel.feed import Batch, Failed
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
-from tailpipe.kernel.unpack import Member, Unpacking, UnpackLimits
 from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
+from tailpipe.model.source import Content
+from tailpipe.unpack.unpack import Member, Unpacking, UnpackLimits
 
-__all__ = ["Intake"]
+__all__ = ["Intake", "Open"]
+
+Open = Callable[[Artifact], Content]
+"""How a task opens an artifact."""
 
 
 class Intake:
-    """The artifacts of a task, each with how far it was read; `failed` are known to be damaged, and why."""
+    """The artifacts of a task, each with how far it was read; `failed` are known to be damaged, and why.
 
-    def __init__(self, task: Task, failed: Mapping[int, Fault]) -> None:
+    If artifacts are read `as_files`, each is whole, or it is not there yet.
+    """
+
+    def __init__(self, task: Task, failed: Mapping[int, Fault], *, as_files: bool = False) -> None:
         self.task = task
+        self.plain: BinaryIO | None = None
+        """The stream of the artifact in hand, if it can seek; the bytes of a member that is not packed."""
+        self._as_files = as_files
         self.progress = [Progress(reading, fault=failed.get(place)) for place, reading in enumerate(task.readings)]
 
     def events(
         self, read: Callable[[int, Iterator[Member]], Iterator[Batch]], drop: Callable[[int], None]
+    ) -> Iterator[Batch | Failed]:
+        """Read the members of each artifact."""
+        return self.each(lambda place, open_: read(place, self._members(self.progress[place], open_)), drop)
+
+    def each(
+        self, read: Callable[[int, Open], Iterator[Batch]], drop: Callable[[int], None]
     ) -> Iterator[Batch | Failed]:
         """Read each artifact; if one turns out to be damaged, `drop` what is held of it and say so."""
         sound = [progress.reading.artifact for progress in self.progress if progress.fault is None]
@@ -36,8 +52,10 @@ class Intake:
                 if progress.fault is not None:
                     continue
                 try:
-                    yield from read(place, self._members(progress, open_))
+                    yield from read(place, open_)
                     progress.end()
+                except PluginError:
+                    raise  # no fault of the artifact
                 except (*GONE, TailpipeError) as problem:
                     if isinstance(problem, TailpipeError):
                         reason = problem.with_hint
@@ -48,10 +66,12 @@ class Intake:
                     drop(place)
                     yield Failed(place, progress.fault)
 
-    def _members(self, progress: Progress, open_: Callable[[Artifact], BinaryIO]) -> Iterator[Member]:
+    def _members(self, progress: Progress, open_: Open) -> Iterator[Member]:
         limits, artifact = self.task.limits, progress.reading.artifact
         spill = self.task.staging.spill if self.task.staging else None
         with watched(artifact, open_) as (stream, watch):
+            self.plain = stream if stream.seekable() else None
+            watch.is_packed = self._as_files
             unpacking = Unpacking(
                 stream,
                 artifact.uri,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tailpipe.kernel.batch import LineParser, Lines
 from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
-from tailpipe.kernel.runs import chosen
 from tailpipe.kernel.task import Fault, Task
-from tailpipe.kernel.text import LineSplitter, Split, TextOptions
-from tailpipe.kernel.unpack import Member
+from tailpipe.model.parsing import LineParser, Lines
+from tailpipe.plugin.arrow import chosen
+from tailpipe.unpack.text import LineSplitter, Split, TextOptions
+from tailpipe.unpack.unpack import Member
 
 __all__ = ["LineFeed"]
 
@@ -20,19 +20,18 @@ class LineFeed:
     """Reads artifacts line by line; lines of several artifacts are parsed together."""
 
     def __init__(
-        self, task: Task, parser: LineParser, failed: Mapping[int, Fault], fields: Mapping[str, str] | None = None
+        self,
+        task: Task,
+        parser: LineParser,
+        failed: Mapping[int, Fault],
+        *,
+        fields: Mapping[str, str],
+        encoding: str = "utf-8",
+        start: str | None = None,
     ) -> None:
-        # Envelopes are whole as they are, and our own text.
-        shown = None if task.source.envelope else task.format
-        multiline = getattr(shown, "multiline", None)
-        self._is_keyed = task.source.envelope
-        self._options = TextOptions(
-            encoding=getattr(shown, "encoding", "utf-8"),
-            start=multiline.start if multiline is not None else None,
-            max_line_bytes=task.limits.line_bytes,
-        )
+        self._options = TextOptions(encoding=encoding, start=start, max_line_bytes=task.limits.line_bytes)
         self._limits = task.limits
-        self._held = Held(parser, fields or {})
+        self._held = Held(parser, fields)
         self._intake = Intake(task, failed)
         self.progress: Sequence[Progress] = self._intake.progress
 
@@ -47,13 +46,13 @@ class LineFeed:
         ordinals = 0
         for member in members:
             # An archive is read from its beginning again, and what was taken of it is left out.
-            start = 0 if member.name else reading.since_bytes
+            start = 0 if member.name else reading.offset_bytes
             splitter = LineSplitter(
                 place,
                 self._options,
                 opening=member.opening,
                 offset=start,
-                ordinals=reading.since_ordinals if start else ordinals,
+                ordinals=reading.offset_rows if start else ordinals,
                 take=progress.take,
             )
             size = start
@@ -68,7 +67,7 @@ class LineFeed:
 
     def _hold(self, progress: Progress, splits: Sequence[Split]) -> Iterator[Batch]:
         for split in splits:
-            place, since = split.lines.artifact, 0 if self._is_keyed else progress.reading.since_ordinals
+            place, since = split.lines.artifact, progress.reading.offset_rows
             lines = split.lines
             if since and len(lines.ordinals) and lines.ordinals[0] <= since:
                 fresh = lines.ordinals > since

@@ -9,29 +9,31 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import is_whole, kind_of
-from tailpipe.kernel.engine import Engine, expression_types
-from tailpipe.kernel.envelope import ENVELOPE_FIELDS, envelope_outputs
+from tailpipe.formats.key_limit import most_frequent, reject_records
+from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
-from tailpipe.kernel.inet import load_for
-from tailpipe.kernel.json_fields import JsonFields, wanted_fields
-from tailpipe.kernel.key_limit import FIELDS_LIMIT, most_frequent, reject_records
-from tailpipe.kernel.outputs import COMMON_TYPES, is_wanted, output_columns
-from tailpipe.kernel.references import references
+from tailpipe.kernel.format_faults import blamed_on, format_fault
+from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, PREFIX, Shape
-from tailpipe.kernel.sql import literal, moment, text_list
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
+from tailpipe.model.addresses import ADDRESS
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
+from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Parsed
 from tailpipe.model.table import PATH_COLUMNS
-from tailpipe.model.types import ListType, parse_type
-from tailpipe.plugin.addresses import ADDRESS
-from tailpipe.plugin.formats import Delimited, Grok, Json, Jsonl, Parquet, Regex, Syslog
+from tailpipe.model.types import ColumnType, ListType, parse_type
+from tailpipe.model.wanted import FieldNames, wanted_fields
+from tailpipe.sql.casts import is_whole, kind_of
+from tailpipe.sql.connection import expression_types
+from tailpipe.sql.inet import load_for
+from tailpipe.sql.quoting import literal, moment, text_list, text_type
+from tailpipe.sql.references import references
 
 if TYPE_CHECKING:
-    from tailpipe.kernel.duck import duckdb
     from tailpipe.kernel.years import Years
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["Plan", "has_times_without_year", "plan_task"]
 
@@ -48,7 +50,8 @@ class Plan:
     artifacts: Mapping[str, Sequence[str | None]]
     """Columns of `tp__artifacts`."""
     references: tuple[str, ...]
-    json: JsonFields | None
+    wanted: Mapping[str, ColumnType]
+    """The fields that are taken from each row, and the shapes in which they are read."""
     noun: str
 
     def years(self) -> Years | None:
@@ -61,39 +64,73 @@ class Plan:
 
     def feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
-        if self.task.source.envelope:
-            return self._messages(failed)
-        places = [place for place, reading in enumerate(self.task.readings) if self._is_parquet(reading)]
-        if not places:
-            return self._text_feed(failed, connection)
-        from tailpipe.kernel.parquet_feed import ParquetFeed
+        if self.task.source.yields_events:
+            return self._events(failed, connection)
+        groups: list[tuple[Format, list[int]]] = []
+        for place, reading in enumerate(self.task.readings):
+            format = self.task.format.for_artifact(reading.artifact.uri)
+            places = next((places for known, places in groups if known == format), None)
+            if places is None:
+                groups.append((format, places := []))
+            places.append(place)
+        if len(groups) == 1:
+            return self._feed(groups[0][0], failed, connection)
+        feeds = []
+        for format, places in groups:
+            others = dict.fromkeys(set(range(len(self.task.readings))) - set(places), Fault("has another format"))
+            feeds.append((self._feed(format, {**failed, **others}, connection), places))
+        return JointFeed(feeds)
 
-        others = [place for place in range(len(self.task.readings)) if place not in places]
-        if not others:
-            return ParquetFeed(self.task, failed)
-        texts = self._text_feed({**failed, **dict.fromkeys(places, Fault("is a parquet file"))}, connection)
-        parquet = ParquetFeed(self.task, {**failed, **dict.fromkeys(others, Fault("is no parquet file"))})
-        return JointFeed([(texts, others), (parquet, places)])
+    def _feed(self, format: Format, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
+        parser = self._parser(format, format.noun, connection)
+        if isinstance(parser, DocumentParser):
+            from tailpipe.kernel.document_feed import DocumentFeed
 
-    def _is_parquet(self, reading: Reading) -> bool:
-        """Whether it is parquet; what is delivered as CSV is delivered as parquet elsewhere, with the same fields."""
-        is_named = reading.artifact.uri.lower().endswith(".parquet")
-        return isinstance(self.task.format, Parquet) or (isinstance(self.task.format, Delimited) and is_named)
-
-    def _text_feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
-        task = self.task
-        if isinstance(task.format, Json) and self.json is not None:
-            from tailpipe.kernel.json_documents import DocumentFeed
-
-            return DocumentFeed(task, task.format, self.json, failed, connection)
+            return DocumentFeed(self.task, format, parser, failed, connection, self._types())
+        from tailpipe.kernel.checked_parser import CheckedParser
         from tailpipe.kernel.line_feed import LineFeed
-        from tailpipe.kernel.lines import line_parser
 
-        if self.json is not None:
-            from tailpipe.kernel.json_lines import JsonLines
+        checked = CheckedParser(parser, format, format.noun, connection)
+        encoding, start = format.encoding or ENCODINGS[0], format.event_start
+        return LineFeed(self.task, checked, failed, fields=self._types(), encoding=encoding, start=start)
 
-            return LineFeed(task, JsonLines(self.json), failed, self.json.types)
-        return LineFeed(task, line_parser(task.format, numbers=self._numbers()), failed)
+    def _events(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
+        """A reader of events: each message is what a line, or a record, is elsewhere."""
+        from tailpipe.kernel.checked_parser import CheckedParser
+        from tailpipe.kernel.event_feed import EventFeed
+
+        format = self.task.format
+        parser = self._parser(format, "message", connection)
+        if isinstance(parser, DocumentParser) and not parser.gives_records:
+            raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be {format.type}')
+        checked = CheckedParser(parser, format, "message", connection)
+        return EventFeed(self.task, checked, failed, fields=self._types(), is_json=format.is_json)
+
+    def _parser(self, format: Format, noun: str, connection: duckdb.DuckDBPyConnection) -> LineParser | DocumentParser:
+        context = ParseContext(
+            fields=self.wanted,
+            nested={name: parse_type(kind) for name, kind in self.task.table.nested_keys.items()},
+            numbers=frozenset() if self.task.source.yields_events else self._numbers(),
+            noun=noun,
+            has_line_ends=self.task.source.yields_events or format.event_start is not None,
+            max_record_bytes=self.task.limits.record_bytes,
+            connection=connection,
+        )
+        if format.encoding not in (None, *ENCODINGS):
+            known = ", ".join(ENCODINGS)
+            raise format_fault(format, f'has the encoding "{format.encoding}", expected None or one of {known}')
+        with blamed_on(format, "to make a parser"):
+            parser = format.parser(context)
+        if not isinstance(parser, DocumentParser) and not callable(getattr(parser, "parse", None)):
+            what = f"has a {type(parser).__name__} as its parser, expected a LineParser or DocumentParser"
+            raise format_fault(format, what)
+        return parser
+
+    def _types(self) -> dict[str, str]:
+        """The DuckDB types of the fields that expressions count on, if they are not all text."""
+        if not self.task.format.is_json:
+            return {}
+        return {field: text_type(kind) for field, kind in self.wanted.items()}
 
     def _numbers(self) -> set[str]:
         """Fields that no one wants as text: whole numbers all of them, or times, which may be numbers."""
@@ -106,33 +143,20 @@ class Plan:
                 taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
         return {name for name, is_number in taken.items() if is_number}
 
-    def _messages(self, failed: Mapping[int, Fault]) -> Feed:
-        """A reader of envelopes: each message is what a line, or a record, is elsewhere."""
-        from tailpipe.kernel.envelope import EnvelopeParser
-        from tailpipe.kernel.json_lines import JsonLines
-        from tailpipe.kernel.line_feed import LineFeed
-        from tailpipe.kernel.lines import line_parser
-
-        if isinstance(self.task.format, Parquet):
-            raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be parquet')
-        is_json = self.json is not None
-        parser = JsonLines(self.json, "message") if self.json else line_parser(self.task.format, is_dotall=True)
-        return LineFeed(self.task, EnvelopeParser(parser, is_json), failed, self.json.types if self.json else None)
-
-    def too_narrow(self, engine: Engine, parsed: Parsed) -> dict[str, str]:
+    def too_narrow(self, buffer: RowBuffer, parsed: Parsed) -> dict[str, str]:
         """Fields and columns whose type nobody declared, with values in hand that do not fit, and what they need.
 
         The batch has just been added, and its tables are still there.
         """
         found: dict[str, str] = {}
         is_open = {number for number, output in enumerate(self.shape.outputs) if output.is_open}
-        for number in {n for _, n, _ in engine.misfits(f"rowid >= {engine.newest}")} & is_open if is_open else ():
+        for number in {n for _, n, _ in buffer.misfits(f"rowid >= {buffer.newest}")} & is_open if is_open else ():
             output = self.shape.outputs[number]
             name = output.name if self.task.table.column(output.name) else output.source or output.name
             if output.source:
-                kind = self.infer(engine.connection, parsed, output.source)
+                kind = self.infer(buffer.connection, parsed, output.source)
             else:
-                kind = kind_of(self.given(engine.connection, parsed)[number]).name
+                kind = kind_of(self.given(buffer.connection, parsed)[number]).name
             wider = widened(output.kind.name, kind or "varchar") or "varchar"
             if wider != output.kind.name:
                 found[name] = wider
@@ -150,27 +174,23 @@ class Plan:
         if not self.task.table.map_fields:
             return {}
         known = self._known_fields()
-        if self.json is not None:
-            is_full = len(self.task.types) >= FIELDS_LIMIT
-            return {} if is_full else self._new_keys(connection, self.json, parsed, known)
+        if parsed.records:
+            return {} if len(self.task.types) >= FIELDS_LIMIT else self._new_keys(connection, parsed, known)
         fresh = [name for name in parsed.fields if name.lower() not in known and is_wanted(self.task.table, name)]
         rest = [name for name in fresh if parsed.fields[name] == "VARCHAR"]
         typed = {name: kind_of(parsed.fields[name]).name for name in fresh if name not in rest}
         found = infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", rest)
         return {**typed, **{name: kind for name, kind in found.items() if kind is not None}}
 
-    def _new_keys(
-        self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
-    ) -> dict[str, str]:
-        keys = self._fresh_keys(connection, fields, parsed, known)
+    def _new_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
+        keys = self._fresh_keys(connection, parsed, known)
         kinds = infer_json(connection, parsed.records, "_raw", list(keys.values())) if keys else {}
         return {field: kind for field, key in keys.items() if (kind := kinds[key]) is not None}
 
-    def _fresh_keys(
-        self, connection: duckdb.DuckDBPyConnection, fields: JsonFields, parsed: Parsed, known: set[str]
-    ) -> dict[str, str]:
+    def _fresh_keys(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, known: set[str]) -> dict[str, str]:
         """The keys of a batch that have no column yet and get one, by field: the most frequent if they are too many."""
-        counts = keys_of(connection, parsed.records, "_raw") if parsed.records else {}
+        counts = keys_of(connection, parsed.records, "_raw")
+        fields = self._names
         keys: dict[str, str] = {}
         for key in counts:
             if key in ("", "*") or "\0" in key:  # DuckDB has no way to name these
@@ -187,20 +207,24 @@ class Plan:
 
     def bounded(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed) -> Parsed:
         """The batch, with records rejected that bring keys beyond the limit; its tables must be there."""
-        if self.json is None or len(self.task.types) < FIELDS_LIMIT:
+        if not parsed.records or len(self.task.types) < FIELDS_LIMIT:
             return parsed
-        keys = self._fresh_keys(connection, self.json, parsed, self._known_fields())
+        keys = self._fresh_keys(connection, parsed, self._known_fields())
         return reject_records(connection, parsed, keys.values()) if keys else parsed
+
+    @property
+    def _names(self) -> FieldNames:
+        return FieldNames(self.wanted, self.task.format.json_names)
 
     def _known_fields(self) -> set[str]:
         """The fields that have a column of their own, in small letters."""
         known = {o.source.lower() for o in self.shape.outputs if o.source is not None and o.name not in COMMON_TYPES}
-        return known | (set(ENVELOPE_FIELDS) if self.task.source.envelope else set())
+        return known | set(self.task.source.event_columns)
 
     def infer(self, connection: duckdb.DuckDBPyConnection, parsed: Parsed, field: str) -> str | None:
         """The type that the values of a field in a batch show; None if there are none."""
-        if self.json is not None:
-            key = self.json.key(field)
+        if parsed.records:
+            key = self._names.key(field)
             return infer_json(connection, parsed.records, "_raw", [key])[key]
         if field.lower() not in (name.lower() for name in parsed.fields):
             return None
@@ -213,13 +237,14 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     outputs = output_columns(task.table, task.types)
     load_for(connection, [task.filter, *(output.transform for output in outputs)])
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
+    wanted = wanted_fields(outputs, names)
     artifacts: dict[str, Sequence[str | None]] = {
         PREFIX: [reading.row_prefix(task.partition) for reading in task.readings]
     }
-    wanted = wanted_fields(outputs, names)
-    if task.source.envelope:
-        outputs = envelope_outputs(outputs, _listed(artifacts[PREFIX]))
-        wanted = {name: kind for name, kind in wanted.items() if name.lower() not in ENVELOPE_FIELDS}
+    event_columns = task.source.event_columns
+    if task.source.yields_events:
+        outputs = event_outputs(outputs, _listed(artifacts[PREFIX]))
+        wanted = {name: kind for name, kind in wanted.items() if name.lower() not in event_columns}
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
@@ -227,16 +252,11 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
-        zone=getattr(task.format, "timezone", None),
+        zone=task.format.timezone,
+        beside=frozenset(event_columns),
     )
-    fields = None
-    if isinstance(task.format, Json | Jsonl):
-        mapped = task.format.field_map if isinstance(task.format, Jsonl) else {}
-        renamed = {field: name for name, field in mapped.items()}
-        nested = {name: parse_type(kind) for name, kind in task.table.nested_keys.items()}
-        fields = JsonFields(wanted, renamed, nested)
-    noun = "event" if task.source.envelope else {"json": "record", "parquet": "row"}.get(task.format.type, "line")
-    return Plan(task, shape, artifacts, names, fields, noun)
+    noun = "event" if task.source.yields_events else task.format.noun
+    return Plan(task, shape, artifacts, names, wanted, noun)
 
 
 def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:
@@ -263,14 +283,14 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
 
 def has_times_without_year(task: Task) -> bool:
     """Whether times of its format may have no year."""
-    return isinstance(task.format.read_as(), Syslog | Grok | Regex)
+    return task.format.read_as().has_times_without_year
 
 
 def _latest(reading: Reading, now: datetime) -> date:
     """The date after which no row of an artifact was written."""
     if reading.artifact.day is not None:
         return reading.artifact.day
-    times = [time for time in (reading.artifact.modified, reading.known_modified) if time is not None]
+    times = [time for time in (reading.artifact.modified, reading.committed_modified) if time is not None]
     return max(times, default=now).astimezone(UTC).date()
 
 

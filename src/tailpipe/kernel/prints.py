@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tailpipe.errors import ChangedError, UnpackError
-from tailpipe.kernel.unpack import Member, Unpacking
 from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import DAMAGED, UNREADABLE, Span, fingerprints
 from tailpipe.model.source import Source
+from tailpipe.unpack.unpack import Member, Unpacking
 
 __all__ = ["read_prints"]
 

@@ -53,10 +53,10 @@ class Progress:
 
     def take(self, data: bytes | memoryview) -> None:
         """Count bytes as taken, or raise if they are not those with which a known content begins."""
-        known = self.reading.known_bytes - self.committed_bytes
+        known = self.reading.committed_bytes - self.committed_bytes
         if 0 < known <= len(data):
             self._add(data[:known])
-            if self.reading.known_print not in (None, self.prints[1]):
+            if self.reading.committed_print not in (None, self.prints[1]):
                 raise self._other_content()
             data = data[known:]
         self._add(data)
@@ -66,8 +66,8 @@ class Progress:
         if self._is_printed:
             self._prints = printed(self.committed_bytes, self._head, self._tail)
             self._head = self._tail = b""  # there may be thousands of artifacts in a task
-        is_short = self.committed_bytes + self.unread_bytes < self.reading.known_bytes
-        if is_short and self.reading.known_print is not None:
+        is_short = self.committed_bytes + self.unread_bytes < self.reading.committed_bytes
+        if is_short and self.reading.committed_print is not None:
             raise self._other_content()
 
     def reach(self, size: int) -> None:

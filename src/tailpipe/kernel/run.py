@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.engine import Engine, Group, connect
 from tailpipe.kernel.feed import Failed, Feed
+from tailpipe.kernel.format_faults import blamed_on_query
 from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task
+from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Decided, Fault, Outcome, Result, Task, Widening
@@ -18,7 +18,9 @@ from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.parsing import Parsed
 from tailpipe.model.staged import Sample
+from tailpipe.sql.connection import connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,11 +41,11 @@ def run_task(task: Task) -> Outcome:
         stage = Stage(task.staging)
         run = TaskRun(task, failed, stage)
         try:
-            for groups in run.portions():
-                stage.write(run.engine, groups)
-                rejected = run.engine.rejected(run.uris, run.prefixes)
+            for counts in run.portions():
+                stage.write(run.buffer, counts)
+                rejected = run.buffer.rejected(run.uris, run.prefixes)
                 if rejected is not None:
-                    stage.write_rejected(run.engine, rejected)
+                    stage.write_rejected(run.buffer, rejected)
             return run.outcome(stage)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
@@ -89,7 +91,7 @@ def read_rows(task: Task) -> Iterator[pa.RecordBatch]:
     run = TaskRun(with_years(task), {})
     try:
         for _ in run.portions():
-            yield from run.engine.batches()
+            yield from run.buffer.batches()
     except _StartAgain as again:
         raise TailpipeError(again.fault.reason) from None
     finally:
@@ -121,14 +123,14 @@ class _Tally:
 
 
 class TaskRun:
-    """One attempt at a task: an engine, a feed, and the counts so far."""
+    """One attempt at a task: a buffer, a feed, and the counts so far."""
 
     def __init__(self, task: Task, failed: Mapping[int, Fault], stage: Stage | None = None) -> None:
         self.task = task
-        self.connection = connect(task.limits, task.staging.spill if task.staging else None)
+        self.connection = connect(task.limits.memory, task.staging.spill if task.staging else None)
         self.plan: Plan = plan_task(task, self.connection)
         self.years = self.plan.years()
-        self.engine = Engine(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts, self.years)
+        self.buffer = RowBuffer(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts, self.years)
         self.feed: Feed = self.plan.feed(failed, self.connection)
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
@@ -136,21 +138,21 @@ class TaskRun:
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
         self.prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
-        self.through = WriteThrough(self.engine, stage) if stage is not None else None
+        self.through = WriteThrough(self.buffer, stage) if stage is not None else None
 
     def close(self) -> None:
-        """Let go of the engine and all it holds."""
+        """Let go of the buffer and all it holds."""
         self.connection.close()
 
-    def portions(self) -> Iterator[list[Group]]:
-        """Fill the engine and count what is in it, again and again; whoever asks takes the rows meanwhile."""
+    def portions(self) -> Iterator[list[RowCount]]:
+        """Fill the buffer and count what is in it, again and again; whoever asks takes the rows meanwhile."""
         size = 0
         inside: set[int] = set()
         for event in self.feed.events():
             if isinstance(event, Failed):
                 if event.artifact in self.written:
                     raise _StartAgain(event.artifact, event.fault)
-                self.engine.forget(event.artifact)
+                self.buffer.forget(event.artifact)
                 continue
             self._take(event.parsed)
             size += event.size
@@ -159,14 +161,18 @@ class TaskRun:
                 yield self._count()
                 self.written |= inside
                 size, inside = 0, set()
-                self.engine.clear()
+                self.buffer.clear()
         if self.years is not None and (wrong := self.years.wrong()):
             raise OtherYearsError({**self.task.years, **wrong})
         yield self._count()
 
     def _take(self, parsed: Parsed) -> None:
+        with blamed_on_query(self.plan.task.format, self.connection, parsed):
+            self._shape(parsed)
+
+    def _shape(self, parsed: Parsed) -> None:
         if self.plan.task.table.map_fields:
-            with self.engine.tables(parsed):
+            with self.buffer.tables(parsed):
                 self._widen(self.plan.new_fields(self.connection, parsed))
                 parsed = self.plan.bounded(self.connection, parsed)
         if self.through is not None:
@@ -176,41 +182,41 @@ class TaskRun:
                 self.tallies[artifact].accounts += Accounts(read=count, kept=count)
             if parsed.rows == 0:
                 return
-        with self.engine.tables(parsed):
-            before = self.engine.rows
-            self.engine.add(parsed)
-            if self.engine.rows - before != parsed.rows:
-                raise AssertionError(f"{parsed.rows} rows went in, {self.engine.rows - before} came out")
-            self._widen(self.plan.too_narrow(self.engine, parsed))
+        with self.buffer.tables(parsed):
+            before = self.buffer.rows
+            self.buffer.add(parsed)
+            if self.buffer.rows - before != parsed.rows:
+                raise AssertionError(f"{parsed.rows} rows went in, {self.buffer.rows - before} came out")
+            self._widen(self.plan.too_narrow(self.buffer, parsed))
 
     def _widen(self, kinds: Mapping[str, str]) -> None:
         for name, kind in kinds.items():
             self.widenings[name] = widened(self.widenings.get(name), kind) or kind
 
-    def _count(self) -> list[Group]:
-        groups = self.engine.groups()
-        for group in groups:
-            tally = self.tallies[group.artifact]
-            tally.accounts += _accounts(group)
-            if group.disposition == OUT_OF_WINDOW and group.tp_date is not None:
-                tally.left_out |= DaySet.of([group.tp_date])
-        for artifact, nulls in self.engine.nulls().items():
-            for name, count in nulls.items():
+    def _count(self) -> list[RowCount]:
+        counts = self.buffer.counts()
+        for count in counts:
+            tally = self.tallies[count.artifact]
+            tally.accounts += _accounts(count)
+            if count.disposition == OUT_OF_WINDOW and count.tp_date is not None:
+                tally.left_out |= DaySet.of([count.tp_date])
+        for artifact, nulls in self.buffer.nulls().items():
+            for name, misfits in nulls.items():
                 known = self.tallies[artifact].nulls
-                known[name] = known.get(name, 0) + count
+                known[name] = known.get(name, 0) + misfits
         self._sample()
-        return groups
+        return counts
 
     def _sample(self) -> None:
         room = self.task.limits.samples - len(self.samples)
-        if room > 0 and (rejected := self.engine.rejected(self.uris, self.prefixes)) is not None:
+        if room > 0 and (rejected := self.buffer.rejected(self.uris, self.prefixes)) is not None:
             for row in rejected.slice(0, room).to_pylist():
                 position = f"{self.plan.noun} {row['ordinal']}"
                 self.samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
 
     def outcome(self, stage: Stage) -> Outcome:
         """All that came of it, with the kept rows as the files' footers say them."""
-        is_keyed = self.task.source.envelope  # always read from its beginning; what is known of it is left out later
+        is_keyed = self.task.source.yields_events  # read from its beginning; known events are left out later
         results = []
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
             result = Result(reading, notes=progress.notes, fault=progress.fault)
@@ -220,7 +226,7 @@ class TaskRun:
                     result,
                     accounts=tally.accounts,
                     committed_bytes=0 if is_keyed else progress.committed_bytes,
-                    committed_ordinals=(reading.since_ordinals if is_keyed else 0) + progress.committed_ordinals,
+                    committed_ordinals=(reading.offset_rows if is_keyed else 0) + progress.committed_ordinals,
                     unread_bytes=progress.unread_bytes,
                     fingerprint=fingerprint,
                     head=head,
@@ -232,8 +238,8 @@ class TaskRun:
         return Outcome(tuple(stage.files), tuple(results), tuple(self.samples), widenings, frozenset(stage.filled))
 
 
-def _accounts(group: Group) -> Accounts:
-    rows, kind = group.rows, group.disposition
+def _accounts(count: RowCount) -> Accounts:
+    rows, kind = count.rows, count.disposition
     return Accounts(
         read=rows,
         kept=rows if kind == KEPT else 0,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tailpipe.kernel.casts import kind_of
-from tailpipe.kernel.engine import Engine, connect
 from tailpipe.kernel.feed import Batch
 from tailpipe.kernel.plan import plan_task
+from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.undeclared import widened
+from tailpipe.sql.casts import kind_of
+from tailpipe.sql.connection import connect
 
 __all__ = ["sample"]
 
@@ -26,7 +27,7 @@ def sample(task: Task) -> dict[str, str]:
     found: dict[str, str] = {}
     for reading in _spread(task.readings):
         limits = replace(task.limits, chunk_bytes=_BYTES, batch_bytes=_BYTES)
-        fresh = replace(reading, since_bytes=0, since_ordinals=0, known_print=None)
+        fresh = replace(reading, offset_bytes=0, offset_rows=0, committed_print=None)
         for name, kind in _types(replace(task, readings=(fresh,), limits=limits, types={}, staging=None)).items():
             found[name] = widened(found.get(name), kind) or kind
     return found
@@ -39,13 +40,13 @@ def _spread(readings: Sequence[Reading]) -> Sequence[Reading]:
 
 def _types(task: Task) -> dict[str, str]:
     """What the first batch shows."""
-    with connect(task.limits) as connection:
+    with connect(task.limits.memory) as connection:
         plan = plan_task(task, connection)
-        engine = Engine(connection, plan.shape, plan.references, plan.artifacts)
+        buffer = RowBuffer(connection, plan.shape, plan.references, plan.artifacts)
         batch = next((event for event in plan.feed({}, connection).events() if isinstance(event, Batch)), None)
         if batch is None:
             return {}
-        with engine.tables(batch.parsed):
+        with buffer.tables(batch.parsed):
             found = plan.new_fields(connection, batch.parsed)
             given = plan.given(connection, batch.parsed)
             for number, output in enumerate(plan.shape.outputs):

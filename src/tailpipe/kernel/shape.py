@@ -18,14 +18,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.casts import Cast, Clock, cast
 from tailpipe.kernel.gather import gathered
-from tailpipe.kernel.outputs import COMMON_TYPES, Output
-from tailpipe.kernel.sql import index_value, json_shape, literal, quoted
 from tailpipe.kernel.undeclared import round_trip
+from tailpipe.model.addresses import ADDRESS, is_address
+from tailpipe.model.outputs import COMMON_TYPES, Output
+from tailpipe.model.parsing import Parsed
 from tailpipe.model.types import ListType
-from tailpipe.plugin.addresses import ADDRESS, is_address
+from tailpipe.sql.casts import Cast, Clock, cast
+from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
 
 __all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
 
@@ -59,6 +59,8 @@ class Shape:
     null_if: str | None = None
     zone: str | None = None
     """Of times that name none; UTC if not given."""
+    beside: frozenset[str] = frozenset()
+    """Fields that are not the format's: `*` does not mean them."""
 
     # The steps
 
@@ -67,6 +69,7 @@ class Shape:
         have = {name.lower() for name in parsed.fields}
         wanted = [*references, *(output.source for output in self.outputs if output.source is not None)]
         missing = {name.lower(): name for name in wanted if name.lower() not in have}
+        own = [name for name in parsed.fields if name not in self.beside]
         items = [
             "_artifact AS tp__artifact",
             "_ordinal AS tp__ordinal",
@@ -74,7 +77,7 @@ class Shape:
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
             *(self._field(name, kind) for name, kind in parsed.fields.items()),
-            *(f"{gathered(name, parsed.fields, wanted)} AS {_alias(name)}" for name in missing.values()),
+            *(f"{gathered(name, own, wanted)} AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
             if output.null_if is not None and output.source is not None:
@@ -129,7 +132,11 @@ class Shape:
                 lost[number] = f"tp__had{number}"
         kept = ["tp__artifact", "tp__ordinal", "tp__raw", "tp__bad", "tp__time"]
         kept += [self._kept(number) for number in range(len(casts))]
-        kept += [f"{word} AS tp__coerced{n}" for n, word in enumerate(self._words(lost))]
+        # The fields of a row that could not be parsed mean nothing.
+        kept += [
+            f"CASE WHEN tp__bad IS NULL THEN {word} ELSE 0 END AS tp__coerced{n}"
+            for n, word in enumerate(self._words(lost))
+        ]
         return f"SELECT {', '.join(kept)} FROM (SELECT {', '.join(items)} FROM ({values}))"
 
     def finished(self, inner: str, columns: Iterable[str], carried: Iterable[str], *, is_final: bool) -> str:

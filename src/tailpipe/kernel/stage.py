@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.kernel.engine import Engine, Group
+from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import KEPT
-from tailpipe.kernel.sql import literal
 from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
+from tailpipe.sql.quoting import literal
+from tailpipe.storage.local import LOCAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["Key", "Stage", "key_condition"]
 
@@ -41,21 +41,21 @@ class Stage:
         self.filled: set[str] = set()
         """The columns that have a value in some row."""
 
-    def write(self, engine: Engine, groups: Iterable[Group]) -> None:
-        """Write the kept rows that the engine has in hand."""
+    def write(self, buffer: RowBuffer, counts: Iterable[RowCount]) -> None:
+        """Write the kept rows that the buffer has in hand."""
         keys: dict[Key, None] = {}
-        for group in groups:
-            if group.disposition == KEPT and group.tp_date is not None:
-                keys[group.tp_date, group.tp_index] = None
+        for count in counts:
+            if count.disposition == KEPT and count.tp_date is not None:
+                keys[count.tp_date, count.tp_index] = None
         if len(keys) > _MANY_KEYS:
-            self._divide(engine, list(keys))
+            self._divide(buffer, list(keys))
             return
         for key in keys:
-            self.write_query(engine, engine.kept(key_condition(key) if len(keys) > 1 else "true"), key)
+            self.write_query(buffer, buffer.kept(key_condition(key) if len(keys) > 1 else "true"), key)
 
-    def write_query(self, engine: Engine, query: str, key: Key) -> tuple[str, int]:
+    def write_query(self, buffer: RowBuffer, query: str, key: Key) -> tuple[str, int]:
         """Write the rows of a query, all of one index and date; gives the path and how many there were."""
-        return self.copy(engine.connection, query, key, engine.shape.columns, engine.shape.constants)
+        return self.copy(buffer.connection, query, key, buffer.shape.columns, buffer.shape.constants)
 
     def copy(
         self,
@@ -65,7 +65,7 @@ class Stage:
         columns: Mapping[str, str],
         constants: Mapping[str, str] = NO_CONSTANTS,
     ) -> tuple[str, int]:
-        """The same for rows that no engine has in hand; `constants` are the texts of columns, as SQL."""
+        """The same for rows that no buffer has in hand; `constants` are the texts of columns, as SQL."""
         path = self._path()
         index = {"tp_index": literal(key[1])} if key[1] is not None and "\0" not in key[1] else {}
         rows = _with_constants(query, {**constants, **index})
@@ -73,7 +73,7 @@ class Stage:
         if row[1]:
             self._add(columns, path, row, key)
         else:
-            path.unlink()  # one empty file breaks every view over it
+            LOCAL.delete(path)  # one empty file breaks every view over it
         return str(path), row[1]
 
     def copy_in_parts(
@@ -92,22 +92,22 @@ class Stage:
         ).fetchall()
         for row in rows:
             path = self._path()
-            Path(row[0]).rename(path)
+            LOCAL.rename(Path(row[0]), path)
             self._add(columns, path, row, key)
-        directory.rmdir()
+        LOCAL.remove_empty(directory)
 
-    def write_rejected(self, engine: Engine, rejected: pa.Table) -> None:
+    def write_rejected(self, buffer: RowBuffer, rejected: pa.Table) -> None:
         """Write rejected rows."""
-        engine.connection.register("tp__rejected", rejected)
-        self.copy_rejected(engine.connection, "FROM tp__rejected")
-        engine.connection.unregister("tp__rejected")
+        buffer.connection.register("tp__rejected", rejected)
+        self.copy_rejected(buffer.connection, "FROM tp__rejected")
+        buffer.connection.unregister("tp__rejected")
 
     def copy_rejected(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
         """Write the rejected rows of a query, if there are any."""
         path = self._path()
         (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
         if not row[1]:
-            path.unlink()
+            LOCAL.delete(path)
             return
         self.files.append(
             StagedFile(path.name, row[1], row[2], _secured(path), tp_date=None, columns={}, role="rejected")
@@ -116,28 +116,25 @@ class Stage:
     def discard(self) -> None:
         """Remove what was written."""
         for file in self.files:
-            (Path(self._staging.directory) / file.path).unlink()
+            LOCAL.delete(Path(self._staging.directory) / file.path)
         self.files.clear()
 
-    def _divide(self, engine: Engine, keys: list[Key]) -> None:
+    def _divide(self, buffer: RowBuffer, keys: list[Key]) -> None:
         """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
         found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
         directory = self._path()
-        kept = _with_constants(engine.kept(), engine.shape.constants)
+        kept = _with_constants(buffer.kept(), buffer.shape.constants)
         query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({kept})"
-        rows = engine.connection.execute(
+        rows = buffer.connection.execute(
             f"COPY ({query}) TO {literal(str(directory))}"
             f" ({_PARQUET}, PARTITION_BY (tp__date, tp__index), FILENAME_PATTERN 'part_{{i}}', FILE_EXTENSION 'staged')"
         ).fetchall()
         for row in rows:
             path = self._path()
-            Path(row[0]).rename(path)
-            self._add(engine.shape.columns, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
-        for inner in directory.glob("*/*"):
-            inner.rmdir()
-        for outer in directory.iterdir():
-            outer.rmdir()
-        directory.rmdir()
+            LOCAL.rename(Path(row[0]), path)
+            self._add(buffer.shape.columns, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
+        for place, _, _ in LOCAL.directories(directory):
+            LOCAL.remove_empty(place)
 
     def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
@@ -186,6 +183,5 @@ def _index_name(index: str | None) -> str:
 
 def _secured(path: Path) -> str:
     """Bring the file to the disk for good, and give its checksum: nobody else fsyncs parquet."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    LOCAL.sync(path)
+    return LOCAL.checksum(path)

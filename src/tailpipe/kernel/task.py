@@ -1,4 +1,4 @@
-"""Tasks: what the kernel is asked to do, and what came of it. Plain values that travel between processes."""
+"""Tasks: what the kernel is to do, and what came of it. Plain values that travel between processes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from datetime import datetime
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
-from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.source import Source
-from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
+from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
 
 __all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
@@ -22,7 +21,7 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class Reading:
-    """One artifact to read: under which identity, and from where on.
+    """One artifact to read: under which identity, and from which offsets on.
 
     `days` are the dates to which its rows are cut; None takes it whole. An artifact that is not closed
     may still be written to: what follows its last line end is left for the next time.
@@ -31,15 +30,15 @@ class Reading:
     artifact: Artifact
     origin: str
     generation: int = 0
-    since_bytes: int = 0
-    since_ordinals: int = 0
+    offset_bytes: int = 0
+    offset_rows: int = 0
     days: DaySet | None = None
     is_closed: bool = True
-    known_bytes: int = 0
-    known_print: str | None = None
-    """How a content begins that is known, also if it is read anew: so many bytes, and their print."""
-    known_modified: datetime | None = None
-    """When it was last written, as it was known before."""
+    committed_bytes: int = 0
+    committed_print: str | None = None
+    """How a content begins that was committed before, also if it is read anew: so many bytes, and their print."""
+    committed_modified: datetime | None = None
+    """When it was last written, as of that commit."""
 
     def row_prefix(self, partition: str) -> str:
         """What the `tp_id` of each of its rows begins with."""
@@ -157,30 +156,6 @@ class Result:
     def error(self) -> str | None:
         """Why it could not be read to its end."""
         return self.fault.reason if self.fault else None
-
-    def staged(self, source: str, unit: Unit, as_of: datetime, taken: DaySet) -> StagedArtifact:
-        """What the catalog wants to know of it; `taken` are the dates to which its rows were cut, now or before."""
-        artifact, reading = self.reading.artifact, self.reading
-        entry = LedgerEntry(
-            origin=reading.origin,
-            source=source,
-            unit=unit,
-            as_of=as_of,
-            generation=reading.generation,
-            uri=artifact.uri,
-            kind=artifact.kind,
-            size=artifact.size,
-            modified=artifact.modified,
-            etag=artifact.etag,
-            committed_bytes=self.committed_bytes,
-            committed_ordinals=self.committed_ordinals,
-            unread_bytes=self.unread_bytes,
-            fingerprint=self.fingerprint,
-            head=self.head,
-            taken=taken,
-            left_out=self.left_out,
-        )
-        return StagedArtifact(entry, self.accounts, reading.since_bytes, reading.since_ordinals)
 
 
 @dataclass(frozen=True)

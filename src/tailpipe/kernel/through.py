@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.kernel.batch import Parsed
-from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import KEPT, PREFIX
-from tailpipe.kernel.sql import literal, quoted
 from tailpipe.kernel.stage import Key, Stage, key_condition
+from tailpipe.model.parsing import Parsed
+from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,8 @@ _STEP = 1 << 40
 class WriteThrough:
     """Writes batches of one task straight to files, as long as that pays."""
 
-    def __init__(self, engine: Engine, stage: Stage) -> None:
-        self._engine = engine
+    def __init__(self, buffer: RowBuffer, stage: Stage) -> None:
+        self._buffer = buffer
         self._stage = stage
         self._pays = True
         self._key: Key | None = None
@@ -42,7 +42,7 @@ class WriteThrough:
         """Write what can be written; gives the rows written of each artifact, and what is left of the batch."""
         import numpy as np
 
-        from tailpipe.kernel.runs import chosen_rows
+        from tailpipe.plugin.arrow import chosen_rows
 
         if not self._pays or len(parsed.tables) != 1 or not parsed.rows:
             return {}, parsed
@@ -51,8 +51,8 @@ class WriteThrough:
         if key is None:
             self._pays = False
             return {}, parsed
-        with self._engine.tables(parsed):
-            path, count = self._stage.write_query(self._engine, self._query(parsed, key), key)
+        with self._buffer.tables(parsed):
+            path, count = self._stage.write_query(self._buffer, self._query(parsed, key), key)
         artifacts = table["_artifact"].to_numpy()
         if count == parsed.rows:
             self._key = key
@@ -66,8 +66,8 @@ class WriteThrough:
 
     def _probe(self, probe: Parsed) -> Key | None:
         """The index and date that most of the first rows have, if they are plain rows otherwise."""
-        with self._engine.tables(probe):
-            rows = self._engine.connection.execute(
+        with self._buffer.tables(probe):
+            rows = self._buffer.connection.execute(
                 f"SELECT tp_date, tp_index, count(*) FROM ({self._finished(probe)}) WHERE {self._is_plain()}"
                 " GROUP BY ALL ORDER BY 3 DESC LIMIT 1"
             ).fetchall()
@@ -75,16 +75,16 @@ class WriteThrough:
         return (rows[0][0], rows[0][1]) if rows and rows[0][2] >= _MOST * total else None
 
     def _query(self, parsed: Parsed, key: Key) -> str:
-        columns = ", ".join(quoted(name) for name in self._engine.shape.columns)
+        columns = ", ".join(quoted(name) for name in self._buffer.shape.columns)
         return f"SELECT {columns} FROM ({self._finished(parsed)}) WHERE {self._is_plain()} AND {key_condition(key)}"
 
     def _finished(self, parsed: Parsed) -> str:
-        shape = self._engine.shape
+        shape = self._buffer.shape
         words = [f"tp__coerced{n}" for n in range(shape.words)]
-        return shape.stored(f"({self._engine.shaped(parsed)})", words)
+        return shape.stored(f"({self._buffer.shaped(parsed)})", words)
 
     def _is_plain(self) -> str:
-        words = [f"tp__coerced{n} = 0" for n in range(self._engine.shape.words)]
+        words = [f"tp__coerced{n} = 0" for n in range(self._buffer.shape.words)]
         return " AND ".join([f"tp__disposition = {KEPT}", *words])
 
     def _written(self, path: str) -> np.ndarray[Any, Any]:
@@ -93,7 +93,7 @@ class WriteThrough:
             f"SELECT artifact::BIGINT * {_STEP} + substr(tp_id, 18)::BIGINT FROM read_parquet({literal(path)})"
             f" LEFT JOIN tp__artifacts ON {PREFIX} = left(tp_id, 16)"
         )
-        found: np.ndarray[Any, Any] = self._engine.connection.execute(query).to_arrow_table()[0].to_numpy()
+        found: np.ndarray[Any, Any] = self._buffer.connection.execute(query).to_arrow_table()[0].to_numpy()
         return found
 
 

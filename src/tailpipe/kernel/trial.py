@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.kernel.outputs import mapped_fields
 from tailpipe.kernel.run import OtherYearsError, TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.format import Format
+from tailpipe.model.outputs import mapped_fields
 from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample
 from tailpipe.model.table import Table
@@ -85,7 +85,7 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
     try:
         portions = run.portions()
         for number, _ in enumerate(portions):
-            batches += run.engine.batches()
+            batches += run.buffer.batches()
             if sum(map(len, batches)) + len(run.samples) >= limit and number:
                 is_whole = False
                 break

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.sql import json_path, quoted, text_list
+from tailpipe.sql.quoting import json_path, quoted, text_list
 
 if TYPE_CHECKING:
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["has_long_numbers", "infer_json", "infer_text", "keys_of", "round_trip", "widened"]
 

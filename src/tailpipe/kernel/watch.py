@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from tailpipe.errors import ChangedError, TailpipeError
+from tailpipe.kernel.content import byte_stream, opened
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import HEAD_BYTES
+from tailpipe.model.source import Content
 from tailpipe.plugin.files import is_listed_file
 
 __all__ = ["GONE", "Watch", "watched"]
@@ -23,10 +25,10 @@ GONE = (FileNotFoundError, PermissionError, IsADirectoryError)
 
 
 @contextmanager
-def watched(artifact: Artifact, open_: Callable[[Artifact], BinaryIO]) -> Iterator[tuple[BinaryIO, Watch]]:
+def watched(artifact: Artifact, open_: Callable[[Artifact], Content]) -> Iterator[tuple[BinaryIO, Watch]]:
     """The bytes of an artifact while they are read. Raises ChangedError if it is not, or not any more, as listed."""
     try:
-        stream = open_(artifact)
+        stream = byte_stream(artifact, opened(artifact, open_))
     except FileNotFoundError as error:
         raise ChangedError(f'"{artifact.uri}" was removed or renamed after it was listed') from error
     with stream:

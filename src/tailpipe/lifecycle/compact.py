@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
@@ -15,32 +14,22 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import UsageError
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
+from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.evolve import merged_columns
 from tailpipe.kernel.task import Staging
-from tailpipe.lifecycle.policy import Group, Wanted, groups_to_compact
+from tailpipe.lifecycle.policy import FileGroup, Wanted, groups_to_compact
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Compacted", "Engine", "Subject", "compact", "compact_all", "preview", "subject_of", "subjects_of"]
+__all__ = ["Compacted", "Subject", "compact", "compact_all", "preview", "subject_of", "subjects_of"]
 
 BATCH_BYTES = 4 * 1024 * 1024 * 1024
 """About how much is staged at once; then it is committed, and the next job begins."""
-
-
-class Engine(Protocol):
-    """Does the work on files, in parallel. Answers come in the order of the tasks."""
-
-    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
-        """Stage the rows of each task's files in right-sized ones."""
-        ...
-
-    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
-        """The paths of files whose index is not the value of the column in all of their rows."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -134,7 +123,7 @@ class _Columns:
     def _whole(self) -> dict[str, str] | None:
         return merged_columns(list(self._snapshot.columns.values()), self._table)
 
-    def of(self, group: Group) -> dict[str, str] | None:
+    def of(self, group: FileGroup) -> dict[str, str] | None:
         """Those of a group's new files; None if no single file can have the columns of all of its files."""
         if self._whole is not None:
             return self._whole
@@ -150,7 +139,7 @@ class _Plan:
     """The groups to be done, and the columns of their new files."""
 
     snapshot: Snapshot
-    groups: list[Group]
+    groups: list[FileGroup]
     columns: _Columns
 
 
@@ -163,7 +152,7 @@ class _Batch:
     subject: Subject
     plan: _Plan
 
-    def run(self, groups: Sequence[Group]) -> list[StagedFile]:
+    def run(self, groups: Sequence[FileGroup]) -> list[StagedFile]:
         self.writer.check_space(sum(group.size for group in groups))
         units = {unit: list(some) for unit, some in groupby(groups, key=lambda group: group.unit)}
         begun: dict[str, Transaction] = {}
@@ -183,7 +172,7 @@ class _Batch:
                 transaction.abort()
         return done
 
-    def _task(self, group: Group, transaction: Transaction, number: int) -> Compaction:
+    def _task(self, group: FileGroup, transaction: Transaction, number: int) -> Compaction:
         columns = self.plan.columns.of(group)
         assert columns is not None  # noqa: S101 - such a group was left out
         return Compaction(
@@ -228,23 +217,14 @@ def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedF
         yield CarriedFile(f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, columns)
 
 
-def _batches(groups: Sequence[Group]) -> Iterator[list[Group]]:
+def _batches(groups: Sequence[FileGroup]) -> list[list[FileGroup]]:
     """Whole units together, as long as there is room; a unit is never parted."""
-    batch: list[Group] = []
-    filled = 0
-    for _, some in groupby(groups, key=lambda group: group.unit):
-        unit = list(some)
-        size = sum(group.size for group in unit)
-        if batch and filled + size > BATCH_BYTES:
-            yield batch
-            batch, filled = [], 0
-        batch += unit
-        filled += size
-    if batch:
-        yield batch
+    units = [list(some) for _, some in groupby(groups, key=lambda group: group.unit)]
+    bins = fill(units, lambda unit: sum(group.size for group in unit), BATCH_BYTES)
+    return [[group for unit in one for group in unit] for one in bins]
 
 
-def _sums(subject: Subject, groups: Sequence[Group]) -> Compacted:
+def _sums(subject: Subject, groups: Sequence[FileGroup]) -> Compacted:
     return Compacted(
         subject.partition,
         len(groups),

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
-__all__ = ["Group", "Wanted", "expired_days", "groups_to_compact", "is_right"]
+__all__ = ["FileGroup", "Wanted", "expired_days", "groups_to_compact", "is_right"]
 
 _MEGABYTE = 1024 * 1024
 SMALL_BYTES = 128 * _MEGABYTE
@@ -37,7 +37,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Group:
+class FileGroup:
     """Files of one unit and date whose rows are written again together; with other indexes if it `is_moved`."""
 
     unit: str
@@ -61,7 +61,7 @@ class Group:
         return None if self.size <= LARGE_BYTES else PART_BYTES
 
 
-def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Container[str] = ()) -> list[Group]:
+def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Container[str] = ()) -> list[FileGroup]:
     """The groups that are to be written again, by unit and date.
 
     Files of one unit, date and index are a group. If some of a unit's files of a date are `misplaced`
@@ -74,12 +74,12 @@ def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Cont
     groups = []
     for (unit, day), found in sorted(places.items()):
         if any(file.path in misplaced for file in found):
-            groups.append(Group(unit, day, tuple(found), is_moved=True))
+            groups.append(FileGroup(unit, day, tuple(found), is_moved=True))
             continue
         indexes: dict[str | None, list[LiveFile]] = {}
         for file in found:
             indexes.setdefault(file.tp_index, []).append(file)
-        groups += [Group(unit, day, tuple(some)) for some in indexes.values() if _is_due(some, day, wanted)]
+        groups += [FileGroup(unit, day, tuple(some)) for some in indexes.values() if _is_due(some, day, wanted)]
     return groups
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.plan import Ask
 from tailpipe.errors import TailpipeError
-from tailpipe.lifecycle.compact import Engine, Subject, compact
+from tailpipe.kernel.engine import Engine
+from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.lifecycle.policy import Wanted
 from tailpipe.lifecycle.retain import expire, preview, why_not_yet
 from tailpipe.model.partition import Partition
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.table import Table
 from tailpipe.model.tidied import Tidied
 
@@ -19,14 +20,19 @@ __all__ = ["tidy"]
 
 
 def tidy(
-    catalog: Catalog, engine: Engine, partition: Partition, table: Table, ask: Ask, units: Collection[str]
+    catalog: Catalog,
+    engine: Engine,
+    partition: Partition,
+    table: Table,
+    request: CollectRequest,
+    units: Collection[str],
 ) -> Tidied:
-    """Do both, for the units that a run has committed; what was collected is safe, so a failure is only told."""
+    """Do both, for the units that a run has committed; what was collected is safe, so a failure is only reported."""
     done = Tidied()
     try:
-        done = _expire(catalog, partition, ask)
+        done = _expire(catalog, partition, request)
         if units:
-            wanted = Wanted(units=units, today=ask.today)
+            wanted = Wanted(units=units, today=request.today)
             made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted))
             done = replace(done, files=made.files, new_files=made.new_files or 0)
     except TailpipeError as error:
@@ -34,18 +40,18 @@ def tidy(
     return done
 
 
-def _expire(catalog: Catalog, partition: Partition, ask: Ask) -> Tidied:
+def _expire(catalog: Catalog, partition: Partition, request: CollectRequest) -> Tidied:
     if partition.retention is None:
         return Tidied()
-    oldest = partition.retention.oldest(ask.now)
+    oldest = partition.retention.oldest(request.now)
     notes: tuple[str, ...] = ()
-    if ask.window is not None and ask.window.start.date() < oldest:
-        # They were asked for: to drop them in the same breath would make fun of whoever did.
+    if request.window is not None and request.window.start.date() < oldest:
+        # They were requested by this very run.
         notes = (
             f"days before {oldest} are older than {partition.retention.keep}: the next run without --from drops them",
         )
-        oldest = ask.window.start.date()
-    if why := why_not_yet(catalog, ask.now):
+        oldest = request.window.start.date()
+    if why := why_not_yet(catalog, request.now):
         if preview(catalog, partition.address, oldest).dates:
             notes = (
                 *notes,

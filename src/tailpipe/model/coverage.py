@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, time, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
+
+from tailpipe.model.window import Window
 
 __all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days", "first_day"]
 
@@ -49,6 +51,19 @@ class DaySet:
     def span(cls, first: date, last: date) -> DaySet:
         """All days from `first` to `last`, both included; none if `last` lies before `first`."""
         return cls(((first, last),))
+
+    @classmethod
+    def touched(cls, window: Window) -> DaySet:
+        """The days that a window touches."""
+        last = (window.end - timedelta(microseconds=1)).date() if window.has_end else date.max
+        return cls.span(window.start.date(), last)
+
+    @classmethod
+    def within(cls, window: Window) -> DaySet:
+        """The days that lie in a window whole; a day that is cut by one of its ends does not."""
+        first = window.start.date() if window.start.time() == time() else window.start.date() + timedelta(days=1)
+        last = window.end.date() - timedelta(days=1) if window.has_end else date.max
+        return cls.span(first, last)
 
     @classmethod
     def union(cls, sets: Iterable[DaySet]) -> DaySet:
@@ -181,7 +196,7 @@ class Coverage:
 
     def gaps(self, today: date) -> DaySet:
         """The days that were requested and are not here: missing ones, and those that came after the frontier."""
-        since = NO_DAYS if self.frontier is None else DaySet.span(self.frontier, today)
+        since = NO_DAYS if self.frontier is None else DaySet.span(min(self.frontier, today), today)
         return (self.missing | since) - self.covered - self.dropped
 
     def not_requested(self, since: date, today: date) -> DaySet:
@@ -199,7 +214,7 @@ class Coverage:
             unsettled=(self.unsettled - days) | early,
         )
 
-    def ask(self, days: DaySet) -> Coverage:
+    def request(self, days: DaySet) -> Coverage:
         """The coverage once somebody has requested these days: missing, or unsettled if they were covered."""
         return replace(
             self,

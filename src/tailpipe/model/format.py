@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label, option
 
-__all__ = ["Format"]
+if TYPE_CHECKING:
+    from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext
+
+    overridable = property
+else:
+
+    class overridable:  # noqa: N801 - it stands in for `property`
+        """A property that an option of a subclass, with a default or without, may take the place of."""
+
+        def __init__(self, function: Any) -> None:
+            self.function = function
+            self.__doc__ = function.__doc__
+
+        def __get__(self, instance: Any, owner: type) -> Any:
+            return self if instance is None else self.function(instance)
+
+
+__all__ = ["ENCODINGS", "FIELDS_LIMIT", "RESERVED_FIELDS", "Format"]
+
+RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
+"""What every row that was read has beside its fields, so no field can have such a name."""
+FIELDS_LIMIT = 2000
+"""How many undeclared fields there may be; a row that brings more is rejected."""
+ENCODINGS = ("utf-8", "utf-16", "latin-1")
+"""The encodings of text that can be read."""
 
 
 class Format(Declared):
-    """How the bytes of an artifact become rows of named fields; a subclass is a type of format."""
+    """How the bytes of an artifact become rows of named fields; a subclass is a type of format.
+
+    It has a `parser`, or says by `read_as` which other format does the reading.
+    """
 
     type: ClassVar[str] = ""
+    noun: ClassVar[str] = "line"
+    """What a row is called in its artifact: the place of a rejected one is `line 7`."""
+    is_json: ClassVar[bool] = False
+    """Whether each row is a JSON object: its fields then have the shapes that the table wants."""
+    has_times_without_year: ClassVar[bool] = False
+    """Whether its times may lack the year, which is then told from the rows around them."""
     name: str = label("Name of the format.", default="default", check=check_reference_name)
     description: str | None = option("What the format is for, in a sentence.", default=None)
 
@@ -22,6 +56,34 @@ class Format(Declared):
         """How config names it: `format.regex.mine`."""
         return f"format.{self.type}.{self.name}"
 
+    @overridable
+    def encoding(self) -> str | None:
+        """The encoding of its text, one of `ENCODINGS`; None if it is not text."""
+        return "utf-8"
+
+    @overridable
+    def timezone(self) -> str | None:
+        """The zone of times that name none; UTC if None."""
+        return None
+
+    @overridable
+    def event_start(self) -> str | None:
+        """The pattern that the first line of each event matches; None if each line is an event."""
+        return None
+
+    @overridable
+    def json_names(self) -> Mapping[str, str]:
+        """For JSON, the names of fields that differ from their keys, by key."""
+        return {}
+
+    def parser(self, context: ParseContext) -> LineParser | DocumentParser:
+        """A new parser for one task: of lines, or of whole documents."""
+        raise NotImplementedError("it has neither parser() nor read_as()")
+
     def read_as(self) -> Format:
-        """The common format that does the reading; a plugin's own type of format says what it amounts to."""
+        """The format that does the reading; a type that amounts to another with certain options says so here."""
+        return self
+
+    def for_artifact(self, uri: str) -> Format:  # noqa: ARG002
+        """The format of an artifact of this name: itself, unless the same rows come in another kind of file too."""
         return self

@@ -102,7 +102,7 @@ class LedgerEntry:
     taken: DaySet = field(default=EVERY_DAY)
     """The dates to which its rows were cut; a dated artifact is taken whole."""
     left_out: DaySet = field(default=NO_DAYS)
-    """The dates of the rows that were read and left out, because nobody had asked for them."""
+    """The dates of the rows that were read and left out, because nobody had requested them."""
 
     @property
     def identity(self) -> tuple[str, int]:

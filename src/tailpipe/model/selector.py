@@ -10,7 +10,10 @@ from fnmatch import translate
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["Selector", "select"]
+__all__ = ["Selection", "Selector", "select"]
+
+Selection = str | Iterable[str]
+"""Partitions as a caller names them: one selector, or several; none means all."""
 
 _PART = re.compile(r"[\w*?-]+")
 
@@ -43,14 +46,14 @@ class Selector:
         return f"{self.table}.{self.partition}"
 
 
-def select(texts: Iterable[str], names: Iterable[str]) -> list[str]:
+def select(selection: Selection, names: Iterable[str]) -> list[str]:
     """The `table.partition` names that any of the selectors means, in their own order; no selector means all.
 
     A selector that means nothing is an error, because a wrong name must not look like «nothing to do».
     """
     known = list(names)
     chosen: set[str] = set()
-    given = list(texts)
+    given = [selection] if isinstance(selection, str) else list(selection)
     for text in given:
         selector = Selector.parse(text)
         found = {name for name in known if selector.matches(*name.split(".", 1))}

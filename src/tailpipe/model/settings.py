@@ -32,6 +32,9 @@ class SparkSettings(Declared):
     master: str = option("Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default="local[*,4]")
     driver_memory: str | None = option("Memory of the driver, such as `2g`.", default=None)
     wait_seconds: int = option("How long to wait for the first executor of a cluster.", default=120)
+    class_archive: bool = option(
+        "Whether to use the archive of Java classes that `tailpipe warmup` makes.", default=True
+    )
     conf: Mapping[str, str] = option("Further Spark properties.", default={})
 
 

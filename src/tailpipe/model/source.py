@@ -8,16 +8,20 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import BinaryIO, ClassVar
 
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.event import Event, event_columns
 from tailpipe.model.format import Format
 from tailpipe.model.names import check_partition_name
 from tailpipe.model.option import Declared, label, option
 from tailpipe.model.window import Window
 
-__all__ = ["Source"]
+__all__ = ["Content", "Source"]
+
+Content = BinaryIO | Iterator[bytes] | Iterator[Event]
+"""What an artifact holds: a binary stream, pieces of bytes of any size, or events."""
 
 
 class Source(Declared, ABC):
-    """Lists artifacts and gives the bytes of one; a subclass is a type of source.
+    """Lists artifacts and opens one; a subclass is a type of source.
 
     It transfers and retries, and never changes the data. A source is pickled to the workers that read.
     """
@@ -25,8 +29,12 @@ class Source(Declared, ABC):
     type: ClassVar[str] = ""
     lists_all: ClassVar[bool] = False
     """Whether listing is so cheap that every run may look at all days, and so finds each late artifact."""
-    envelope: ClassVar[bool] = False
-    """Whether its lines are envelopes around the events of an API; the format reads the messages in them."""
+    yields_events: ClassVar[bool] = False
+    """Whether `open` yields events, not bytes; the format parses their messages. Its artifacts are ranges."""
+    event_fields: ClassVar[tuple[str, ...]] = ()
+    """The names that `fields` of its events may have."""
+    overlap_days = 2
+    """How many days before the last collected one are listed again, for what comes late; it may be an option."""
     name: str = label(
         "Name of the source inside its partition; its type if not given.", default="", check=check_partition_name
     )
@@ -37,9 +45,17 @@ class Source(Declared, ABC):
         """What there is to collect for the window; an artifact without a day is always listed."""
 
     @abstractmethod
-    def open(self, artifact: Artifact) -> BinaryIO:
-        """The artifact's bytes, as they lie at the source."""
+    def open(self, artifact: Artifact) -> Content:
+        """The artifact's bytes, as they are at the source, or its events.
 
-    def opener(self, artifacts: Sequence[Artifact]) -> AbstractContextManager[Callable[[Artifact], BinaryIO]]:  # noqa: ARG002
+        A generator is read a batch at a time, so that no artifact need fit into memory.
+        """
+
+    def opener(self, artifacts: Sequence[Artifact]) -> AbstractContextManager[Callable[[Artifact], Content]]:  # noqa: ARG002
         """How a task opens these artifacts, one after the other; a source may fetch the next ones meanwhile."""
         return nullcontext(self.open)
+
+    @property
+    def event_columns(self) -> tuple[str, ...]:
+        """The fields that its rows have beside those of the format; none if it gives bytes."""
+        return event_columns(self.event_fields) if self.yields_events else ()

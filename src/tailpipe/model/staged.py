@@ -42,20 +42,20 @@ class StagedFile:
 class StagedArtifact:
     """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
 
-    `since_bytes` and `since_ordinals` are what the ledger said when the job was planned (0 for an
+    `offset_bytes` and `offset_rows` are what the ledger said when the job was planned (0 for an
     artifact that is new, or taken anew). The commit refuses if the ledger says something else by now:
     that is what makes it impossible to take the same bytes twice.
     """
 
     entry: LedgerEntry
     accounts: Accounts
-    since_bytes: int = 0
-    since_ordinals: int = 0
+    offset_bytes: int = 0
+    offset_rows: int = 0
 
     @property
     def is_resumed(self) -> bool:
         """Whether it goes on from an earlier commit."""
-        return bool(self.since_bytes or self.since_ordinals)
+        return bool(self.offset_bytes or self.offset_rows)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
 from tailpipe.errors import UsageError
 
-__all__ = ["LOOKBACK", "Window", "day_before", "parse_moment"]
+__all__ = ["EVER", "LOOKBACK", "Window", "day_before", "parse_moment", "requested_window", "window_between"]
 
 DAY = timedelta(days=1)
 LOOKBACK = 30 * DAY
@@ -28,10 +28,14 @@ _DAYS_BACK = {"today": 0, "yesterday": 1}
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """A span of time from `start`, included, to `end`, excluded; both in UTC."""
+    """A span of time from `start`, included, to `end`, excluded; both in UTC.
+
+    One that `is_open` has no end of its own: it reaches up to now, and later runs go on from there.
+    """
 
     start: datetime
     end: datetime
+    is_open: bool = field(default=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
@@ -54,7 +58,12 @@ class Window:
             raise UsageError(f'"{start}" lies in the future', hint="name a time that has been, or both --from and --to")
         if start is not None and end is not None and since >= until:
             cls(since, parse_moment(end, now=now))  # the day before `start` as the end is no empty window
-        return cls(since, until)
+        return cls(since, until, is_open=start is not None and end is None)
+
+    @classmethod
+    def between(cls, start: datetime | None, end: datetime | None) -> Window:
+        """The window from one time to another; without one of them it reaches as far as the calendar does."""
+        return cls(start or EVER.start, end or EVER.end)
 
     @classmethod
     def of_day(cls, day: date) -> Window:
@@ -62,11 +71,21 @@ class Window:
         start = datetime.combine(day, time(), UTC)
         return cls(start, start + DAY)
 
+    @property
+    def has_start(self) -> bool:
+        """Whether it begins at some time."""
+        return self.start > EVER.start
+
+    @property
+    def has_end(self) -> bool:
+        """Whether it ends at some time."""
+        return self.end < EVER.end
+
     def widened(self) -> Window:
         """The same window grown to whole days, as collecting needs it."""
         start = datetime.combine(self.start.date(), time(), UTC)
         end = datetime.combine(self.end.date(), time(), UTC)
-        return Window(start, end if end == self.end else end + DAY)
+        return Window(start, end if end == self.end else end + DAY, is_open=self.is_open)
 
     def days(self) -> Iterator[date]:
         """The days that the window touches, oldest first."""
@@ -86,6 +105,24 @@ class Window:
 
     def __str__(self) -> str:
         return f"[{_show(self.start)}, {_show(self.end)})"
+
+
+EVER = Window(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+"""All of the calendar."""
+
+
+def requested_window(start: str | None, end: str | None, *, now: datetime) -> Window | None:
+    """What `--from` and `--to` request of a run, as `Window.parse` reads them; None if neither is given."""
+    return None if start is end is None else Window.parse(start, end, now=now)
+
+
+def window_between(start: str | None, end: str | None, *, now: datetime) -> Window:
+    """What lies between `--from` and `--to`; without one of them it reaches as far as the calendar does."""
+    if start is not None and end is not None:
+        return Window.parse(start, end, now=now)
+    since = None if start is None else parse_moment(start, now=now)
+    until = None if end is None else parse_moment(end, now=now, is_end=True)
+    return Window.between(since, until)
 
 
 def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:

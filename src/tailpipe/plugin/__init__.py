@@ -3,21 +3,46 @@
 A plugin is a value, found by the entry point group `tailpipe.plugins`:
 
     plugin = Plugin(name="nginx", description="Logs of the nginx web server.", tables=[NginxAccessLog])
+
+`tailpipe.plugin.sql` has SQL for tables, and `tailpipe.plugin.arrow` Arrow for parsers of whole columns.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tailpipe.errors import ChangedError, TailpipeError, UsageError
+from tailpipe.model.addresses import is_address
 from tailpipe.model.artifact import Artifact, FileId
 from tailpipe.model.connection import Connection
+from tailpipe.model.event import Event
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.option import Declared, Secret, nested, option
+from tailpipe.model.option import Declared, Secret, fact, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tailpipe.plugin.addresses import is_address
+from tailpipe.plugin.columns import camel_case, camel_case_keys, pascal_case
 from tailpipe.plugin.files import file_id, modified_at
+from tailpipe.plugin.limits import RequestLimit
+from tailpipe.plugin.paging import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
+from tailpipe.plugin.retry import Retry, is_transient, retry_after
+
+if TYPE_CHECKING:
+    from tailpipe.model.parsing import (
+        Document,
+        DocumentParser,
+        Found,
+        LineParser,
+        Lines,
+        ParseContext,
+        Parsed,
+        Records,
+        Rejected,
+        Rows,
+    )
+    from tailpipe.plugin.functions import document_parser, line_parser
 
 __all__ = [
     "ENTRY_POINTS",
@@ -26,21 +51,70 @@ __all__ = [
     "Column",
     "Connection",
     "Declared",
+    "Document",
+    "DocumentParser",
+    "Event",
     "FileId",
     "Format",
+    "Found",
     "Late",
+    "LineParser",
+    "Lines",
+    "ParseContext",
+    "Parsed",
     "Plugin",
+    "Records",
     "Registry",
+    "Rejected",
+    "RequestLimit",
+    "Retry",
+    "Rows",
     "Secret",
     "Source",
     "Table",
     "TailpipeError",
     "UsageError",
     "Window",
+    "camel_case",
+    "camel_case_keys",
     "did_you_mean",
+    "document_parser",
+    "fact",
     "file_id",
     "is_address",
+    "is_transient",
+    "line_parser",
     "modified_at",
     "nested",
+    "next_link",
     "option",
+    "pages_by_number",
+    "pages_by_offset",
+    "pages_by_token",
+    "pages_by_url",
+    "pascal_case",
+    "retry_after",
 ]
+
+_FUNCTIONS = ("document_parser", "line_parser")
+_PARSING = (
+    "Document",
+    "DocumentParser",
+    "Found",
+    "LineParser",
+    "Lines",
+    "ParseContext",
+    "Parsed",
+    "Records",
+    "Rejected",
+    "Rows",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """What only parsing needs is imported when it is asked for: most commands parse nothing."""
+    if name in _FUNCTIONS:
+        return getattr(import_module("tailpipe.plugin.functions"), name)
+    if name in _PARSING:
+        return getattr(import_module("tailpipe.model.parsing"), name)
+    raise AttributeError(f'module "{__name__}" has no attribute "{name}"')

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow
 
-    from tailpipe.kernel.duck import duckdb
     from tailpipe.query.limit import TimeLimit
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["Answer"]
 

@@ -15,14 +15,14 @@ from tailpipe.query.statements import is_refused
 from tailpipe.query.views import shows, table_views
 
 if TYPE_CHECKING:
-    from tailpipe.kernel.duck import duckdb
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["check_schemas", "refuse_broken"]
 
 
 def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
     """Every problem in the conditions of the config's schemas, where it stands; each once, for the first table."""
-    from tailpipe.kernel.check import check_condition
+    from tailpipe.sql.check import check_condition
 
     nothing = Snapshot(Path("/"), (), {}, 0)
     for schema in config.schemas.values():
@@ -39,7 +39,7 @@ def check_schemas(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagn
 
 def refuse_broken(connection: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     """Raise if the condition of a schema is not one condition on one row, and could so leave its view."""
-    from tailpipe.kernel.references import read_expression, weakness
+    from tailpipe.sql.references import read_expression, weakness
 
     if schema.where is None:
         return

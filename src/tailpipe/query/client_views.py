@@ -11,12 +11,12 @@ from pathlib import Path
 
 from tailpipe.catalog.layout import partition_segment
 from tailpipe.catalog.snapshot import Snapshot
-from tailpipe.kernel.sql import literal, moment, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.databases import Wish
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, schema_views, shows, table_views
+from tailpipe.sql.quoting import literal, moment, quoted
 
 __all__ = ["listed_statements", "live_statements", "statements_of"]
 
@@ -83,10 +83,10 @@ def _escaped(path: str) -> str:
 
 
 def _conditions(narrowing: Narrowing) -> Iterator[str]:
-    if narrowing.start is not None:
-        yield f"tp_timestamp >= {moment(narrowing.start)}"
-    if narrowing.end is not None:
-        yield f"tp_timestamp < {moment(narrowing.end)}"
+    if narrowing.window.has_start:
+        yield f"tp_timestamp >= {moment(narrowing.window.start)}"
+    if narrowing.window.has_end:
+        yield f"tp_timestamp < {moment(narrowing.window.end)}"
     if narrowing.partitions:
         address = "tp_table || '.' || tp_partition"
         yield " OR ".join(

@@ -18,7 +18,7 @@ from time import monotonic
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
-from tailpipe.kernel.sql import literal
+from tailpipe.sql.quoting import literal
 
 __all__ = ["Databases", "Wish"]
 
@@ -149,8 +149,8 @@ class Databases:
                 _log.warning("%s cannot be read: %s", path, error)
 
     def _write(self, wish: Wish, refused: Callable[[TailpipeError], None] = _raise) -> Path:
-        from tailpipe.kernel.duck import duckdb, first_line
-        from tailpipe.kernel.inet import load_for
+        from tailpipe.sql.duck import duckdb, first_line
+        from tailpipe.sql.inet import load_for
 
         path = self.layout.client_database(wish.name)
         draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"

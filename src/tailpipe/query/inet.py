@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailpipe.kernel.sql import quoted
 from tailpipe.model.types import stored_type
 from tailpipe.query.statements import split_statements
+from tailpipe.sql.quoting import quoted
 
 __all__ = ["as_text", "is_address"]
 

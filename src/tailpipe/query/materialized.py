@@ -20,15 +20,16 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
-from tailpipe.kernel.duck import blank
-from tailpipe.kernel.inet import load_for
-from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.model.types import stored_type
+from tailpipe.model.window import Window
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, narrowed, schema_views, table_views
+from tailpipe.sql.duck import blank
+from tailpipe.sql.inet import load_for
+from tailpipe.sql.quoting import literal, quoted
 
 __all__ = ["COPIES", "GRACE", "from_copies", "refresh"]
 
@@ -53,7 +54,7 @@ def from_copies(views: Iterable[View], schemas: Iterable[Schema], *, now: dateti
         if (schema := copied.get(view.schema)) is not None:
             path = _path(schema, _behind(whole, schema, view.name))
             if (size := _size(view.root / path)) is not None:
-                found.append(_over_copy(view, path, size, Narrowing.of_schema(schema, now=now)))
+                found.append(_over_copy(view, path, size, Narrowing.of_schema(schema, now=now).window))
                 continue
         found.append(view)
     return found
@@ -112,7 +113,7 @@ def _is_kept(schema: Schema) -> bool:
     return schema.materialized and not _OF_THE_MOMENT.search(schema.where or "")
 
 
-def _over_copy(view: View, path: str, size: int, window: Narrowing) -> View:
+def _over_copy(view: View, path: str, size: int, window: Window) -> View:
     """The same view over its copy, cut to the window as it is now; the rest of the conditions is in the copy."""
     selected = ", ".join(
         f"{quoted(name)} AS {quoted(name)}"
@@ -121,7 +122,7 @@ def _over_copy(view: View, path: str, size: int, window: Narrowing) -> View:
         for name, kind in view.columns.items()
     )
     copy = LiveFile(path, f"{view.name}.", "", None, date.min, view.rows, size, None, None, 0)
-    condition = Narrowing(window.start, window.end).condition([copy])
+    condition = Narrowing(window).condition([copy])
     return replace(
         view,
         files=(copy,),

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from tailpipe.errors import Place, QueryError, TailpipeError
-from tailpipe.kernel.duck import blank, duckdb
-from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
+from tailpipe.sql.duck import blank, duckdb
+from tailpipe.sql.quoting import quoted
 
 __all__ = ["told"]
 

@@ -10,10 +10,10 @@ from functools import cache
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.errors import UsageError
-from tailpipe.kernel.sql import moment
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.partition import Schema
-from tailpipe.model.window import Window, parse_moment
+from tailpipe.model.window import EVER, Window, window_between
+from tailpipe.sql.quoting import moment
 
 __all__ = ["Narrowing"]
 
@@ -24,21 +24,20 @@ _MICROSECOND = timedelta(microseconds=1)
 class Narrowing:
     """What of the tables is shown; empty means all of it.
 
-    Times are in UTC, `start` included and `end` not. A partition is meant by its name or by `table.name`, an
+    A partition is meant by its name or by `table.name`, an
     index by its value, both with wildcards. `schema` is the one that names without a schema are looked up in.
     """
 
-    start: datetime | None = None
-    end: datetime | None = None
+    window: Window = EVER
     partitions: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     schema: str | None = None
 
     def __post_init__(self) -> None:
-        if self.start is not None and self.end is not None:
-            Window(self.start, self.end)  # refuses one that ends before it begins
-            if self.start == self.end:
-                raise UsageError(f"no time lies between {self.start} and {self.end}", hint="choose a later end")
+        if self.window.start == self.window.end:
+            raise UsageError(
+                f"no time lies between {self.window.start} and {self.window.end}", hint="choose a later end"
+            )
 
     @classmethod
     def parse(
@@ -52,11 +51,8 @@ class Narrowing:
         now: datetime,
     ) -> Narrowing:
         """Read what a command line says: times in all forms of `--from` and `--to`."""
-        if start is not None and end is not None:
-            Window.parse(start, end, now=now)  # tells in the user's words if it ends before it begins
-        since = None if start is None else parse_moment(start, now=now)
-        until = None if end is None else parse_moment(end, now=now, is_end=True)
-        return cls(since, until, tuple(partitions), tuple(indexes), schema)
+        window = window_between(start, end, now=now)
+        return cls(window, tuple(partitions), tuple(indexes), schema)
 
     @classmethod
     def of_schema(cls, schema: Schema, *, now: datetime) -> Narrowing:
@@ -67,7 +63,7 @@ class Narrowing:
 
     def files(self, files: Iterable[LiveFile]) -> tuple[LiveFile, ...]:
         """Those that can hold rows of it, by what the catalog knows of them."""
-        low, high = _microseconds(self.start), _microseconds(self.end)
+        low, high = self._bounds
         return tuple(
             file
             for file in files
@@ -79,14 +75,19 @@ class Narrowing:
 
     def condition(self, files: Iterable[LiveFile]) -> str:
         """The SQL that cuts rows off files which lie across an end of the window; empty if none does."""
-        low, high = _microseconds(self.start), _microseconds(self.end)
+        low, high = self._bounds
         cuts = []
         some = tuple(files)
         if low is not None and any(file.min_microseconds is None or file.min_microseconds < low for file in some):
-            cuts.append(f"tp_timestamp >= {moment(self.start)}")
+            cuts.append(f"tp_timestamp >= {moment(self.window.start)}")
         if high is not None and any(file.max_microseconds is None or file.max_microseconds >= high for file in some):
-            cuts.append(f"tp_timestamp < {moment(self.end)}")
+            cuts.append(f"tp_timestamp < {moment(self.window.end)}")
         return " AND ".join(cuts)
+
+    @property
+    def _bounds(self) -> tuple[int | None, int | None]:
+        low = _microseconds(self.window.start) if self.window.has_start else None
+        return low, _microseconds(self.window.end) if self.window.has_end else None
 
     def check(self, files: Sequence[LiveFile], partitions: Iterable[str]) -> None:
         """Refuse a partition or an index that nothing has: a wrong name must not look like no rows."""
@@ -116,8 +117,8 @@ def _matches(pattern: str, name: str) -> bool:
     return fnmatchcase(name, pattern)
 
 
-def _microseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - EPOCH) // _MICROSECOND
+def _microseconds(moment: datetime) -> int:
+    return (moment - EPOCH) // _MICROSECOND
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError, TailpipeError, TimeLimitError, UsageError
-from tailpipe.kernel.duck import blank, duckdb, first_line
-from tailpipe.kernel.sql import quoted
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
@@ -21,6 +19,8 @@ from tailpipe.query.views import View
 from tailpipe.spark.jail import checked_frame, jailed_session, text_session
 from tailpipe.spark.jobs import told
 from tailpipe.spark.tables import FileSet, table_frame
+from tailpipe.sql.duck import blank, duckdb, first_line
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.duck import blank, duckdb, first_line
-from tailpipe.kernel.sql import quoted
+from tailpipe.sql.duck import blank, duckdb, first_line
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow

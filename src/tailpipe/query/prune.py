@@ -15,10 +15,10 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
-from tailpipe.kernel.duck import duckdb
-from tailpipe.kernel.sql import literal, quoted
 from tailpipe.query.statements import called, explained
 from tailpipe.query.views import View
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import literal, quoted
 
 __all__ = ["FEW", "KNOWN", "Pruner"]
 

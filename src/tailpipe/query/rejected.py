@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.duck import blank, duckdb, first_line
-from tailpipe.kernel.sql import text_list
+from tailpipe.sql.duck import blank, duckdb, first_line
+from tailpipe.sql.quoting import text_list
 
 __all__ = ["RejectedRow", "rejected_rows"]
 

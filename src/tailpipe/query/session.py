@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.kernel.duck import duckdb, reserved_words
-from tailpipe.kernel.inet import INET_WORDS, load_statement, wants_inet
-from tailpipe.kernel.scratch import make_scratch
-from tailpipe.kernel.sql import literal, quoted, text_list
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -28,6 +24,10 @@ from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import SCHEMA, View, schema_views, table_views
+from tailpipe.sql.duck import duckdb, reserved_words
+from tailpipe.sql.inet import INET_WORDS, load_statement, wants_inet
+from tailpipe.sql.quoting import literal, quoted, text_list
+from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
     from tailpipe.query.shapes import Content, TableShape

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tailpipe.kernel.duck import duckdb
-from tailpipe.kernel.sql import literal
 from tailpipe.model.table import Table
 from tailpipe.query.statements import words
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import literal
 
 __all__ = ["NO_STAR", "Starred", "selected_names", "starred_columns"]
 

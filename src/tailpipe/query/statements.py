@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tailpipe.errors import Place, QueryError, UsageError
-from tailpipe.kernel.duck import duckdb
-from tailpipe.kernel.references import weak_arrow, weakness
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.references import weak_arrow, weakness
 
 __all__ = [
     "called",

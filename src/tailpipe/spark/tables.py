@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from tailpipe.kernel.engine import connect
-from tailpipe.kernel.sql import quoted
 from tailpipe.model.types import stored_type
+from tailpipe.sql.connection import connect
+from tailpipe.sql.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,13 +16,14 @@ import pytest
 from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.commit import Committed
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
+from tailpipe.storage.local import LOCAL
+from tailpipe.storage.storage import LocalTree
 from tests.crash.collector import stage
 from tests.crash.harness import read_ids
 
@@ -49,11 +50,13 @@ class Workspace:
 
     home: Path
     clock: Clock = field(default_factory=Clock)
-    disk: Disk = field(default_factory=Disk)
+    storage: LocalTree = LOCAL
 
     def open(self, failpoint: str = "", *, is_read_only: bool = False) -> Catalog:
         points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": failpoint})
-        return Catalog.open(self.home, disk=self.disk, clock=self.clock, failpoints=points, is_read_only=is_read_only)
+        return Catalog.open(
+            self.home, storage=self.storage, clock=self.clock, failpoints=points, is_read_only=is_read_only
+        )
 
     def collect(
         self,

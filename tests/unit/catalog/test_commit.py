@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import threading
@@ -14,16 +15,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tailpipe.catalog import doctor
+from tailpipe.catalog import commit, doctor
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.errors import CommitError
+from tailpipe.errors import CommitError, StorageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Covered, Sample, Staged, StagedArtifact, StagedFile
+from tailpipe.storage.local import LOCAL, LocalStorage
 from tests.crash.collector import stage, stage_rejected
+from tests.storages import FaultyStorage
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
 
 BEFORE = date(2024, 1, 30)
@@ -384,33 +386,41 @@ def test_a_file_that_was_being_made_when_its_directory_was_taken_away_goes_too(w
 
 
 def test_an_interrupt_right_after_the_intent_leaves_nothing_behind(workspace: Workspace) -> None:
-    class Interrupted(Disk):
-        def make_directory(self, path: Path) -> set[Path]:
-            changed = super().make_directory(path)
-            if path.parent.name == "staging":
-                raise KeyboardInterrupt
-            return changed
-
-    workspace.disk = Interrupted()
-    with workspace.open() as catalog, catalog.writer(PARTITION) as writer, pytest.raises(KeyboardInterrupt):
-        writer.begin(Unit(day=DAY))
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        # Of an open writer the first directory that is made is that of its transaction.
+        store = replace(writer.store, tree=FaultyStorage(0, "make_directory", error=KeyboardInterrupt(), is_done=True))
+        with pytest.raises(KeyboardInterrupt):
+            commit.begin(store, PARTITION, writer.partition_id, writer.epoch, "append", Unit(day=DAY), None)
     assert workspace.staging() == []
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 0
 
 
+def test_if_one_of_several_transactions_cannot_begin_none_stays_open(workspace: Workspace) -> None:
+    class Full(LocalStorage):
+        def make_directory(self, path: Path) -> set[Path]:
+            if path.parent.name == "staging" and any(path.parent.iterdir()):
+                raise OSError(errno.ENOSPC, "no space left")
+            return super().make_directory(path)
+
+    workspace.storage = Full()
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        with pytest.raises(StorageError):
+            writer.begin_all([(Unit(day=DAY), "append"), (Unit(day=BEFORE), "append")])
+        assert workspace.staging() == []
+    workspace.storage = LOCAL
+    with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+        assert writer.recovered == 0
+        assert [one.unit for one in writer.begin_all([(Unit(day=DAY), "append")])] == [Unit(day=DAY)]
+
+
 def test_an_interruption_while_publishing_neither_undoes_the_commit_nor_harms_a_stranger(
     workspace: Workspace,
 ) -> None:
-    class Interrupted(Disk):
-        def exchange(self, one: Path, other: Path) -> None:
-            super().exchange(one, other)
-            raise KeyboardInterrupt
-
     workspace.collect([("a", DAY, ["1"])])
     stranger = workspace.hive()[0].with_name("notes.txt")
     stranger.touch()
-    workspace.disk = Interrupted()
+    workspace.storage = FaultyStorage(0, "exchange", error=KeyboardInterrupt(), is_done=True)
     with (
         contextlib.suppress(KeyboardInterrupt),
         workspace.open() as catalog,
@@ -420,7 +430,7 @@ def test_an_interruption_while_publishing_neither_undoes_the_commit_nor_harms_a_
         staged = StagedArtifact(entry("a.log", DAY, 1), Accounts(read=1, kept=1))
         transaction.commit(Staged((stage(transaction.staging, "new", "a", DAY, ["2"]),), (staged,)))
     assert workspace.ids() == Counter(["2"])
-    workspace.disk = Disk()
+    workspace.storage = LocalStorage()
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 1
     assert workspace.hive_ids() == Counter(["2"])

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog import doctor
-from tailpipe.catalog.disk import Disk
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Staged, StagedArtifact
+from tailpipe.storage.local import LocalStorage
 from tests.crash.collector import stage_rejected
 from tests.crash.disks import NoLinks
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry
@@ -145,7 +145,7 @@ def test_a_strangers_file_in_the_hive_is_told_and_never_removed(filled: Workspac
 
 
 def test_copies_are_sound_where_there_are_no_links(workspace: Workspace) -> None:
-    workspace.disk = NoLinks()
+    workspace.storage = NoLinks()
     workspace.collect([("a", DAY, ["1"])])
     (public,), (stored,) = workspace.hive(), workspace.stored()
     assert not public.samefile(stored)
@@ -175,10 +175,10 @@ def test_a_lost_manifest_is_made_good_from_the_catalog(filled: Workspace) -> Non
     assert doctor.examine(filled.home, with_checksums=True) == []
 
 
-@pytest.mark.parametrize("disk", [Disk, NoLinks])
+@pytest.mark.parametrize("disk", [LocalStorage, NoLinks])
 @pytest.mark.parametrize("damage", ["gone", "shortened", "directory"])
-def test_a_stored_file_is_healed_from_the_hive(workspace: Workspace, disk: type[Disk], damage: str) -> None:
-    workspace.disk = disk()
+def test_a_stored_file_is_healed_from_the_hive(workspace: Workspace, disk: type[LocalStorage], damage: str) -> None:
+    workspace.storage = disk()
     workspace.collect([("a", DAY, ["1", "2"])])
     (stored,), (public,) = workspace.stored(), workspace.hive()
     body = stored.read_bytes()
@@ -191,7 +191,7 @@ def test_a_stored_file_is_healed_from_the_hive(workspace: Workspace, disk: type[
         stored.unlink()
     (finding, *_) = doctor.examine(workspace.home)
     assert finding.message.endswith("; the hive has an intact copy")
-    done = doctor.repair(workspace.home, disk=disk())
+    done = doctor.repair(workspace.home, storage=disk())
     assert (done.healed, done.lost_units) == (1, ())
     assert stored.read_bytes() == body
     assert stored.stat().st_mode & 0o777 == 0o400
@@ -201,16 +201,16 @@ def test_a_stored_file_is_healed_from_the_hive(workspace: Workspace, disk: type[
 
 
 def test_a_sound_copy_heals_a_flipped_bit_where_there_are_no_links(workspace: Workspace) -> None:
-    workspace.disk = NoLinks()
+    workspace.storage = NoLinks()
     workspace.collect([("a", DAY, ["1"])])
     (stored,), (public,) = workspace.stored(), workspace.hive()
     _flip(stored)
     assert _commands(workspace) == {"tailpipe doctor --repair --checksums"}
-    assert doctor.repair(workspace.home, with_checksums=True, disk=NoLinks()).healed == 1
+    assert doctor.repair(workspace.home, with_checksums=True, storage=NoLinks()).healed == 1
     assert stored.read_bytes() == public.read_bytes()
     _flip(public)
     assert _commands(workspace) == {"tailpipe doctor --repair --checksums"}
-    doctor.repair(workspace.home, with_checksums=True, disk=NoLinks())
+    doctor.repair(workspace.home, with_checksums=True, storage=NoLinks())
     assert stored.read_bytes() == public.read_bytes()
     assert workspace.ids() == workspace.hive_ids() == Counter(["1"])
     assert doctor.examine(workspace.home, with_checksums=True) == []
@@ -231,13 +231,13 @@ def test_what_is_left_of_a_damaged_file_is_set_aside_and_never_deleted(filled: W
 
 
 def test_the_only_copy_of_a_damaged_file_is_set_aside_from_the_hive(workspace: Workspace) -> None:
-    workspace.disk = NoLinks()
+    workspace.storage = NoLinks()
     workspace.collect([("a", DAY, ["1"])])
     (stored,), (public,) = workspace.stored(), workspace.hive()
     stored.unlink()
     _flip(public)
     body = public.read_bytes()
-    assert doctor.repair(workspace.home, disk=NoLinks()).lost_units == ((PARTITION, "2024-01-31"),)
+    assert doctor.repair(workspace.home, storage=NoLinks()).lost_units == ((PARTITION, "2024-01-31"),)
     assert [path.read_bytes() for path in _set_aside(workspace)] == [body]
     assert workspace.hive() == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import subprocess
@@ -16,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog import doctor
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import NAMES
+from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, WorkspaceError
+from tailpipe.storage.local import LocalStorage
 from tests.crash.disks import Neither, NoExchange, NoLinks
+from tests.storages import FaultyStorage
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 NOBODY = 65534
@@ -107,8 +108,8 @@ def test_a_full_disk_keeps_all_earlier_days() -> None:
 
 
 @pytest.mark.parametrize("disk", [NoLinks(), NoExchange(), Neither()], ids=lambda disk: type(disk).__name__)
-def test_the_hive_is_right_without_links_and_without_exchange(workspace: Workspace, disk: Disk) -> None:
-    workspace.disk = disk
+def test_the_hive_is_right_without_links_and_without_exchange(workspace: Workspace, disk: LocalStorage) -> None:
+    workspace.storage = disk
     workspace.collect([("a", DAY, ["1", "2"])])
     workspace.collect([("a", DAY, ["1", "3"])], kind="replace")
     workspace.collect([("b", DAY, ["4"])], origin="b.log")
@@ -117,20 +118,58 @@ def test_the_hive_is_right_without_links_and_without_exchange(workspace: Workspa
 
 
 def test_any_other_refusal_to_link_is_not_taken_for_a_missing_feature(workspace: Workspace) -> None:
-    class Failing(Disk):
-        def link(self, source: Path, target: Path) -> None:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
-
-    workspace.disk = Failing()
+    workspace.storage = storage = FaultyStorage(1, "link")
     assert "cannot use" in workspace.collect([("a", DAY, ["1"])]).problem
+    layout = Layout.of(workspace.home)  # the first link was that of the manifest
+    assert [path.is_relative_to(layout.files) for path in storage.places("link")] == [False, True]
+
+
+def steps(workspace: Workspace, fails: int | None) -> tuple[FaultyStorage, str]:
+    """Replace a day, on a disk that fails at a step; and what came of it."""
+    workspace.storage = storage = FaultyStorage(fails)
+    try:
+        said = workspace.collect([("a", DAY, ["2"]), ("b", DAY, ["3"])], kind="replace").problem
+    except StorageError as problem:
+        said = f"failed: {problem.message}"
+    workspace.storage = LocalStorage()
+    return storage, said
+
+
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 3))])
+def test_a_disk_that_fails_at_any_step_of_a_commit_leaves_the_old_day_or_the_new_one(
+    tmp_path: Path, first: int
+) -> None:
+    whole, said = steps(_replaceable(tmp_path / "whole"), None)
+    assert said == ""
+    outcomes = Counter[str]()
+    for number in range(first, len(whole.calls), 4):
+        workspace = _replaceable(tmp_path / str(number))
+        storage, said = steps(workspace, number)
+        assert storage.has_failed
+        outcome = "failed" if said.startswith("failed") else "late" if said else "done"
+        outcomes[outcome] += 1
+        assert workspace.ids() == Counter(["1"] if outcome == "failed" else ["2", "3"])
+        with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
+            assert writer.recovered <= 1
+        assert workspace.hive_ids() == workspace.ids()
+        assert workspace.staging() == []
+        assert doctor.examine(workspace.home, with_checksums=True) == []
+    assert outcomes["failed"] > 3
+    assert outcomes["late"] > 3
+
+
+def _replaceable(home: Path) -> Workspace:
+    workspace = Workspace(home)
+    workspace.collect([("a", DAY, ["1"])])
+    return workspace
 
 
 def test_a_network_file_system_is_refused_for_the_catalog(workspace: Workspace) -> None:
-    class Network(Disk):
+    class Network(LocalStorage):
         def filesystem(self, path: Path) -> str:
             return "nfs4"
 
-    workspace.disk = Network()
+    workspace.storage = Network()
     with pytest.raises(WorkspaceError, match=r"network file system \(nfs4\)") as caught:
         workspace.open()
     assert "local disk" in caught.value.hint
@@ -139,7 +178,7 @@ def test_a_network_file_system_is_refused_for_the_catalog(workspace: Workspace) 
 def test_the_type_of_a_file_system_is_known() -> None:
     if not Path("/proc/self/mounts").exists():
         pytest.skip("this system does not tell")
-    assert Disk().filesystem(Path("/proc/self")) == "proc"
+    assert LocalStorage().filesystem(Path("/proc/self")) == "proc"
 
 
 @contextlib.contextmanager

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -13,10 +12,12 @@ import pytest
 
 from tailpipe.catalog import clean, overview, read, schema
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.layout import Layout
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Staged, StagedArtifact
 from tests.counting import calls_of, steps
+from tests.storages import FaultyStorage
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, entry, to_third_version
 
 SETS = '{"tp_id": "VARCHAR"}'
@@ -117,23 +118,17 @@ def test_column_sets_are_told_without_files_and_only_those_in_use_are_read(works
         assert calls_of("loads", catalog.snapshot) == 1
 
 
-def test_an_abort_does_not_walk_through_the_files_of_the_partition(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_abort_does_not_walk_through_the_files_of_the_partition(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["1"])])
-    walked: list[str] = []
-    walk = os.walk
-
-    def noted(top: Any, *args: Any, **more: Any) -> Iterator[Any]:
-        walked.append(str(top))
-        return walk(top, *args, **more)
-
-    monkeypatch.setattr(os, "walk", noted)
+    workspace.storage = storage = FaultyStorage()
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         transaction = writer.begin(Unit(day=DAY))
         transaction.abort()
         transaction.abort()  # once more: it is over
-    assert [place for place in walked if "/files/" in place or "/rejected/" in place] == []
+    layout = Layout.of(workspace.home)
+    walked = storage.places("objects", "directories", "entries")
+    assert [place for place in walked if place.is_relative_to(layout.files)] == []
+    assert [place for place in walked if place.is_relative_to(layout.rejected)] == []
     assert workspace.staging() == []
 
 

@@ -14,16 +14,14 @@ from click.testing import CliRunner, Result
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli.app import app
-from tailpipe.cli.compact import days_between
 from tailpipe.cli.grid import grid
-from tailpipe.cli.partition import whole_days
 from tailpipe.cli.status import HEADINGS, _fitted
 from tailpipe.errors import CatalogError, TailpipeError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
-from tailpipe.model.window import Window
+from tailpipe.model.window import Window, window_between
 from tests.counting import calls_of
 from tests.crash.collector import stage, stage_rejected
 
@@ -253,8 +251,8 @@ def test_a_window_compacts_the_days_it_touches_and_deletes_those_that_lie_in_it_
     start: str | None, end: str | None, touched: str, whole: str
 ) -> None:
     now = datetime(2024, 2, 1, 12, tzinfo=UTC)
-    assert str(days_between(start, end, now=now)) == touched
-    assert str(whole_days(start, end, now=now)) == whole
+    window = window_between(start, end, now=now)
+    assert (str(DaySet.touched(window)), str(DaySet.within(window))) == (touched, whole)
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,20 @@ from typing import Any
 import duckdb
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.disk import Disk
 from tailpipe.catalog.failpoints import Failpoints
-from tailpipe.catalog.plan import Ask
 from tailpipe.collect import events
 from tailpipe.collect.collect import collect
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Options
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.request import CollectRequest
+from tailpipe.model.window import requested_window
 from tailpipe.plugin import Registry
-from tests.spark.inprocess import InProcess
+from tailpipe.storage.local import LocalStorage
+from tailpipe.testing import InProcessEngine
 
 NOW = datetime(2024, 3, 10, 12, 0, tzinfo=UTC)
 
@@ -44,10 +45,11 @@ partition "app" "x" {
 """
 
 
-class LocalEngine(InProcess):
+class LocalEngine(InProcessEngine):
     """The same, counting the tasks of each job."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.jobs: list[int] = []
 
     def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
@@ -56,7 +58,7 @@ class LocalEngine(InProcess):
 
 
 @dataclass
-class Tight(Disk):
+class Tight(LocalStorage):
     """A disk with so much room left."""
 
     left: int
@@ -75,6 +77,7 @@ class World:
     engine: LocalEngine = field(default_factory=LocalEngine)
     seen: list[events.Event] = field(default_factory=list)
     free: int | None = None
+    registry: Registry = field(default_factory=Registry.installed)
     points: str = ""
     """What the next catalog has for failpoints, as `TAILPIPE_FAILPOINT` spells them."""
 
@@ -87,7 +90,7 @@ class World:
     def config(self) -> Config:
         around = Surroundings(now=self.now, env={}, home=str(self.root))
         text = ConfigText("main.tpc", self.text.replace("LOGS", str(self.logs)))
-        return build_config([text], Registry.installed(), around)
+        return build_config([text], self.registry, around)
 
     def write(self, name: str, *messages: str, day: date | None = None, mode: str = "w") -> Path:
         """Lines of JSON in a file; each row has the time of `day`, or of the file's own date."""
@@ -115,17 +118,18 @@ class World:
         """Collect all partitions; each run is a minute after the last."""
         self.now += timedelta(minutes=2)
         config = self.config
-        tables = {**config.tables}
-        chosen = [(one, tables[one.table]) for one in config.partitions.values()]
+        known = self.registry.tables
+        chosen = [(one, config.tables.get(one.table) or known[one.table]) for one in config.partitions.values()]
         with self.catalog() as catalog:
-            asked = Options(Ask.parse(start, end, now=self.now, overwrite=overwrite, fill=fill), **options)
-            return collect(config, chosen, catalog, self.engine, asked, self.seen.append)
+            window = requested_window(start, end, now=self.now)
+            requested = Options(CollectRequest(self.now, window, overwrite, fill=fill), **options)
+            return collect(config, chosen, catalog, self.engine, requested, self.seen.append)
 
     def catalog(self) -> Catalog:
-        disk = Disk() if self.free is None else Tight(self.free)
+        storage = LocalStorage() if self.free is None else Tight(self.free)
         points, self.points = self.points, ""
         armed = Failpoints.from_environment({"TAILPIPE_FAILPOINT": points, "TAILPIPE_TEST": "1"})
-        return Catalog.open(self.root / "home", disk=disk, clock=lambda: self.now, failpoints=armed)
+        return Catalog.open(self.root / "home", storage=storage, clock=lambda: self.now, failpoints=armed)
 
     def rows(self, columns: str = "message", partition: str = "app.x") -> list[Any]:
         """What can be queried, in the order of its first column."""

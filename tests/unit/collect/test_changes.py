@@ -17,7 +17,6 @@ import pytest
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.doctor import examine, repair
-from tailpipe.catalog.plan import Ask
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.cli.progress import Display
 from tailpipe.cli.report import print_report
@@ -27,6 +26,7 @@ from tailpipe.kernel.task import Outcome, Task
 from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.lifecycle.retain import expire
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.window import requested_window
 
 from .support import CONFIG, NOW, LocalEngine, World
 
@@ -427,7 +427,7 @@ def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: py
 @pytest.mark.parametrize(("start", "end"), [("", None), (None, ""), ("", "")])
 def test_an_empty_time_is_no_time_and_not_the_lack_of_one(start: str | None, end: str | None) -> None:
     with pytest.raises(UsageError, match='"" is not a time'):
-        Ask.parse(start, end, now=NOW)
+        requested_window(start, end, now=NOW)
 
 
 def test_a_hive_that_cannot_be_written_is_told_of_and_follows_later(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.identity import Decision
-from tailpipe.catalog.plan import PlannedArtifact, UnitPlan
+from tailpipe.collect.item import WorkItem
 from tailpipe.collect.packing import TASK_BYTES, Recipe, estimated_bytes, fetched_bytes, tasks_of
+from tailpipe.collect.plan import UnitPlan
 from tailpipe.kernel.task import Limits
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import Unit
@@ -26,8 +26,7 @@ def planned(world: World, sizes: list[int | None], suffix: str = "") -> list[int
     partition = config.partitions["app.x"]
     recipe = Recipe(partition, config.tables["app"], {"file": partition.sources[0]}, {}, NOW, Limits())
     artifacts = tuple(
-        PlannedArtifact(Decision("file", Artifact(f"{n}{suffix}", size=size), "new", f"{n}{suffix}"), "new")
-        for n, size in enumerate(sizes)
+        WorkItem("file", Artifact(f"{n}{suffix}", size=size), origin=f"{n}{suffix}") for n, size in enumerate(sizes)
     )
     unit = UnitPlan(Unit(day=TODAY), "append", "new day", artifacts)
     return [len(task.readings) for task in tasks_of(recipe, unit, "", "r0")]
@@ -44,8 +43,8 @@ def test_small_artifacts_of_a_unit_are_one_task(tmp_path: Path) -> None:
 
 
 def test_what_is_told_is_what_a_source_gives_and_not_what_it_becomes() -> None:
-    def one(name: str, start: int = 0) -> PlannedArtifact:
-        return PlannedArtifact(Decision("file", Artifact(name, size=100), "new", name), "new", start)
+    def one(name: str, start: int = 0) -> WorkItem:
+        return WorkItem("file", Artifact(name, size=100), origin=name, offset_bytes=start)
 
     assert [fetched_bytes(each) for each in (one("a.gz"), one("a.log"), one("a.log", 40))] == [100, 100, 60]
     assert [estimated_bytes(each) for each in (one("a.gz"), one("a.log"), one("a.log", 40))] == [800, 100, 60]

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import pytest
 
 from tailpipe.cli.report import print_report
 from tailpipe.collect import events
-from tailpipe.errors import ConfigError, StorageError
+from tailpipe.errors import ConfigError, StorageError, TailpipeError
+from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.coverage import DaySet
 from tailpipe.query.rejected import rejected_rows
 
-from .support import CONFIG, NOW, World
+from .support import CONFIG, NOW, LocalEngine, World
 
 TODAY = NOW.date()
 
@@ -41,7 +43,7 @@ def test_the_first_run_takes_the_last_thirty_days_from_today_back_and_later_ones
     summary = world.collect()
     assert world.rows() == ["m0", "m1", "m2", "m29"]
     assert order(world) == [str(days_ago(count)) for count in (0, 1, 2, 29)]
-    assert summary.skipped == {"before the first day: ask for it with --from": 1} or summary.listed == 4
+    assert summary.skipped == {"before the first day: use --from": 1} or summary.listed == 4
     assert world.engine.jobs[0] == 1  # the newest day alone, so that there is soon something to query
     world.seen.clear()
     world.now += timedelta(days=2)
@@ -49,6 +51,41 @@ def test_the_first_run_takes_the_last_thirty_days_from_today_back_and_later_ones
     world.write(f"{TODAY + timedelta(days=2)}.jsonl", "n2")
     world.collect()
     assert order(world) == [str(TODAY + timedelta(days=1)), str(TODAY + timedelta(days=2))]
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [(KeyboardInterrupt(), "interrupted"), (TailpipeError("the engine is gone"), "failed")],
+    ids=["interrupt", "error"],
+)
+def test_a_run_that_is_ended_after_a_commit_keeps_it_and_leaves_no_transaction_open(
+    world: World, fault: BaseException, outcome: str
+) -> None:
+    class Ending(LocalEngine):
+        def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+            done = super().run(tasks, progress)
+            if len(self.jobs) == 2:  # the second batch, whose two transactions are open
+                raise fault
+            return done
+
+    for count in range(3):
+        world.write(f"{days_ago(count)}.jsonl", f"m{count}")
+    world.engine = Ending()
+    if outcome == "interrupted":
+        with pytest.raises(KeyboardInterrupt):
+            world.collect()
+    else:
+        summary = world.collect()
+        assert [one.unit for one in summary.committed] == [str(days_ago(0))]
+        assert summary.error == "the engine is gone"
+    with world.catalog() as catalog:
+        (overview,) = catalog.overview()
+        with catalog.writer("app.x") as writer:
+            assert writer.recovered == 0
+    assert overview.last_run is not None
+    assert overview.last_run.outcome == outcome
+    assert world.rows() == ["m0"]
+    assert list((world.root / "home" / ".tailpipe" / "staging").iterdir()) == []
 
 
 def test_a_run_reports_what_is_listed_and_how_many_bytes_are_read(world: World) -> None:
@@ -334,8 +371,8 @@ def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: p
     world.write("2023-01-05.jsonl", "a")
     world.write("2023-01-07.jsonl", "b")
     report = world.report()
-    (beside,) = report.partitions[0].beside
-    assert (beside.count, beside.first, beside.last) == (2, date(2023, 1, 5), date(2023, 1, 7))
+    (found,) = report.partitions[0].unlisted_days
+    assert (found.count, found.first, found.last) == (2, date(2023, 1, 5), date(2023, 1, 7))
     print_report(report, "pretty")
     assert capsys.readouterr().out.splitlines() == [
         "app.x: no new data",
@@ -343,7 +380,7 @@ def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: p
         " to collect them: --from 2023-01-05",
     ]
     assert len(world.collect("2023-01-05", "2023-01-06").committed) == 1
-    assert world.collect().beside == ()  # by now there is something, and who left the rest out knows it
+    assert world.collect().unlisted_days == ()  # by now there is something, and who left the rest out knows it
 
 
 def test_a_first_run_over_an_undated_older_log_says_how_to_get_it(

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
-from tailpipe.catalog import planning, scope
-from tailpipe.catalog.plan import Cause
 from tailpipe.cli.trial import NOWHERE
+from tailpipe.collect import planning, scope
+from tailpipe.collect.item import Cause
 from tailpipe.collect.listing import list_source
+from tailpipe.formats.grok_patterns import PATTERNS
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.option import options_of
 from tailpipe.plugin import Registry
-from tailpipe.plugin.grok_patterns import PATTERNS
 from tailpipe.plugins.core.sources import File
 from tailpipe.workspace import Workspace
 from tests.unit.docs.pages import Fence, built_in, codes, fences, read, rows, section

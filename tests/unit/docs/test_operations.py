@@ -11,11 +11,11 @@ from tailpipe.catalog import catalog, clean
 from tailpipe.catalog.layout import INTERNAL, LONGEST, Layout
 from tailpipe.cli import answer, report
 from tailpipe.collect import events
-from tailpipe.kernel.key_limit import FIELDS_LIMIT
+from tailpipe.formats.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.task import Limits
-from tailpipe.kernel.unpack import _FOREIGN
-from tailpipe.kernel.unpack_streams import UnpackLimits
 from tailpipe.query.materialized import COPIES
+from tailpipe.unpack.streams import UnpackLimits
+from tailpipe.unpack.unpack import _FOREIGN
 from tests.unit.docs.pages import ROOT, codes, fences, read, rows, section
 from tests.unit.docs.test_commands import parse_command
 

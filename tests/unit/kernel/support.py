@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
+from tailpipe.formats import Jsonl
 from tailpipe.kernel.run import read_rows, run_task
 from tailpipe.kernel.task import Limits, Outcome, Reading, Staging, Task
 from tailpipe.model.artifact import Artifact
@@ -19,7 +20,6 @@ from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tailpipe.plugin.formats import Jsonl
 
 INGESTED = datetime(2024, 6, 1, 12, tzinfo=UTC)
 TIME = Column("tp_timestamp", source="time")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailpipe.kernel.evolve import evolve, merged_columns
-from tailpipe.kernel.outputs import COMMON_TYPES
+from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.table import Column
 from tests.counting import calls
 from tests.unit.kernel.support import table

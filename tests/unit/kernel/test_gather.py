@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tailpipe.formats import Delimited
 from tailpipe.model.format import Format
 from tailpipe.model.option import option
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Delimited
 from tests.unit.kernel.support import run
 
 CSV = Delimited(header=True, snake_case=True)
@@ -42,9 +42,9 @@ def test_fields_of_one_beginning_are_gathered_without_it_and_the_others_apart() 
     assert [row["rest"] and json.loads(row["rest"]) for row in done.rows] == [None, {"more": "m"}]
 
 
-def test_what_stands_around_a_message_is_not_gathered() -> None:
+def test_fields_of_a_file_are_gathered_whatever_their_names_are_elsewhere() -> None:
     done = run(b"time,_log_group,_message,x\n2024-01-31T10:00:00Z,g,m,1\n", COLUMNS, Delimited(header=True))
-    assert done.rows[0]["rest"] == '{"x":"1"}'
+    assert json.loads(done.rows[0]["rest"]) == {"_log_group": "g", "_message": "m", "x": "1"}
 
 
 def test_files_of_one_task_may_have_other_fields() -> None:

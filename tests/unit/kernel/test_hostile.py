@@ -8,10 +8,10 @@ from datetime import datetime
 
 import pytest
 
+from tailpipe.formats import Json
 from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Json
 from tests.unit.kernel.support import Run, run, table, task
 
 S = [Column("s", "varchar"), Column("j", "json"), Column("n", "bigint")]

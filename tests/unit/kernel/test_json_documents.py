@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tailpipe.errors import UsageError
-from tailpipe.kernel.json_split import Splitter
+from tailpipe.formats import Json
+from tailpipe.formats.json_split import Splitter
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Json
 from tests.unit.kernel.support import Run, run, task
 
 N = [Column("n", "integer"), Column("s", "varchar")]
@@ -84,7 +84,7 @@ def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
     assert before.unread_bytes > 0
     assert first.accounts[3] == 0
     late = task(document, N, Json(records="Records"), limits=limits)
-    since = replace(late.readings[0], since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals)
+    since = replace(late.readings[0], offset_bytes=before.committed_bytes, offset_rows=before.committed_ordinals)
     second = Run(replace(late, readings=(since,)))
     assert [row["n"] for row in first.rows + second.rows] == list(range(40))
     assert second.outcome.results[0].committed_ordinals == 40
@@ -160,7 +160,7 @@ def test_foreign_documents_of_a_file_that_grows_are_rejected_once(limits: Limits
         done = run(content, N, Json(records="Records"), limits=limits, reading={**reading, "is_closed": False})
         (result,) = done.outcome.results
         assert result.unread_bytes > 0
-        reading = {"since_bytes": result.committed_bytes, "since_ordinals": result.committed_ordinals}
+        reading = {"offset_bytes": result.committed_bytes, "offset_rows": result.committed_ordinals}
         rows += done.column("n")
         rejected += [(row["ordinal"], row["raw"].encode()) for row in done.rejected]
     assert rows == list(range(10))

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tailpipe.formats import Parquet
 from tailpipe.kernel.run import read_rows, run_task
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Parquet
 from tests.unit.kernel.support import Memory, run, task
 
 DAY = datetime(2024, 1, 31, 10)
@@ -68,7 +68,7 @@ def test_ordinals_count_rows_over_all_row_groups_and_what_was_taken_is_left_out(
     done = run(content, [Column("n", "bigint")], Parquet())
     assert done.accounts == (70_000, 70_000, 0, 0, 0)
     assert [int(row["tp_id"].partition("-")[2]) - 1 for row in done.rows] == done.column("n")
-    rest = run(content, [Column("n", "bigint")], Parquet(), reading={"since_ordinals": 69_998})
+    rest = run(content, [Column("n", "bigint")], Parquet(), reading={"offset_rows": 69_998})
     assert [(row["tp_id"].partition("-")[2], row["n"]) for row in rest.rows] == [("69999", 69_998), ("70000", 69_999)]
     (result,) = rest.outcome.results
     assert (result.committed_bytes, result.committed_ordinals) == (len(content), 70_000)

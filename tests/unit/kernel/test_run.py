@@ -16,18 +16,19 @@ from typing import Any
 import pytest
 
 from tailpipe.catalog.verify import problems
+from tailpipe.collect.item import WorkItem
+from tailpipe.collect.unit import staged_artifact
 from tailpipe.errors import TailpipeError
+from tailpipe.formats import Delimited, Grok, Jsonl, Regex, Syslog
 from tailpipe.kernel.prints import read_prints
 from tailpipe.kernel.run import read_rows, run_task
-from tailpipe.kernel.task import Fault, Limits, Reading, Staging
+from tailpipe.kernel.task import Fault, Limits, Reading, Result, Staging
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, Unit, printed
-from tailpipe.model.staged import Staged
+from tailpipe.model.staged import Staged, StagedArtifact
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Delimited, Grok, Jsonl, Regex, Syslog
-from tests.unit.kernel.packed import tar, zipped
 from tests.unit.kernel.support import CONTENT, INGESTED, Memory, Run, run, task
+from tests.unit.unpack.packed import tar, zipped
 
 N = [Column("n", "integer")]
 SMALL = Limits(chunk_bytes=1000, batch_bytes=3000, flush_bytes=9000)
@@ -39,17 +40,22 @@ def lines(first: int, last: int) -> bytes:
     )
 
 
+def staged(result: Result, unit: Unit, now: datetime) -> StagedArtifact:
+    item = WorkItem("memory", result.reading.artifact, origin=result.reading.origin)
+    return staged_artifact(result, item, unit, now)
+
+
 def test_what_is_staged_passes_the_catalogs_own_checks() -> None:
     made = task({"/a": lines(0, 50) + b"broken\n", "/b": lines(50, 60)}, N)
     with tempfile.TemporaryDirectory() as directory:
         outcome = run_task(replace(made, staging=Staging(directory, "7-1")))
         unit, now = Unit(pack="x"), datetime(2024, 6, 1, tzinfo=UTC)
-        staged = Staged(
+        whole = Staged(
             files=outcome.files,
-            artifacts=tuple(result.staged("memory", unit, now, EVERY_DAY) for result in outcome.results),
+            artifacts=tuple(staged(result, unit, now) for result in outcome.results),
             samples=outcome.samples,
         )
-        assert problems(staged, Path(directory), "append") == []
+        assert problems(whole, Path(directory), "append") == []
         for file in outcome.files:
             path = Path(directory) / file.path
             assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
@@ -107,7 +113,7 @@ def test_a_grown_file_is_read_from_where_it_ended_and_counts_on(cut: int, pack: 
     assert before.committed_bytes == content[:cut].rfind(b"\n") + 1
     assert before.unread_bytes == cut - before.committed_bytes
     then = replace_reading(
-        task(pack(content), N), since_bytes=before.committed_bytes, since_ordinals=before.committed_ordinals
+        task(pack(content), N), offset_bytes=before.committed_bytes, offset_rows=before.committed_ordinals
     )
     second = Run(then)
     (after,) = second.outcome.results
@@ -136,10 +142,10 @@ def test_of_what_was_taken_before_no_more_is_read_than_its_print_is_over(
 
     then = replace_reading(
         task(pack(content), N),
-        since_bytes=before.committed_bytes,
-        since_ordinals=before.committed_ordinals,
-        known_bytes=before.committed_bytes,
-        known_print=before.fingerprint,
+        offset_bytes=before.committed_bytes,
+        offset_rows=before.committed_ordinals,
+        committed_bytes=before.committed_bytes,
+        committed_print=before.fingerprint,
     )
     monkeypatch.setattr(Memory, "open", lambda self, artifact: Counted(CONTENT[artifact.uri]))
     second = Run(then)
@@ -151,7 +157,7 @@ def test_of_what_was_taken_before_no_more_is_read_than_its_print_is_over(
     if pack is bytes:
         opening = 64 * 1024
         assert total <= 2 * (opening + TAIL_BYTES + len(lines(count, count + 3)))  # it is run twice
-    other = replace_reading(then, known_print=f"{before.fingerprint}0")
+    other = replace_reading(then, committed_print=f"{before.fingerprint}0")
     assert "was rotated or rewritten" in str(Run(other).outcome.results[0].error)
     shorter = replace_reading(task(pack(lines(0, count - 1)), N), **facts_of(then))
     assert "before the" in str(Run(shorter).outcome.results[0].error)
@@ -161,7 +167,7 @@ def test_of_what_was_taken_before_no_more_is_read_than_its_print_is_over(
 def test_the_prints_of_an_archive_are_over_all_its_members(pack: Any) -> None:
     made = task(pack({"a": lines(0, 30), "b": lines(30, 3_000), "c": b"", "d": lines(3_000, 3_001)}), N)
     (result,) = Run(made).outcome.results
-    entry = result.staged("s", Unit(pack="p"), INGESTED, EVERY_DAY).entry
+    entry = staged(result, Unit(pack="p"), INGESTED).entry
     assert entry.committed_bytes == len(lines(0, 3_001))
     artifact = made.readings[0].artifact
     assert read_prints(made.source, artifact, [span for span, _ in entry.probes]) == dict(entry.probes)
@@ -281,7 +287,7 @@ def test_syslog_through_a_task() -> None:
 
 
 def facts_of(made: Any) -> dict[str, Any]:
-    names = ("since_bytes", "since_ordinals", "known_bytes", "known_print")
+    names = ("offset_bytes", "offset_rows", "committed_bytes", "committed_print")
     return {name: getattr(made.readings[0], name) for name in names}
 
 

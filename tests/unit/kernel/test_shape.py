@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tailpipe.formats import Delimited, Jsonl
 from tailpipe.kernel.task import Reading
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import Column, Table
-from tailpipe.plugin.formats import Delimited, Jsonl
 from tests.unit.kernel.support import CONTENT, TIME, Run, run, table, task
 
 T = "2024-01-31T10:00:00Z"

@@ -11,13 +11,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from tailpipe.kernel.key_limit import FIELDS_LIMIT
+from tailpipe.formats import Delimited, Json, Jsonl, Logfmt, Regex
+from tailpipe.formats.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.sample import sample
 from tailpipe.kernel.task import Limits, Task, Widening
 from tailpipe.kernel.undeclared import infer_json, widened
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column
-from tailpipe.plugin.formats import Delimited, Json, Jsonl, Logfmt, Regex
 from tests.unit.kernel.support import Run, table, task
 
 ALL = table(map_fields=["*"])

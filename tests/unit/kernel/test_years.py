@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from tailpipe.formats import Grok, Regex, Syslog
 from tailpipe.kernel.task import Limits, Task
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column, Table
-from tailpipe.plugin.formats import Grok, Regex, Syslog
 from tests.unit.kernel.support import Run, task
 
 SYSLOG = Table(name="things", columns=[Column("tp_timestamp", source="timestamp"), Column("message", "varchar")])
@@ -98,7 +98,7 @@ def test_a_file_that_grows_goes_on_in_its_years(cut: int) -> None:
     first, content = lines(moments[:cut]), lines(moments)
     before = Run(made(first, moments[cut - 1].date(), is_closed=False))
     (result,) = before.outcome.results
-    since: dict[str, Any] = {"since_bytes": result.committed_bytes, "since_ordinals": result.committed_ordinals}
+    since: dict[str, Any] = {"offset_bytes": result.committed_bytes, "offset_rows": result.committed_ordinals}
     after = Run(made(content, date(2024, 2, 10), **since))
     assert before.column("tp_timestamp") + after.column("tp_timestamp") == moments
 
@@ -106,10 +106,10 @@ def test_a_file_that_grows_goes_on_in_its_years(cut: int) -> None:
 def test_a_file_that_seems_to_be_older_than_it_was_goes_on_in_its_years() -> None:
     moments = every(2, date(2024, 4, 22), date(2024, 5, 20))
     known = datetime(2024, 5, 10, tzinfo=UTC)
-    since: dict[str, Any] = {"since_bytes": len(lines(moments[:10])), "since_ordinals": 10, "known_modified": known}
+    since: dict[str, Any] = {"offset_bytes": len(lines(moments[:10])), "offset_rows": 10, "committed_modified": known}
     after = Run(made(lines(moments), date(2023, 1, 1), **since))
     assert after.column("tp_timestamp")[0].year == 2023  # a line of the 11th: not later than the 10th of May 2024
-    since["known_modified"] = datetime(2024, 5, 21, tzinfo=UTC)
+    since["committed_modified"] = datetime(2024, 5, 21, tzinfo=UTC)
     assert Run(made(lines(moments), date(2023, 1, 1), **since)).column("tp_timestamp") == moments[10:]
 
 

@@ -15,8 +15,6 @@ import pytest
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.disk import Disk
-from tailpipe.catalog.plan import Ask
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.kernel.carry import CarriedFile
@@ -32,11 +30,13 @@ from tailpipe.lifecycle.compact import (
     preview,
     subject_of,
 )
-from tailpipe.lifecycle.policy import Group, Wanted
+from tailpipe.lifecycle.policy import FileGroup, Wanted
 from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import EVERY_DAY, DaySet
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import StagedFile
 from tailpipe.query.session import Session
+from tailpipe.storage.local import LocalStorage
 from tests.counting import calls, calls_of
 from tests.unit.collect.support import CONFIG, NOW, LocalEngine, World
 
@@ -44,7 +44,7 @@ TODAY = NOW.date()
 OLD = TODAY - timedelta(days=5)
 
 
-class Full(Disk):
+class Full(LocalStorage):
     """Has next to no room left."""
 
     def free(self, path: Path) -> int:
@@ -269,7 +269,7 @@ def test_what_another_process_writes_is_left_alone(world: World) -> None:
     with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
         with pytest.raises(LockedError):
             compact(other, world.engine, Subject("app.x"))
-        done = tidy(other, world.engine, *chosen(world), Ask(world.now), {str(OLD)})
+        done = tidy(other, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
     assert done.notes[0].startswith('cleanup failed: partition "app.x" is being written by')
     assert len(files(world)) == 2
 
@@ -291,7 +291,7 @@ def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World
     collect_often(world, 2)
     collect_often(world, 2, day=OLD - timedelta(days=3))
     with world.catalog() as catalog:
-        done = tidy(catalog, world.engine, *chosen(world), Ask(world.now), {str(OLD)})
+        done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
     assert (done.files, done.new_files, done.notes) == (2, 1, ())
     assert len(files(world)) == 3
 
@@ -300,7 +300,7 @@ def test_after_a_collection_a_day_that_still_gets_rows_waits_until_it_pays(world
     for count, new_files in ((7, 0), (8, 1)):
         collect_often(world, count, TODAY)
         with world.catalog() as catalog:
-            done = tidy(catalog, world.engine, *chosen(world), Ask(world.now), {str(TODAY)})
+            done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(TODAY)})
         assert done.new_files == new_files
 
 
@@ -308,7 +308,7 @@ def test_compaction_is_refused_where_there_is_no_room_for_it(world: World) -> No
     collect_often(world, 2)
     before = everything(world)
     with world.catalog() as catalog:
-        full = Catalog(replace(catalog.store, disk=Full()))
+        full = Catalog(replace(catalog.store, tree=Full()))
         with pytest.raises(StorageError, match="only 1 MB are left") as caught:
             compact(full, world.engine, Subject("app.x"))
     assert "free some space" in caught.value.hint
@@ -335,7 +335,7 @@ def test_the_columns_of_new_files_are_worked_out_once_for_all_groups(world: Worl
 
 def test_units_are_put_into_batches_in_one_walk() -> None:
     file = LiveFile("a", "app.x", "u", None, OLD, 1, BATCH_BYTES // 3, 0, 1, 1)
-    groups = [Group(f"{number:03d}", OLD, (file,)) for number in range(300)]
+    groups = [FileGroup(f"{number:03d}", OLD, (file,)) for number in range(300)]
     assert [len(batch) for batch in _batches(groups)] == [3] * 100
     small = [replace(group, files=(file._replace(size=1),)) for group in groups]
     once, twice = calls(lambda: list(_batches(small[:150]))), calls(lambda: list(_batches(small)))

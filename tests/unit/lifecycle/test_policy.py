@@ -11,7 +11,7 @@ from tailpipe.lifecycle.policy import (
     LARGE_BYTES,
     PART_BYTES,
     SMALL_BYTES,
-    Group,
+    FileGroup,
     Wanted,
     expired_days,
     groups_to_compact,
@@ -64,7 +64,7 @@ def test_what_is_right_is_left_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_not_right_is_put_together(name: str) -> None:
-    assert groups_to_compact(WRONG[name], Wanted()) == [Group("2024-03-10", DAY, tuple(WRONG[name]))]
+    assert groups_to_compact(WRONG[name], Wanted()) == [FileGroup("2024-03-10", DAY, tuple(WRONG[name]))]
 
 
 def test_units_dates_and_indexes_are_never_merged() -> None:
@@ -120,8 +120,8 @@ def test_after_a_collection_the_newest_dates_wait_until_it_pays(day: int, count:
 
 
 def test_a_group_becomes_one_file_as_long_as_that_is_not_too_large() -> None:
-    assert Group("u", DAY, (file(megabytes=128), file(megabytes=128))).part_bytes is None
-    assert Group("u", DAY, (file(megabytes=128), file(megabytes=129))).part_bytes == PART_BYTES
+    assert FileGroup("u", DAY, (file(megabytes=128), file(megabytes=128))).part_bytes is None
+    assert FileGroup("u", DAY, (file(megabytes=128), file(megabytes=129))).part_bytes == PART_BYTES
     # What comes of it is right, so that nothing is written over and over again.
     assert SMALL_BYTES < PART_BYTES < LARGE_BYTES
 

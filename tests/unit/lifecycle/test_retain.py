@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.plan import Ask
 from tailpipe.lifecycle.retain import Expired, expire, expire_all, preview
 from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Retention
+from tailpipe.model.request import CollectRequest
 from tailpipe.model.tidied import Tidied
 from tailpipe.model.window import Window
 from tests.unit.collect.support import CONFIG, NOW, World
@@ -39,7 +39,7 @@ def tidied(world: World, start: str | None = None) -> Tidied:
     window = Window.parse(start, None, now=world.now) if start else None
     partition, table = world.config.partitions["app.x"], world.config.tables["app"]
     with world.catalog() as catalog:
-        return tidy(catalog, world.engine, partition, table, Ask(world.now, window), frozenset())
+        return tidy(catalog, world.engine, partition, table, CollectRequest(world.now, window), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_first_collection_asks_for_nothing_beyond_the_retention(world: World) 
     world.text = KEEP
     summary = world.collect()
     assert world.rows() == [f"m{count:02d}" for count in range(11)]
-    assert set(summary.skipped) <= {"beyond the retention: ask for it with --from"}
+    assert set(summary.skipped) <= {"beyond the retention: use --from"}
     with world.catalog() as catalog:
         assert catalog.coverage("app.x")["file"].known.first == days_ago(10)
 

@@ -21,7 +21,10 @@ def test_the_promised_names_are_exported() -> None:
 def test_everything_that_is_imported_for_authors_is_exported() -> None:
     tree = ast.parse(Path(tailpipe.plugin.__file__).read_text(encoding="utf-8"))
     imported = {
-        name.asname or name.name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names
+        name.asname or name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tailpipe.")
+        for name in node.names
     }
     assert imported == set(tailpipe.plugin.__all__)
 
@@ -33,4 +36,4 @@ def test_the_built_in_plugins_import_nothing_else_of_ours() -> None:
             names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
             for name in names:
                 if name.split(".")[0] == "tailpipe":
-                    assert name.startswith(("tailpipe.plugin.", "tailpipe.plugins.")) or name == "tailpipe.plugin"
+                    assert name.split(".")[1] in ("plugin", "plugins", "formats")

@@ -8,8 +8,8 @@ import re
 
 import duckdb
 
-from tailpipe.kernel.inet import load_statement
-from tailpipe.plugin.addresses import ADDRESS, is_address
+from tailpipe.model.addresses import ADDRESS, is_address
+from tailpipe.sql.inet import load_statement
 
 PARTS = ["1", "25", "f", ":", ":", "::", ".", "0", "ffff", "1.2.3.4", "300", "%", "/8"]
 

@@ -8,9 +8,7 @@ import warnings
 import pytest
 
 from tailpipe.errors import UsageError
-from tailpipe.model.option import description_of, options_of, type_name
-from tailpipe.plugin import Format, Registry
-from tailpipe.plugin.formats import (
+from tailpipe.formats import (
     Delimited,
     Grok,
     Json,
@@ -21,6 +19,8 @@ from tailpipe.plugin.formats import (
     Regex,
     Syslog,
 )
+from tailpipe.model.option import description_of, options_of, type_name
+from tailpipe.plugin import Format, Registry
 from tailpipe.plugins.core import plugin
 
 FORMATS = plugin.loaded("format")

@@ -39,9 +39,7 @@ def test_the_probe_sees_what_is_imported() -> None:
     assert loaded_by("import click") == {"click"}
 
 
-@pytest.mark.parametrize(
-    "modules", [MODULES, ["tailpipe.plugin", "tailpipe.plugin.formats"]], ids=["plugins", "plugin"]
-)
+@pytest.mark.parametrize("modules", [MODULES, ["tailpipe.plugin", "tailpipe.formats"]], ids=["plugins", "plugin"])
 def test_importing_a_plugin_imports_nothing_heavy(modules: list[str]) -> None:
     assert loaded_by("\n".join(f"import {name}" for name in modules)) == set()
 

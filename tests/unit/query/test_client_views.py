@@ -14,11 +14,11 @@ import pytest
 from tailpipe.catalog.layout import Layout, data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError
-from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.client_views import statements_of
 from tailpipe.query.databases import Databases, Wish
+from tailpipe.sql.inet import load_statement
 from tests.unit.query.support import DAY
 
 LONG = "long" * 50

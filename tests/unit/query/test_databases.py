@@ -10,8 +10,8 @@ import pytest
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, UsageError
-from tailpipe.kernel.duck import duckdb
 from tailpipe.query.databases import Databases, Wish
+from tailpipe.sql.duck import duckdb
 
 
 @dataclass

@@ -14,6 +14,7 @@ from tailpipe.catalog.layout import data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
+from tailpipe.model.window import Window
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, schema_views, table_views
 
@@ -144,6 +145,6 @@ def test_a_window_takes_the_files_it_touches_and_cuts_those_across_its_ends(
 
 def test_a_file_without_bounds_is_always_looked_into() -> None:
     unknown = file(1)._replace(min_microseconds=None, max_microseconds=None)
-    narrowing = Narrowing(NOW, NOW + timedelta(hours=1))
+    narrowing = Narrowing(Window(NOW, NOW + timedelta(hours=1)))
     assert narrowing.files([unknown]) == (unknown,)
     assert narrowing.condition([unknown]).count("tp_timestamp") == 2

@@ -16,6 +16,7 @@ from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import QueryError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
+from tailpipe.model.window import Window
 from tailpipe.query.materialized import COPIES, GRACE, refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
@@ -208,7 +209,7 @@ def test_a_narrowed_session_reads_the_files(files: Files) -> None:
     keep(files, LOUD)
     narrowing = Narrowing(partitions=("other",))
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=narrowing) == [(0,)]
-    later = Narrowing(start=datetime(2024, 1, 31, 10, 30, tzinfo=UTC))
+    later = Narrowing(Window.between(datetime(2024, 1, 31, 10, 30, tzinfo=UTC), None))
     assert ask(files, "SELECT count(*) FROM loud.app_log", LOUD, narrowing=later) == [(0,)]
 
 

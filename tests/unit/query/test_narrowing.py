@@ -11,6 +11,7 @@ import pytest
 from tailpipe.catalog.snapshot import EPOCH, Snapshot
 from tailpipe.errors import UsageError
 from tailpipe.model.partition import Schema
+from tailpipe.model.window import Window
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
 
@@ -107,7 +108,7 @@ def test_a_span_in_which_no_time_lies_is_refused(start: str, end: str) -> None:
 
 def test_a_span_that_is_turned_is_refused_from_python_too() -> None:
     with pytest.raises(UsageError, match="ends before it begins"):
-        Narrowing(NOW, datetime(2024, 1, 1, tzinfo=UTC))
+        Narrowing(Window(NOW, datetime(2024, 1, 1, tzinfo=UTC)))
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,15 @@ import pytest
 
 from tailpipe.catalog.snapshot import EPOCH, Snapshot
 from tailpipe.errors import QueryError, TailpipeError, UsageError
-from tailpipe.kernel.inet import load_statement
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
+from tailpipe.model.window import Window
 from tailpipe.query.materialized import refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape, Content
 from tailpipe.query.statements import find_statements, split_statements
+from tailpipe.sql.inet import load_statement
 
 from .support import TIME, Files
 
@@ -176,7 +177,9 @@ def test_rows_are_told_only_where_no_condition_may_cut_them(files: Files) -> Non
             ("some", "app_log"): None,
         }
     with Session(
-        files.snapshot(), {"app_log": TABLE}, narrowing=Narrowing(start=datetime(1999, 1, 1, tzinfo=UTC))
+        files.snapshot(),
+        {"app_log": TABLE},
+        narrowing=Narrowing(Window.between(datetime(1999, 1, 1, tzinfo=UTC), None)),
     ) as part:
         assert [one.rows for one in part.tables()] == [None]  # the catalog does not know the times of this file
 
@@ -258,7 +261,7 @@ def test_addresses_in_an_answer_are_text(session: Session) -> None:
 
 
 def test_without_the_extension_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailpipe.kernel.inet.find_spec", lambda _: None)
+    monkeypatch.setattr("tailpipe.sql.inet.find_spec", lambda _: None)
     with pytest.raises(TailpipeError) as caught:
         load_statement()
     assert "pip install duckdb-extension-inet==" in caught.value.hint

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, cast
 
-from tailpipe.plugin import Artifact, Source, TailpipeError, UsageError, Window, option
+from tailpipe.plugin import Artifact, Event, Source, TailpipeError, UsageError, Window, option, pages_by_token
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import code_of, is_expired, told
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from tailpipe.plugins.aws.faults import code_of, request, told
 
 __all__ = ["CloudWatchLogGroup"]
 
@@ -23,6 +18,7 @@ _BUSY_DAY = 256 * 1024 * 1024
 """A group that gets more bytes a day is asked for hour by hour, so that several tasks can share a day."""
 _PASSES = 10
 _NOWHERE = "ResourceNotFoundException"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _check_group(name: str) -> None:
@@ -44,7 +40,8 @@ class CloudWatchLogGroup(Source):
     """Reads the events of a log group of Amazon CloudWatch; the table's format reads their messages."""
 
     type = "aws_cloudwatch_log_group"
-    envelope = True
+    yields_events = True
+    event_fields = ("ingestion_time", "log_group", "log_stream")
     log_group_name: str = option("Name of the log group.", check=_check_group)
     log_stream_names: Sequence[str] = option(
         "Log streams to read, all if not given; `*` stands for any text, `?` for a character.",
@@ -54,7 +51,7 @@ class CloudWatchLogGroup(Source):
     filter_pattern: str | None = option("Filter pattern of CloudWatch; only events that match are read.", default=None)
     region: str | None = option("Region of the log group; that of the connection if not given.", default=None)
     overlap_days: int = option(
-        "How many days are asked for again, because events may come late.", default=2, check=_check_overlap
+        "How many days are requested again, because events may come late.", default=2, check=_check_overlap
     )
     connection: Aws = option("How to log in.", default=Aws())
 
@@ -73,11 +70,8 @@ class CloudWatchLogGroup(Source):
                 fields = {"tp_source_name": self.log_group_name}
                 yield Artifact(uri, size=size, day=day, kind="range", fields=fields, path=uri)
 
-    def open(self, artifact: Artifact) -> BinaryIO:
-        """The events of the range, one envelope in each line; a page at a time is held in memory."""
-        return cast("BinaryIO", io.BufferedReader(_Pages(self._lines(artifact)), 1024 * 1024))
-
-    def _lines(self, artifact: Artifact) -> Iterator[bytes]:
+    def open(self, artifact: Artifact) -> Iterator[Event]:
+        """The events of the range; a page at a time is held in memory."""
         span = _span(artifact)
         asked: dict[str, Any] = {"startTime": _milliseconds(span.start), "endTime": _milliseconds(span.end) - 1}
         if self.filter_pattern:
@@ -90,47 +84,51 @@ class CloudWatchLogGroup(Source):
             mine = wanted[number : number + 1] if len(prefixes) == len(wanted) else wanted
             before = wanted[:number]  # has been read in an earlier pass
             for page in self._pages({**asked, "logStreamNamePrefix": prefix} if prefix else asked):
-                yield _envelopes(self.log_group_name, (one for one in page if _is_meant(one, asked, mine, before)))
+                yield from (self._event(one) for one in page if _is_meant(one, asked, mine, before))
 
     def _pages(self, asked: Mapping[str, Any]) -> Iterator[Sequence[Mapping[str, Any]]]:
         """The answers, one after the other; an answer may be empty and still not be the last."""
-        token: dict[str, str] = {}
-        while True:
-            answer = self._ask("read", "filter_log_events", logGroupName=self.log_group_name, **asked, **token)
+        for answer in self._answers("read", "filter_log_events", logGroupName=self.log_group_name, **asked):
             yield answer.get("events", ())
-            if not answer.get("nextToken"):
-                return
-            token = {"nextToken": answer["nextToken"]}
 
     def _group(self) -> Mapping[str, Any]:
-        token: dict[str, str] = {}
-        while True:
-            answer = self._ask("find", "describe_log_groups", logGroupNamePrefix=self.log_group_name, **token)
+        for answer in self._answers("find", "describe_log_groups", logGroupNamePrefix=self.log_group_name):
             for group in answer.get("logGroups", ()):
                 if group["logGroupName"] == self.log_group_name:
                     return cast("Mapping[str, Any]", group)
-            if not answer.get("nextToken"):
-                raise self._missing()
-            token = {"nextToken": answer["nextToken"]}
+        raise self._missing()
+
+    def _answers(self, verb: str, operation: str, **asked: Any) -> Iterator[Mapping[str, Any]]:
+        def fetch(token: str | None) -> Mapping[str, Any]:
+            return self._ask(verb, operation, **asked, **({"nextToken": token} if token else {}))
+
+        return pages_by_token(fetch, lambda answer: answer.get("nextToken"))
 
     def _ask(self, verb: str, operation: str, **asked: Any) -> Mapping[str, Any]:
         exceptions = imported("botocore.exceptions")
         connection = self.connection
-        is_renewed = False
-        while True:
-            try:
-                client = connection.client("logs", self.region)
-                return cast("Mapping[str, Any]", getattr(client, operation)(**asked))
-            except (exceptions.BotoCoreError, exceptions.ClientError) as error:
-                if is_expired(error) and not is_renewed:
-                    connection.renew()
-                    is_renewed = True
-                elif code_of(error) == _NOWHERE and "stream" in str(error):
-                    return {}  # no stream has such a name
-                elif code_of(error) == _NOWHERE:
-                    raise self._missing() from None
-                else:
-                    raise told(error, connection, f'{verb} log group "{self.log_group_name}"') from None
+
+        def ask() -> Mapping[str, Any]:
+            client = connection.client("logs", self.region)
+            return cast("Mapping[str, Any]", getattr(client, operation)(**asked))
+
+        try:
+            return request(ask, connection.renew)
+        except (exceptions.BotoCoreError, exceptions.ClientError) as error:
+            if code_of(error) == _NOWHERE and "stream" in str(error):
+                return {}  # no stream has such a name
+            if code_of(error) == _NOWHERE:
+                raise self._missing() from None
+            raise told(error, connection, f'{verb} log group "{self.log_group_name}"') from None
+
+    def _event(self, event: Mapping[str, Any]) -> Event:
+        stream, received = event.get("logStreamName"), event.get("ingestionTime")
+        fields = {
+            "log_group": self.log_group_name,
+            "log_stream": stream,
+            "ingestion_time": None if received is None else _moment(received),
+        }
+        return Event(event["eventId"], _moment(event["timestamp"]), event.get("message", ""), None, stream, fields)
 
     def _missing(self) -> TailpipeError:
         region = self.region or self.connection.client("logs", self.region).meta.region_name
@@ -138,29 +136,6 @@ class CloudWatchLogGroup(Source):
             f'there is no log group "{self.log_group_name}" in region {region}',
             hint=f'correct "log_group_name" or "region" of source "{self.name or self.type}"',
         )
-
-
-class _Pages(io.RawIOBase):
-    """Pieces of bytes, made one after the other, as a stream."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._rest = memoryview(piece)
-        view = memoryview(buffer).cast("B")
-        size = min(len(view), len(self._rest))
-        view[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size
 
 
 def _spans(group: Mapping[str, Any], now: datetime) -> tuple[int, int]:
@@ -185,6 +160,10 @@ def _milliseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * 1000
 
 
+def _moment(milliseconds: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
 def _pattern(name: str) -> re.Pattern[str]:
     """The streams that a name with wildcards stands for; a bracket is just a bracket, Lambda has them in all names."""
     return re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
@@ -203,21 +182,3 @@ def _is_meant(
         and (not wanted or any(one.fullmatch(stream) for one in wanted))
         and not any(one.fullmatch(stream) for one in before)
     )
-
-
-def _envelopes(group: str, events: Iterable[Mapping[str, Any]]) -> bytes:
-    return "".join(
-        json.dumps(
-            {
-                "event_id": event["eventId"],
-                "timestamp": event["timestamp"],
-                "ingestion_time": event.get("ingestionTime"),
-                "log_group": group,
-                "log_stream": event.get("logStreamName"),
-                "message": event.get("message", ""),
-            },
-            ensure_ascii=False,
-        )
-        + "\n"
-        for event in events
-    ).encode("utf-8", "replace")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tailpipe.plugin import TailpipeError
+from tailpipe.plugin import Retry, TailpipeError
 
 if TYPE_CHECKING:
     from tailpipe.plugins.aws.connection import Aws
 
-__all__ = ["Answer", "code_of", "is_busy", "is_expired", "told"]
+__all__ = ["Answer", "code_of", "is_busy", "is_expired", "request", "told"]
+
+T = TypeVar("T")
 
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired")
 _WRONG_KEY = ("InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidToken")
@@ -72,6 +76,28 @@ def is_busy(error: Exception) -> bool:
     """Whether the same request may succeed a little later."""
     code = code_of(error)
     return code in _BUSY or code in _UNREACHED or re.fullmatch(r"5\d\d|408|429", code) is not None
+
+
+def request(
+    call: Callable[[], T],
+    renew: Callable[[], object],
+    *,
+    retries: int = 0,
+    fault: Callable[[Exception], Exception] = lambda error: error,
+) -> T:
+    """Make a request; credentials that have expired are renewed once, and a busy service gets `retries` more.
+
+    botocore retries by itself, so its requests need none. `fault` gives the error with the code of the service.
+    """
+
+    def renewed(error: Exception) -> bool:
+        is_old = is_expired(fault(error))
+        if is_old:
+            renew()
+        return is_old
+
+    retry = Retry(retries=retries, first_pause=0.1, longest_pause=20.0, time_limit=math.inf)
+    return retry.call(call, retried=lambda error: is_busy(fault(error)), recover=renewed)
 
 
 def told(error: Exception, connection: Aws, what: str = "") -> TailpipeError:

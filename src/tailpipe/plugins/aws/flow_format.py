@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tailpipe.formats import Delimited
 from tailpipe.plugin import Format, UsageError, did_you_mean, option
-from tailpipe.plugin.formats import Delimited
 
 __all__ = ["DEFAULT", "DEFAULT_LAYOUT", "FIELDS", "TRANSIT_GATEWAY", "FlowLogFormat"]
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
+from tailpipe.formats.grok import check_patterns, compile_layout
 from tailpipe.plugin import Artifact, Source, UsageError, Window, option
-from tailpipe.plugin.grok import check_patterns, compile_layout
 from tailpipe.plugin.linear import compile_linear
 from tailpipe.plugins.aws.connection import Aws, imported
 from tailpipe.plugins.aws.faults import told

@@ -8,10 +8,8 @@ than others; of a large object only the range in hand is asked for again.
 from __future__ import annotations
 
 import io
-import random
 import re
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tailpipe.plugin import Artifact, ChangedError, TailpipeError
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import Answer, code_of, is_busy, is_expired, told
+from tailpipe.plugins.aws.faults import Answer, code_of, is_busy, request, told
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -32,7 +30,6 @@ RANGE_BYTES = 8 * 1024 * 1024
 """An object up to this size is fetched whole; a larger one in ranges of it."""
 _REQUESTS = 16
 _AHEAD_BYTES = 64 * 1024 * 1024
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 20.0
 _SOON_ENOUGH = 3
 """After so many objects in a row that could not be had, no time is spent on trying the next ones again."""
 _CREDENTIAL_MINUTES = 5
@@ -56,27 +53,21 @@ class Bucket:
 
     def fetch(self, key: str, etag: str | None, start: int, end: int) -> bytes:
         """The bytes of a range, which must lie in the object; none of an object without bytes."""
-        tries = 1 if self._given_up >= _SOON_ENOUGH else self.connection.max_retries + 1
-        is_renewed, attempt = False, 0
-        while True:
-            attempt += 1
-            try:
-                data = self._get(key, etag, start, end)
-                if len(data) != end - start:
-                    raise ConnectionError(f"{len(data)} of {end - start} bytes came")
-            except Exception as error:  # noqa: BLE001 - of two libraries, one of which raises its own kinds
-                fault = _fault(error)
-                if is_expired(fault) and not is_renewed:
-                    is_renewed, attempt = True, attempt - 1
-                    self._renew()
-                elif attempt == tries or not is_busy(fault):
-                    self._given_up += is_busy(fault)
-                    raise self._told(key, fault) from None
-                else:
-                    _pause(attempt)
-            else:
-                self._given_up = 0
-                return data
+        retries = 0 if self._given_up >= _SOON_ENOUGH else self.connection.max_retries
+        try:
+            data = request(lambda: self._get_all(key, etag, start, end), self._renew, retries=retries, fault=_fault)
+        except Exception as error:  # noqa: BLE001 - of two libraries, one of which raises its own kinds
+            fault = _fault(error)
+            self._given_up += is_busy(fault)
+            raise self._told(key, fault) from None
+        self._given_up = 0
+        return data
+
+    def _get_all(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+        data = self._get(key, etag, start, end)
+        if len(data) != end - start:
+            raise ConnectionError(f"{len(data)} of {end - start} bytes came")
+        return data
 
     def _get(self, key: str, etag: str | None, start: int, end: int) -> bytes:
         if not _is_plain(key):
@@ -281,8 +272,3 @@ def _fault(error: Exception) -> Exception:
     if status or _REDIRECTED in text:
         return Answer(status[1] if status else "PermanentRedirect")
     return Answer("NoSuchKey") if isinstance(error, FileNotFoundError) else Answer("ConnectionError")
-
-
-def _pause(attempt: int) -> None:
-    longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)
-    time.sleep(random.uniform(longest / 4, longest))  # noqa: S311 - chance, not secrecy

@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import is_expired, told
+from tailpipe.plugins.aws.faults import request, told
 from tailpipe.plugins.aws.s3_walk import Request, Walk
 
 __all__ = ["Key", "Lister"]
@@ -60,18 +60,18 @@ class Lister:
         try:
             while waiting or running:
                 while waiting and len(running) < _REQUESTS:
-                    request, token = waiting.pop()
-                    running[pool.submit(self.page, request.prefix, request.is_deep, token)] = request
+                    listing, token = waiting.pop()
+                    running[pool.submit(self.page, listing.prefix, listing.is_deep, token)] = listing
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    request, page = running.pop(future), future.result()
+                    listing, page = running.pop(future), future.result()
                     yield from page.keys
                     for folder in page.folders:
-                        name = folder[len(self.base) + len(request.spot.path) : -1]
-                        spot = walk.enter(request.spot, name)
+                        name = folder[len(self.base) + len(listing.spot.path) : -1]
+                        spot = walk.enter(listing.spot, name)
                         waiting += [(one, None) for one in walk.requests(spot)] if spot.alive else []
                     if page.next is not None:
-                        waiting.append((request, page.next))
+                        waiting.append((listing, page.next))
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -82,15 +82,10 @@ class Lister:
         asked |= {"ContinuationToken": token} if token else {}
         asked |= {"RequestPayer": "requester"} if self.request_payer else {}
         faults = imported("botocore.exceptions")
-        for is_again in (False, True):
-            try:
-                return self._ask(asked)
-            except (faults.ClientError, faults.BotoCoreError) as error:
-                if is_expired(error) and not is_again:
-                    self.connection.renew()
-                    continue
-                raise told(error, self.connection, f'list bucket "{self.bucket}"') from None
-        raise AssertionError  # the second try returns or raises
+        try:
+            return request(lambda: self._ask(asked), self.connection.renew)
+        except (faults.ClientError, faults.BotoCoreError) as error:
+            raise told(error, self.connection, f'list bucket "{self.bucket}"') from None
 
     def _ask(self, asked: dict[str, Any]) -> Page:
         client = self.connection.client("s3", self.region)

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tailpipe.formats.grok import compile_grok
+from tailpipe.formats.pattern import Atom, Choice, Group, Node, Pattern, Repeat, walk
+from tailpipe.formats.pattern import Sequence as Row
 from tailpipe.plugin import Window
-from tailpipe.plugin.grok import compile_grok
 from tailpipe.plugin.linear import Regex, compile_linear
-from tailpipe.plugin.pattern import Atom, Choice, Group, Node, Pattern, Repeat, walk
-from tailpipe.plugin.pattern import Sequence as Row
 
 __all__ = ["Dates", "Request", "Segment", "Spot", "Walk", "below", "glob_parts", "segments"]
 

@@ -2,7 +2,7 @@
 
 from tailpipe.plugin import Late, Plugin
 
-_FORMATS = "tailpipe.plugin"
+_FORMATS = "tailpipe.formats"
 
 plugin = Plugin(
     name="core",
@@ -12,25 +12,25 @@ plugin = Plugin(
         Late("file", "tailpipe.plugins.core.sources:File"),
     ],
     formats=[
-        Late("csv", f"{_FORMATS}.delimited_format:Csv"),
-        Late("delimited", f"{_FORMATS}.delimited_format:Delimited"),
-        Late("grok", f"{_FORMATS}.line_formats:Grok"),
-        Late("json", f"{_FORMATS}.record_formats:Json"),
-        Late("jsonl", f"{_FORMATS}.record_formats:Jsonl"),
-        Late("logfmt", f"{_FORMATS}.line_formats:Logfmt"),
-        Late("parquet", f"{_FORMATS}.record_formats:Parquet"),
-        Late("regex", f"{_FORMATS}.line_formats:Regex"),
-        Late("syslog", f"{_FORMATS}.line_formats:Syslog"),
+        Late("csv", f"{_FORMATS}.delimited:Csv"),
+        Late("delimited", f"{_FORMATS}.delimited:Delimited"),
+        Late("grok", f"{_FORMATS}.lines:Grok"),
+        Late("json", f"{_FORMATS}.records:Json"),
+        Late("jsonl", f"{_FORMATS}.records:Jsonl"),
+        Late("logfmt", f"{_FORMATS}.lines:Logfmt"),
+        Late("parquet", f"{_FORMATS}.records:Parquet"),
+        Late("regex", f"{_FORMATS}.lines:Regex"),
+        Late("syslog", f"{_FORMATS}.lines:Syslog"),
     ],
     presets=[
-        Late("csv.default", f"{_FORMATS}.delimited_format:CSV_DEFAULT"),
-        Late("delimited.csv", f"{_FORMATS}.delimited_format:CSV"),
-        Late("delimited.default", f"{_FORMATS}.delimited_format:DELIMITED"),
-        Late("delimited.w3c", f"{_FORMATS}.delimited_format:W3C"),
-        Late("json.default", f"{_FORMATS}.record_formats:JSON"),
-        Late("jsonl.default", f"{_FORMATS}.record_formats:JSONL"),
-        Late("logfmt.default", f"{_FORMATS}.line_formats:LOGFMT"),
-        Late("parquet.default", f"{_FORMATS}.record_formats:PARQUET"),
-        Late("syslog.default", f"{_FORMATS}.line_formats:SYSLOG"),
+        Late("csv.default", f"{_FORMATS}.delimited:CSV_DEFAULT"),
+        Late("delimited.csv", f"{_FORMATS}.delimited:CSV"),
+        Late("delimited.default", f"{_FORMATS}.delimited:DELIMITED"),
+        Late("delimited.w3c", f"{_FORMATS}.delimited:W3C"),
+        Late("json.default", f"{_FORMATS}.records:JSON"),
+        Late("jsonl.default", f"{_FORMATS}.records:JSONL"),
+        Late("logfmt.default", f"{_FORMATS}.lines:LOGFMT"),
+        Late("parquet.default", f"{_FORMATS}.records:PARQUET"),
+        Late("syslog.default", f"{_FORMATS}.lines:SYSLOG"),
     ],
 )

@@ -41,7 +41,7 @@ def _check_paths(paths: Sequence[str]) -> None:
 
 
 def _check_patterns(patterns: Mapping[str, str]) -> None:
-    from tailpipe.plugin.grok import check_patterns  # late, because few layouts have patterns of their own
+    from tailpipe.formats.grok import check_patterns  # late, because few layouts have patterns of their own
 
     check_patterns(patterns)
 
@@ -239,7 +239,7 @@ def _can_be_seen(path: str) -> bool:
 
 def _artifact(path: str, relative: str, facts: os.stat_result) -> Artifact:
     return Artifact(
-        uri=_uri(path), size=facts.st_size, modified=modified_at(facts), path=_spelt(relative), file=file_id(facts)
+        uri=_uri(path), path=_spelt(relative), size=facts.st_size, modified=modified_at(facts), file=file_id(facts)
     )
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import (
-    EXTRA,
-    address,
+from tailpipe.plugin.sql import (
+    endpoint_address,
+    endpoint_port,
+    is_domain,
     is_endpoint,
     is_iso_time,
-    line_format,
-    load_balancer_layouts,
-    method,
-    port,
-    url,
-    version,
+    request_method,
+    request_url,
+    request_version,
+    texts,
 )
-from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
+from tailpipe.plugins.aws.tables.lines import EXTRA, is_arn, line_format, load_balancer_layouts
 
 __all__ = ["AlbAccessLog"]
 
@@ -44,8 +43,8 @@ class AlbAccessLog(Table):
         Column("chosen_cert_arn", "varchar", "ARN of the certificate that was shown to the client."),
         Column("classification", "varchar", "How well the request keeps to the RFCs, such as `Ambiguous`."),
         Column("classification_reason", "varchar", "Code of the reason for the classification."),
-        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=address("client")),
-        Column("client_port", "bigint", "Port of the client.", transform=port("client")),
+        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=endpoint_address("client")),
+        Column("client_port", "bigint", "Port of the client.", transform=endpoint_port("client")),
         Column("conn_trace_id", "varchar", "Id of the connection, which the connection log has too."),
         Column("domain_name", "varchar", "Host that the client named in the TLS handshake."),
         Column("elb", "varchar", "Id of the load balancer."),
@@ -59,8 +58,13 @@ class AlbAccessLog(Table):
         Column("received_bytes", "bigint", "Size of the request, in bytes."),
         Column("redirect_url", "varchar", "Where the client was redirected to."),
         Column("request_creation_time", "timestamp", "When the request came in, in UTC."),
-        Column("request_http_method", "varchar", "Method of the request, such as `GET`.", transform=method("request")),
-        Column("request_http_version", "varchar", "Protocol of the request.", transform=version("request")),
+        Column(
+            "request_http_method",
+            "varchar",
+            "Method of the request, such as `GET`.",
+            transform=request_method("request"),
+        ),
+        Column("request_http_version", "varchar", "Protocol of the request.", transform=request_version("request")),
         Column(
             "request_processing_time",
             "double",
@@ -72,7 +76,7 @@ class AlbAccessLog(Table):
             "request_url",
             "varchar",
             "URL of the request; all of a request line that is none.",
-            transform=url("request"),
+            transform=request_url("request"),
         ),
         Column(
             "response_processing_time",
@@ -84,9 +88,9 @@ class AlbAccessLog(Table):
         Column("ssl_cipher", "varchar", "Cipher of the TLS connection."),
         Column("ssl_protocol", "varchar", "Protocol of the TLS connection."),
         Column("target_group_arn", "varchar", "ARN of the target group."),
-        Column("target_ip", "varchar", "Address of the target, IPv4 or IPv6.", transform=address("target")),
+        Column("target_ip", "varchar", "Address of the target, IPv4 or IPv6.", transform=endpoint_address("target")),
         Column("target_list", "varchar", "Addresses and ports of all targets that were tried."),
-        Column("target_port", "bigint", "Port of the target.", transform=port("target")),
+        Column("target_port", "bigint", "Port of the target.", transform=endpoint_port("target")),
         Column(
             "target_processing_time",
             "double",
@@ -105,9 +109,9 @@ class AlbAccessLog(Table):
     ]
     common = {
         "tp_timestamp": "timestamp",
-        "tp_source_ip": address("client"),
-        "tp_destination_ip": address("target"),
-        "tp_ips": f"[{address('client')}, {address('target')}]",
+        "tp_source_ip": endpoint_address("client"),
+        "tp_destination_ip": endpoint_address("target"),
+        "tp_ips": f"[{endpoint_address('client')}, {endpoint_address('target')}]",
         "tp_domains": texts("domain_name", only=is_domain),
         "tp_akas": texts("target_group_arn", "chosen_cert_arn", only=is_arn),
     }

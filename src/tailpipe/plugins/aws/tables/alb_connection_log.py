@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import (
-    EXTRA,
-    is_endpoint,
-    is_iso_time,
-    is_whole_number,
-    line_format,
-    load_balancer_layouts,
-)
+from tailpipe.plugin.sql import is_endpoint, is_iso_time, is_whole_number
+from tailpipe.plugins.aws.tables.lines import EXTRA, line_format, load_balancer_layouts
 
 __all__ = ["AlbConnectionLog"]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import (
-    EXTRA,
-    address,
+from tailpipe.plugin.sql import (
+    endpoint_address,
+    endpoint_port,
     is_endpoint,
     is_iso_time,
-    line_format,
-    load_balancer_layouts,
-    method,
-    port,
-    url,
-    version,
+    request_method,
+    request_url,
+    request_version,
 )
+from tailpipe.plugins.aws.tables.lines import EXTRA, line_format, load_balancer_layouts
 
 __all__ = ["ClbAccessLog"]
 
@@ -31,8 +29,10 @@ class ClbAccessLog(Table):
     name = "aws_clb_access_log"
     format = line_format("aws_clb_access_log", _FIELDS, min_values=12, conditions=_CONDITIONS)
     columns = [
-        Column("backend_ip", "varchar", "Address of the instance, IPv4 or IPv6.", transform=address("backend")),
-        Column("backend_port", "bigint", "Port of the instance.", transform=port("backend")),
+        Column(
+            "backend_ip", "varchar", "Address of the instance, IPv4 or IPv6.", transform=endpoint_address("backend")
+        ),
+        Column("backend_port", "bigint", "Port of the instance.", transform=endpoint_port("backend")),
         Column(
             "backend_processing_time",
             "double",
@@ -40,13 +40,18 @@ class ClbAccessLog(Table):
             null_if="-1",
         ),
         Column("backend_status_code", "bigint", "HTTP status that the instance gave; null for TCP listeners."),
-        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=address("client")),
-        Column("client_port", "bigint", "Port of the client.", transform=port("client")),
+        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=endpoint_address("client")),
+        Column("client_port", "bigint", "Port of the client.", transform=endpoint_port("client")),
         Column("elb", "varchar", "Name of the load balancer."),
         Column("elb_status_code", "bigint", "HTTP status that the client got; null for TCP listeners."),
         Column("received_bytes", "bigint", "Size of the request, in bytes."),
-        Column("request_http_method", "varchar", "Method of the request, such as `GET`.", transform=method("request")),
-        Column("request_http_version", "varchar", "Protocol of the request.", transform=version("request")),
+        Column(
+            "request_http_method",
+            "varchar",
+            "Method of the request, such as `GET`.",
+            transform=request_method("request"),
+        ),
+        Column("request_http_version", "varchar", "Protocol of the request.", transform=request_version("request")),
         Column(
             "request_processing_time",
             "double",
@@ -57,7 +62,7 @@ class ClbAccessLog(Table):
             "request_url",
             "varchar",
             "URL of the request; all of a request line that is none.",
-            transform=url("request"),
+            transform=request_url("request"),
         ),
         Column(
             "response_processing_time",
@@ -74,8 +79,8 @@ class ClbAccessLog(Table):
     ]
     common = {
         "tp_timestamp": "timestamp",
-        "tp_source_ip": address("client"),
-        "tp_destination_ip": address("backend"),
-        "tp_ips": f"[{address('client')}, {address('backend')}]",
+        "tp_source_ip": endpoint_address("client"),
+        "tp_destination_ip": endpoint_address("backend"),
+        "tp_ips": f"[{endpoint_address('client')}, {endpoint_address('backend')}]",
     }
     layouts = load_balancer_layouts("%{NUMBER}_elasticloadbalancing_%{DATA}.log", "[^/_.]*")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Delimited
 from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Delimited
-from tailpipe.plugins.aws.tables.pieces import host, is_domain, texts
+from tailpipe.plugin.sql import is_domain, texts, without_port
 
 __all__ = ["CloudfrontAccessLog"]
 
@@ -16,7 +16,9 @@ _FIELDS = """
     sc_range_start sc_range_end
 """
 _TIME = "coalesce(date::VARCHAR || ' ' || time::VARCHAR, timestamp_ms::VARCHAR, timestamp::VARCHAR)"
-_FORWARDED = f"""list_transform(string_split(url_decode(x_forwarded_for), ','), lambda _one: {host("trim(_one)")})"""
+_FORWARDED = (
+    f"""list_transform(string_split(url_decode(x_forwarded_for), ','), lambda _one: {without_port("trim(_one)")})"""
+)
 _ADDRESSES = (
     f"CASE WHEN x_forwarded_for IS NULL THEN [c_ip]"
     f" ELSE list_concat([c_ip], list_filter({_FORWARDED}, lambda _one: _one IS DISTINCT FROM c_ip)) END"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Json
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_domain, is_email, one_address, texts
+from tailpipe.formats import Json
+from tailpipe.plugin import Column, Table, camel_case
+from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain, is_email, texts
 
 __all__ = ["CloudtrailLog"]
 
@@ -33,7 +33,7 @@ class CloudtrailLog(Table):
 
     name = "aws_cloudtrail_log"
     format = Json(records="Records")
-    columns = camel(
+    columns = camel_case(
         Column("event_time", "timestamp", "When the request was completed, in UTC."),
         Column("event_id", "varchar", "Identity of the event, given by CloudTrail.", source="eventID"),
         Column("event_name", "varchar", "What was done, such as `RunInstances`."),
@@ -70,7 +70,7 @@ class CloudtrailLog(Table):
     )
     common = {
         "tp_timestamp": "eventTime",
-        "tp_source_ip": one_address("sourceIPAddress"),
+        "tp_source_ip": address_or_null("sourceIPAddress"),
         "tp_ips": "[sourceIPAddress]",
         "tp_domains": texts(
             "sourceIPAddress",
@@ -85,7 +85,7 @@ class CloudtrailLog(Table):
             "userIdentity.principalId",
         ),
         "tp_emails": texts(_SESSION, only=is_email),
-        "tp_akas": f"CASE WHEN resources IS NULL THEN {_ARNS} ELSE {gathered(_ARNS, _RESOURCES)} END",
+        "tp_akas": f"CASE WHEN resources IS NULL THEN {_ARNS} ELSE {distinct_texts(_ARNS, _RESOURCES)} END",
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/CloudTrail/%{DATA:region}/"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
+from tailpipe.plugin.sql import texts
 from tailpipe.plugins.aws.tables.exports import EXPORT, export_layouts, first_time, labelled
-from tailpipe.plugins.aws.tables.pieces import is_arn, texts
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["CostAndUsageReport"]
 

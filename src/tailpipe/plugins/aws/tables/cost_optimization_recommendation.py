@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Delimited
 from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Delimited
-from tailpipe.plugins.aws.tables.pieces import is_arn, texts
+from tailpipe.plugin.sql import texts
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["CostOptimizationRecommendation"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, is_arn, one_address
+from tailpipe.formats import Jsonl
+from tailpipe.plugin import Column, Table, camel_case
+from tailpipe.plugin.sql import address_or_null, distinct_texts
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["EksAuditLog"]
 
@@ -22,7 +23,7 @@ class EksAuditLog(Table):
 
     name = "aws_eks_audit_log"
     format = Jsonl()
-    columns = camel(
+    columns = camel_case(
         Column("stage_timestamp", "timestamp", "When the request came to this stage, in UTC."),
         Column("request_received_timestamp", "timestamp", "When the request came to the API server, in UTC."),
         Column("audit_id", "varchar", "Identity of the request; its stages have the same.", source="auditID"),
@@ -47,12 +48,12 @@ class EksAuditLog(Table):
     )
     common = {
         "tp_timestamp": "coalesce(requestReceivedTimestamp, stageTimestamp)",
-        "tp_source_ip": one_address("sourceIPs[1]"),
-        "tp_ips": gathered("sourceIPs"),
-        "tp_usernames": gathered(
+        "tp_source_ip": address_or_null("sourceIPs[1]"),
+        "tp_ips": distinct_texts("sourceIPs"),
+        "tp_usernames": distinct_texts(
             '["user".username, impersonatedUser.username]', _EXTRA.format("accessKeyId"), _EXTRA.format("sessionName")
         ),
-        "tp_akas": gathered(_EXTRA.format("arn"), _EXTRA.format("canonicalArn"), only=is_arn),
+        "tp_akas": distinct_texts(_EXTRA.format("arn"), _EXTRA.format("canonicalArn"), only=is_arn),
     }
     layouts = {
         # No service writes it to a bucket by itself; a delivery stream dates its folders like this.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Delimited
 from tailpipe.plugin import Column
-from tailpipe.plugin.formats import Delimited
 
 __all__ = ["EXPORT", "export_layouts", "first_time", "labelled"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import anywhere, camel, camel_keys, gathered, is_arn, is_domain
+from tailpipe.formats import Jsonl
+from tailpipe.plugin import Column, Table, camel_case, camel_case_keys
+from tailpipe.plugin.sql import distinct_texts, is_domain, json_values
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["GuarddutyFinding"]
 
@@ -74,7 +75,7 @@ class GuarddutyFinding(Table):
 
     name = "aws_guardduty_finding"
     format = Jsonl()
-    columns = camel(
+    columns = camel_case(
         Column("account_id", "varchar", "Account in which the threat was found."),
         Column("region", "varchar", "Region in which the threat was found."),
         Column("partition", "varchar", "Partition of AWS, such as `aws`."),
@@ -109,23 +110,23 @@ class GuarddutyFinding(Table):
         "tp_timestamp": "coalesce(createdAt, updatedAt)",
         "tp_source_ip": f"CASE WHEN NOT coalesce({_IS_OUTBOUND}, false) THEN {_REMOTE} END",
         "tp_destination_ip": f"CASE WHEN {_IS_OUTBOUND} THEN {_REMOTE} END",
-        "tp_ips": gathered(
-            *(anywhere("service", key) for key in _ADDRESS_KEYS),
-            *(anywhere("resource", key) for key in _ADDRESS_KEYS),
+        "tp_ips": distinct_texts(
+            *(json_values("service", key) for key in _ADDRESS_KEYS),
+            *(json_values("resource", key) for key in _ADDRESS_KEYS),
         ),
-        "tp_akas": gathered("[arn]", *(anywhere("resource", key) for key in _ARN_KEYS), only=is_arn),
-        "tp_usernames": gathered(
-            anywhere("resource", "accessKeyDetails.accessKeyId"),
-            anywhere("resource", "accessKeyDetails.userName"),
-            anywhere("resource", "accessKeyDetails.principalId"),
-            anywhere("resource", "kubernetesUserDetails.username"),
-            anywhere("resource", "rdsDbUserDetails.user"),
+        "tp_akas": distinct_texts("[arn]", *(json_values("resource", key) for key in _ARN_KEYS), only=is_arn),
+        "tp_usernames": distinct_texts(
+            json_values("resource", "accessKeyDetails.accessKeyId"),
+            json_values("resource", "accessKeyDetails.userName"),
+            json_values("resource", "accessKeyDetails.principalId"),
+            json_values("resource", "kubernetesUserDetails.username"),
+            json_values("resource", "rdsDbUserDetails.user"),
         ),
-        "tp_domains": gathered(anywhere("service", "domain"), only=is_domain),
+        "tp_domains": distinct_texts(json_values("service", "domain"), only=is_domain),
     }
     nested_keys = {
-        "resource": f'struct("*" json, accessKeyDetails {camel_keys(_ACCESS_KEY)})',
-        "service": camel_keys(_SERVICE_KEYS),
+        "resource": f'struct("*" json, accessKeyDetails {camel_case_keys(_ACCESS_KEY)})',
+        "service": camel_case_keys(_SERVICE_KEYS),
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/GuardDuty/%{DATA:region}/"

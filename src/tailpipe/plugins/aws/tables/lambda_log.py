@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Regex
 from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Regex
 
 __all__ = ["LambdaLog"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Jsonl
 from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import gathered, is_domain, one_address
+from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain
 
 __all__ = ["NetworkFirewallLog"]
 
@@ -48,10 +48,10 @@ class NetworkFirewallLog(Table):
     ]
     common = {
         "tp_timestamp": 'coalesce(event."timestamp", event_timestamp)',
-        "tp_source_ip": one_address("event.src_ip"),
-        "tp_destination_ip": one_address("event.dest_ip"),
+        "tp_source_ip": address_or_null("event.src_ip"),
+        "tp_destination_ip": address_or_null("event.dest_ip"),
         "tp_ips": "[event.src_ip, event.dest_ip]",
-        "tp_domains": gathered("[event.tls.sni, event.sni, event.http.hostname]", only=is_domain),
+        "tp_domains": distinct_texts("[event.tls.sni, event.sni, event.http.hostname]", only=is_domain),
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/network-firewall/%{WORD:log_type}/"

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import (
-    EXTRA,
-    address,
-    is_endpoint,
-    is_iso_time,
-    line_format,
-    load_balancer_layouts,
-    port,
-)
-from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
+from tailpipe.plugin.sql import endpoint_address, endpoint_port, is_domain, is_endpoint, is_iso_time, texts
+from tailpipe.plugins.aws.tables.lines import EXTRA, is_arn, line_format, load_balancer_layouts
 
 __all__ = ["NlbAccessLog"]
 
@@ -41,16 +33,18 @@ class NlbAccessLog(Table):
         Column("alpn_fe_protocol", "varchar", "Application protocol that was agreed on with the client."),
         Column("chosen_cert_arn", "varchar", "ARN of the certificate that was shown to the client."),
         Column("chosen_cert_serial", "varchar", "Serial number of that certificate, if it has no ARN."),
-        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=address("client")),
-        Column("client_port", "bigint", "Port of the client.", transform=port("client")),
+        Column("client_ip", "varchar", "Address of the client, IPv4 or IPv6.", transform=endpoint_address("client")),
+        Column("client_port", "bigint", "Port of the client.", transform=endpoint_port("client")),
         Column("connection_time", "bigint", "How long the connection lasted, in milliseconds."),
         Column(
             "destination_ip",
             "varchar",
             "Address of the load balancer or target, IPv4 or IPv6.",
-            transform=address("destination"),
+            transform=endpoint_address("destination"),
         ),
-        Column("destination_port", "bigint", "Port of the load balancer or target.", transform=port("destination")),
+        Column(
+            "destination_port", "bigint", "Port of the load balancer or target.", transform=endpoint_port("destination")
+        ),
         Column("domain_name", "varchar", "Host that the client named in the TLS handshake."),
         Column("elb", "varchar", "Id of the load balancer."),
         Column("incoming_tls_alert", "varchar", "TLS alert that the client sent."),
@@ -69,9 +63,9 @@ class NlbAccessLog(Table):
     ]
     common = {
         "tp_timestamp": "timestamp",
-        "tp_source_ip": address("client"),
-        "tp_destination_ip": address("destination"),
-        "tp_ips": f"[{address('client')}, {address('destination')}]",
+        "tp_source_ip": endpoint_address("client"),
+        "tp_destination_ip": endpoint_address("destination"),
+        "tp_ips": f"[{endpoint_address('client')}, {endpoint_address('destination')}]",
         "tp_domains": texts("domain_name", only=is_domain),
         "tp_akas": texts("chosen_cert_arn", only=is_arn),
     }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tailpipe.formats import Jsonl
 from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import gathered, is_domain, one_address
+from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain
 
 __all__ = ["Route53ResolverQueryLog"]
 
@@ -40,9 +40,9 @@ class Route53ResolverQueryLog(Table):
     ]
     common = {
         "tp_timestamp": "query_timestamp",
-        "tp_source_ip": one_address("srcaddr"),
-        "tp_ips": gathered("[srcaddr]", _ANSWERS),
-        "tp_domains": gathered("[rtrim(query_name, '.')]", _NAMES, only=is_domain),
+        "tp_source_ip": address_or_null("srcaddr"),
+        "tp_ips": distinct_texts("[srcaddr]", _ANSWERS),
+        "tp_domains": distinct_texts("[rtrim(query_name, '.')]", _NAMES, only=is_domain),
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/vpcdnsquerylogs/%{DATA:vpc_id}/"

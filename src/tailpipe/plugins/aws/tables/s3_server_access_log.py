@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
-from tailpipe.plugins.aws.tables.lines import EXTRA, line_format
-from tailpipe.plugins.aws.tables.pieces import is_arn, is_domain, texts
+from tailpipe.plugin.sql import is_domain, texts
+from tailpipe.plugins.aws.tables.lines import EXTRA, is_arn, line_format
 
 __all__ = ["S3ServerAccessLog"]
 

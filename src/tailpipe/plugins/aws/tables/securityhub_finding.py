@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Json
-from tailpipe.plugins.aws.tables.pieces import anywhere, gathered, is_arn, is_domain, pascal
+from tailpipe.formats import Json
+from tailpipe.plugin import Column, Table, pascal_case
+from tailpipe.plugin.sql import distinct_texts, is_domain, json_values
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["SecurityhubFinding"]
 
@@ -66,7 +67,7 @@ class SecurityhubFinding(Table):
         _event("account", "varchar", "Account that the event was sent in."),
         _event("region", "varchar", "Region that the event was sent in."),
         _event("version", "varchar", "Version of the layout of the event."),
-        *pascal(
+        *pascal_case(
             Column("finding_id", "varchar", "Identity of the finding; updates of it have the same.", source="Id"),
             Column("finding_region", "varchar", "Region of the finding.", source="Region"),
             Column("aws_account_id", "varchar", "Account of the finding."),
@@ -130,21 +131,21 @@ class SecurityhubFinding(Table):
         "tp_timestamp": "coalesce(json_extract_string(event, '$.time'), UpdatedAt, CreatedAt)",
         "tp_source_ip": "coalesce(Network.SourceIpV4, Network.SourceIpV6)",
         "tp_destination_ip": "coalesce(Network.DestinationIpV4, Network.DestinationIpV6)",
-        "tp_ips": gathered(
+        "tp_ips": distinct_texts(
             "[Network.SourceIpV4, Network.SourceIpV6, Network.DestinationIpV4, Network.DestinationIpV6,"
             " Action.NetworkConnectionAction.RemoteIpDetails.IpAddressV4,"
             " Action.AwsApiCallAction.RemoteIpDetails.IpAddressV4]",
-            *(anywhere("Resources", key) for key in _IPS),
-            anywhere("Action.PortProbeAction.PortProbeDetails", "IpAddressV4"),
+            *(json_values("Resources", key) for key in _IPS),
+            json_values("Action.PortProbeAction.PortProbeDetails", "IpAddressV4"),
         ),
-        "tp_akas": gathered("[ProductArn]", "json_extract_string(Resources, '$[*].Id')", only=is_arn),
-        "tp_domains": gathered(
+        "tp_akas": distinct_texts("[ProductArn]", "json_extract_string(Resources, '$[*].Id')", only=is_arn),
+        "tp_domains": distinct_texts(
             "[Network.SourceDomain, Network.DestinationDomain, Action.DnsRequestAction.Domain,"
             " Action.AwsApiCallAction.DomainDetails.Domain]",
             only=is_domain,
         ),
-        "tp_usernames": gathered(
-            anywhere("Resources", "AwsIamAccessKey.PrincipalName"), anywhere("Resources", "AwsIamUser.UserName")
+        "tp_usernames": distinct_texts(
+            json_values("Resources", "AwsIamAccessKey.PrincipalName"), json_values("Resources", "AwsIamUser.UserName")
         ),
     }
     nested_keys = {"event": _EVENT}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tailpipe.plugin import Column, Table
+from tailpipe.plugin.sql import texts
 from tailpipe.plugins.aws.flow_format import FlowLogFormat
 from tailpipe.plugins.aws.tables.lines import other_names
-from tailpipe.plugins.aws.tables.pieces import texts
 
 __all__ = ["VpcFlowLog"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
-from tailpipe.plugin.formats import Jsonl
-from tailpipe.plugins.aws.tables.pieces import camel, gathered, host, is_arn, is_domain, one_address, texts
+from tailpipe.formats import Jsonl
+from tailpipe.plugin import Column, Table, camel_case
+from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain, texts, without_port
+from tailpipe.plugins.aws.tables.lines import is_arn
 
 __all__ = ["WafTrafficLog"]
 
@@ -23,7 +24,7 @@ def _headers(name: str) -> str:
 
 
 _ENTRIES = f"regexp_split_to_array(array_to_string({_headers('x-forwarded-for')}, ','), ' *, *')"
-_FORWARDED = f"list_transform({_ENTRIES}, lambda _one: {host('_one')})"
+_FORWARDED = f"list_transform({_ENTRIES}, lambda _one: {without_port('_one')})"
 
 
 class WafTrafficLog(Table):
@@ -31,7 +32,7 @@ class WafTrafficLog(Table):
 
     name = "aws_waf_traffic_log"
     format = Jsonl()
-    columns = camel(
+    columns = camel_case(
         Column("timestamp", "timestamp", "When the request came, in UTC."),
         Column("action", "varchar", "What was done with it, such as `ALLOW` or `BLOCK`."),
         Column("web_acl_id", "varchar", "ARN of the web ACL.", source="webaclId"),
@@ -56,11 +57,11 @@ class WafTrafficLog(Table):
     )
     common = {
         "tp_timestamp": '"timestamp"',
-        "tp_source_ip": one_address("httpRequest.clientIp"),
-        "tp_ips": gathered("[httpRequest.clientIp]", _FORWARDED),
-        "tp_domains": gathered("[httpRequest.host]", _headers("host"), only=is_domain),
+        "tp_source_ip": address_or_null("httpRequest.clientIp"),
+        "tp_ips": distinct_texts("[httpRequest.clientIp]", _FORWARDED),
+        "tp_domains": distinct_texts("[httpRequest.host]", _headers("host"), only=is_domain),
         "tp_akas": texts("webaclId", "httpSourceId", only=is_arn),
-        "tp_tags": gathered("json_extract_string(labels, '$[*].name')"),
+        "tp_tags": distinct_texts("json_extract_string(labels, '$[*].name')"),
     }
     layouts = {
         "aws_s3_bucket": "AWSLogs/(%{DATA:org_id}/)?%{NUMBER:account_id}/WAFLogs/%{DATA:region}/%{DATA:web_acl}/"

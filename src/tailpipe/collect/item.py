@@ -1,0 +1,81 @@
+"""The work item: one artifact on its way from the listing to the commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.ledger import LedgerEntry
+
+__all__ = ["Cause", "Fate", "WorkItem"]
+
+Fate = Literal[
+    "new",
+    "unchanged",
+    "grown",
+    "replaced",
+    "truncated",
+    "rotated",
+    "requested_again",
+    "repeated",
+    "copied",
+    "unfinished",
+]
+"""What became of an artifact since it was last taken."""
+
+Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "requested again", "grown"]
+"""Why an artifact is read; the first of them that holds for any of its artifacts names the unit."""
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """An artifact that a source has listed, and what each step has added to it.
+
+    The listing gives `source` and `artifact`. `identity.decide` adds the fate, the identity (`origin` and
+    `generation`), the ledger's `entry` of the content or of the object that this one replaces, the offsets from
+    which reading goes on, and whether it `has_news`, that is, may hold something to read. `planning.plan_units` adds
+    the cause of reading it. If it `is_anew`, the rows that it left before go in the same commit. `dates` are those
+    to which the rows of an undated artifact are cut; None takes it whole. An artifact that goes on has taken, in the
+    end, these dates and those that it had taken before.
+    """
+
+    source: str
+    artifact: Artifact
+    fate: Fate = "new"
+    origin: str = ""
+    generation: int = 0
+    entry: LedgerEntry | None = None
+    offset_bytes: int = 0
+    offset_rows: int = 0
+    has_news: bool = True
+    is_closed: bool = True
+    cause: Cause = "new"
+    is_anew: bool = False
+    dates: DaySet | None = None
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What tells it from every other artifact of the partition."""
+        return self.origin, self.generation
+
+    def resumed(self, cause: Cause, dates: DaySet | None) -> WorkItem:
+        """The item, to be read from its offsets on."""
+        return replace(self, cause=cause, dates=dates)
+
+    def anew(self, cause: Cause, dates: DaySet | None) -> WorkItem:
+        """The item, to be read from its beginning; what it left before goes."""
+        is_known = self.entry is not None
+        return replace(self, cause=cause, dates=dates, offset_bytes=0, offset_rows=0, is_anew=is_known)
+
+    def noted(self) -> LedgerEntry | None:
+        """The entry under the name and with the facts of today, if that is all that has changed."""
+        if self.has_news or self.entry is None:
+            return None
+        found, known = self.artifact, self.entry
+        facts = (self.source, found.uri, found.size, found.modified, found.etag)
+        if facts == (known.source, known.uri, known.size, known.modified, known.etag):
+            return None  # as almost all of them, so no copy is made
+        source, uri, size, modified, etag = facts
+        return replace(known, source=source, uri=uri, size=size, modified=modified, etag=etag)

@@ -1,0 +1,70 @@
+"""What the steps of a run share: the partition, what is requested of it, and the catalog and engine to work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.collect import events
+from tailpipe.collect.packing import Recipe
+from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.task import Limits
+from tailpipe.model.partition import Partition
+from tailpipe.model.request import CollectRequest
+from tailpipe.model.source import Source
+from tailpipe.model.table import Table
+from tailpipe.model.window import LOOKBACK, Window
+
+__all__ = ["Emit", "Job", "Options"]
+
+Emit = Callable[[events.Event], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was requested, for all partitions alike."""
+
+    request: CollectRequest
+    skip_bad_artifacts: bool = False
+    source: str | None = None
+    command: str = ""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One partition that a run collects."""
+
+    partition: Partition
+    table: Table
+    catalog: Catalog
+    engine: Engine
+    options: Options
+    emit: Emit
+
+    @cached_property
+    def address(self) -> str:
+        """The partition's name."""
+        return self.partition.address
+
+    @cached_property
+    def sources(self) -> Mapping[str, Source]:
+        """The sources that take part, by name."""
+        return {source.name: source for source in self.partition.sources if self.options.source in (None, source.name)}
+
+    @cached_property
+    def request(self) -> CollectRequest:
+        """What is requested of this partition: nothing older than it keeps."""
+        return replace(self.options.request, oldest=self.partition.oldest(self.options.request.now))
+
+    @property
+    def window(self) -> Window:
+        """The span of time that the run is recorded with."""
+        request = self.options.request
+        return request.window or Window(request.now - LOOKBACK, request.now)
+
+    def recipe(self, types: Mapping[str, str]) -> Recipe:
+        """What the tasks of the partition have in common."""
+        return Recipe(self.partition, self.table, self.sources, dict(types), self.request.now, self.options.limits)

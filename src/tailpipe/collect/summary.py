@@ -1,0 +1,66 @@
+"""Summarise a run: what became of a partition, in one value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from tailpipe.collect import events
+from tailpipe.collect.execute import Executed
+from tailpipe.collect.job import Job
+from tailpipe.collect.planner import Planned
+from tailpipe.collect.planning import UNFINISHED
+from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.collect.types import unfilled_columns
+from tailpipe.collect.unit import SAMPLES
+from tailpipe.errors import TailpipeError
+from tailpipe.model.coverage import Coverage
+from tailpipe.model.option import secrets_in
+from tailpipe.model.redaction import Redactor
+
+__all__ = ["summarise", "summarise_failure"]
+
+
+def summarise(
+    job: Job, planned: Planned, done: Executed, coverage: Mapping[str, Coverage], *, is_stale: bool
+) -> events.Summary:
+    """What became of a partition: `planned` is its first plan, and `coverage` what is known of its days now."""
+    skipped, now = planned.plan.reasons, job.request.now
+    filled = frozenset[str]().union(*(one.filled for one in done.units))
+    is_empty = not any(one.accounts.kept for one in done.committed)
+    samples = [sample for one in done.units for sample in one.samples]
+    return events.Summary(
+        partition=job.address,
+        committed=done.committed,
+        failed=done.failed,
+        bad_artifacts=done.bad,
+        changed_artifacts=done.changed,
+        skipped=skipped,
+        refused=planned.refused,
+        withheld=planned.withheld,
+        unlisted_days=planned.unlisted_days if is_empty else (),
+        listed=planned.listed,
+        nulls=_sums([one.nulls for one in done.units]),
+        noticed=_sums([one.noticed for one in done.units]),
+        unfilled=unfilled_columns(job.sources.values(), job.table, filled),
+        is_stale=is_stale,
+        samples=tuple(samples[:SAMPLES]),
+        unfinished=sum(one.unfinished for one in done.units) + skipped.get(UNFINISHED, 0),
+        gaps=open_days(coverage, job.partition, now),
+        not_requested=not_requested(coverage, job.partition, now),
+        lost=planned.lost,
+    )
+
+
+def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = None) -> events.Summary:
+    """The same for a run that an error has ended, with the units that were settled before it."""
+    message = Redactor(secrets_in(job.partition))(error.with_hint)
+    committed, failed = (done.committed, done.failed) if done else ((), ())
+    return events.Summary(job.address, committed, failed, error=message)
+
+
+def _sums(counts: list[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(total)

@@ -1,0 +1,117 @@
+"""The format of values with something between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tailpipe.formats.options import (
+    check_character,
+    check_count,
+    check_fields,
+    check_text,
+    encoding_option,
+    timezone_option,
+)
+from tailpipe.plugin import Format, UsageError, fact, option
+
+if TYPE_CHECKING:
+    from tailpipe.plugin import LineParser, ParseContext
+
+__all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "Csv", "Delimited"]
+
+
+class Delimited(Format):
+    """Lines of values with something between them, such as CSV.
+
+    A value never spans lines. A line with fewer or more values than there are fields is rejected, unless
+    `min_values` says how many it needs.
+    """
+
+    type = "delimited"
+    delimiter: str = option(
+        "What separates values: any text, `\\t` for a tab, or `\\s+` for any run of blanks.",
+        default=",",
+        check=check_text,
+    )
+    header: bool | None = option(
+        "Whether the first line names the fields; found out from the text if not given.", default=None
+    )
+    fields: Sequence[str] = option("Names of the fields, in order; wins over a header.", default=(), check=check_fields)
+    quote: str = option(
+        "Character around values that hold the delimiter; empty for none.", default='"', check=check_character
+    )
+    escape: str = option("Character before a quote inside quotes.", default='"', check=check_character)
+    null_if: Sequence[str] = option("Texts that mean null.", default=("",))
+    comment: str | None = option("Lines that begin with this are left out.", default=None, check=check_text)
+    skip_lines: int = option("How many lines at the top of each artifact are left out.", default=0, check=check_count)
+    header_prefix: str | None = option(
+        "What a line that names the fields begins with, such as `#Fields:`; it may come again with other names.",
+        default=None,
+        check=check_text,
+    )
+    snake_case: bool = option(
+        "Whether names from a header are spelt in snake case: `line_item_id` for `lineItem/Id`.", default=False
+    )
+    min_values: int | None = option(
+        "How many values a line has at least: missing ones at its end are null, and those beyond the fields are named"
+        " by number. Just as many as there are fields, if not given.",
+        default=None,
+        check=check_count,
+    )
+    loose_quotes: bool = option(
+        "Whether a quote inside quotes that no delimiter follows is text; then a value without quotes cannot hold one.",
+        default=False,
+    )
+    known_fields: Sequence[str] = fact(
+        "Names by which a header is known: a first line of mostly these is one.", default=()
+    )
+    wrapped_in: str | None = fact(
+        "Key of the line's text in the JSON objects that a delivery stream may have made of the lines.", default=None
+    )
+    conditions: Mapping[str, str] = fact(
+        "SQL condition that the value of each field meets: a line that does not is one of another log.", default={}
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def __post_init__(self) -> None:
+        delimiter = {r"\s+": " \t", r"\t": "\t"}.get(self.delimiter, self.delimiter)
+        for name in ("quote", "escape"):
+            character = getattr(self, name)
+            if character and character in delimiter:
+                raise UsageError(f'the {name} "{character}" is part of the delimiter "{self.delimiter}"')
+
+    def parser(self, context: ParseContext) -> LineParser:
+        """A parser that remembers the header of each artifact."""
+        from tailpipe.formats.delimited_parser import DelimitedParser
+
+        return DelimitedParser(self, context.numbers)
+
+    def for_artifact(self, uri: str) -> Format:
+        """What is delivered as CSV is delivered as parquet elsewhere, with the same fields."""
+        if not uri.lower().endswith(".parquet"):
+            return self
+        from tailpipe.formats.records import Parquet
+
+        return Parquet(name=self.name, snake_case=self.snake_case, null_if=self.null_if)
+
+
+class Csv(Delimited):
+    """Comma-separated values; a header is found out from the text if `header` does not say."""
+
+    type = "csv"
+
+
+CSV_DEFAULT = Csv(name="default", description="Comma-separated values; a header is found out from the text.")
+CSV = Delimited(name="csv", description="Comma-separated values with a header line.", header=True)
+DELIMITED = Delimited(name="default", description="Comma-separated values; a header is found out from the text.")
+W3C = Delimited(
+    name="w3c",
+    description="The extended format of the W3C, as IIS writes it: a comment names the fields.",
+    delimiter=" ",
+    header_prefix="#Fields:",
+    comment="#",
+    null_if=("-",),
+    snake_case=True,
+)

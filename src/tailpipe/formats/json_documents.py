@@ -1,0 +1,134 @@
+"""JSON documents: each holds many records, in an array at a path or at the top."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailpipe.formats.json_fields import JsonFields
+from tailpipe.formats.json_guess import Guess, wrong_guesses
+from tailpipe.formats.json_lines import JsonLines
+from tailpipe.formats.json_split import Places, Splitter
+from tailpipe.plugin import Document, DocumentParser, Found, Lines, ParseContext, Parsed, Records, Rejected
+from tailpipe.plugin.arrow import PADDING, string_views
+from tailpipe.sql.connection import connect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tailpipe.formats.records import Json
+
+__all__ = ["JsonDocuments"]
+
+_FRAME_BYTES = 64 * 1024
+"""Each record gets a copy of what stands around it, so that must not be long."""
+
+
+class JsonDocuments(DocumentParser):
+    """Splits documents into the texts of their records as they come, and takes these apart in batches."""
+
+    gives_records = True
+
+    def __init__(self, format: Json, context: ParseContext) -> None:
+        self.gathers = format.document is None
+        self._format = format
+        self._path = tuple(format.records.split(".")) if format.records else ()
+        self._limit = context.max_record_bytes
+        self._guess = Guess(self._path, self._limit)
+        self._lines = JsonLines(JsonFields.of(context, format.json_names), context.noun)
+        self._connection = context.connection or connect()
+
+    def parse(self, runs: Sequence[Lines]) -> Parsed:
+        """The fields of the records."""
+        return self._lines.parse(runs)
+
+    def read(self, document: Document) -> Iterator[Found]:
+        """Split a document as its text comes."""
+        is_framed = self._format.document is not None
+        splitter = Splitter(self._path, self._limit, keeps_frames=is_framed)
+        waiting: list[Places] = []
+        for text in document.chunks():
+            waiting += self._split_text(splitter, text)
+            while waiting and (waiting[0].document < len(splitter.frames) or not is_framed):
+                yield from _found(self._framed(waiting.pop(0), splitter.frames))
+        for places in waiting:  # of a document that has no end
+            yield from _found(self._framed(places, splitter.frames))
+        yield from _finished(splitter)
+
+    def read_small(self, documents: Sequence[Document]) -> Iterator[tuple[Document, Found]]:
+        """Split whole documents, by guess where that is right."""
+        texts = [b"".join(document.chunks()) for document in documents]
+        guesses = [self._guess.places(text) if self._is_allowed(text) else None for text in texts]
+        views = [_texts_of(places) if places is not None else None for places in guesses]
+        guessed = [number for number, view in enumerate(views) if view is not None]
+        wrong = wrong_guesses(self._connection, [view for view in views if view is not None])
+        for number in (guessed[place] for place in wrong):
+            views[number] = None
+        for document, text, view in zip(documents, texts, views, strict=True):
+            if view is not None:
+                yield document, Records(view)
+                continue
+            splitter = Splitter(self._path, self._limit)
+            for places in self._split_text(splitter, text):
+                yield from ((document, found) for found in _found(places))
+            yield from ((document, found) for found in _finished(splitter))
+
+    def _is_allowed(self, text: bytes) -> bool:
+        return len(text) <= self._format.max_document_bytes
+
+    def _split_text(self, splitter: Splitter, text: bytes) -> Iterator[Places]:
+        """What a text adds; a document that gets too long with it is refused from there on."""
+        limit = self._format.max_document_bytes
+        start = 0
+        while start < len(text):
+            room = limit - splitter.open_bytes
+            yield from splitter.feed(text[start : start + room] if start or room < len(text) else text)
+            start += room
+            if splitter.open_bytes >= limit and start < len(text):
+                yield from splitter.refuse(f"the document has more than {limit:,} bytes")
+
+    def _framed(self, places: Places, frames: Sequence[bytes]) -> Places:
+        """The records, each with the document around it as one more key; null if that is very long, or no JSON."""
+        if self._format.document is None or places.reason is not None:
+            return places
+        frame = frames[places.document] if places.document < len(frames) else b"null"
+        key = json.dumps(self._format.document, ensure_ascii=False).encode()
+        first = b"{" + key + b":" + (frame if len(frame) <= _FRAME_BYTES and _is_json(frame) else b"null")
+        texts = []
+        for text in places.texts():
+            is_object = text.startswith(b"{")
+            comma = b"" if text[1:].lstrip().startswith(b"}") else b","
+            texts.append(first + comma + text[1:] if is_object else text)
+        ends = np.cumsum([len(text) for text in texts])
+        return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
+
+
+def _found(places: Places) -> Iterator[Found]:
+    if places.reason is None:
+        yield Records(_texts_of(places))
+        return
+    for text in places.texts():
+        yield Rejected(places.reason, text.decode("utf-8", "replace"))
+
+
+def _finished(splitter: Splitter) -> Iterator[Found]:
+    rest, problem = splitter.finish()
+    if problem is not None:
+        yield Rejected(problem, rest.decode("utf-8", "replace"), is_unfinished=True)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _texts_of(places: Places) -> pa.Array:
+    data, starts = places.data, places.starts
+    has_room = len(starts) > 0 and int(starts[-1]) + len(PADDING) <= len(data)  # a record is rarely that short
+    return string_views(data if has_room else data + PADDING, starts, places.ends - starts)

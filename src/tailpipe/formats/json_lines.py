@@ -1,0 +1,45 @@
+"""JSON lines: one object in each line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailpipe.formats.json_fields import JsonFields
+from tailpipe.plugin import Lines, Parsed
+from tailpipe.plugin.arrow import line_table
+
+__all__ = ["JsonLines", "record_sql"]
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """Takes the fields out of lines that are JSON objects; any other line is bad."""
+
+    fields: JsonFields
+    noun: str = "line"
+
+    def parse(self, runs: Sequence[Lines]) -> Parsed:
+        """The fields of all the lines."""
+        table = line_table(runs)
+        records = "SELECT _artifact, _ordinal, _line AS _raw FROM lines"
+        sql, misfits = record_sql(self.fields, records, self.noun)
+        return Parsed(sql, {"lines": table}, self.fields.types, table.num_rows, misfits, records)
+
+
+def record_sql(fields: JsonFields, records: str, noun: str) -> tuple[str, dict[str, str]]:
+    """SQL for the fields of `records`, a query that gives the text of one record as `_raw`; and its misfits."""
+    # An object begins with a brace; only what does not is worth a closer look. CASE alone does not keep a
+    # function from a row: DuckDB computes what stands there twice beforehand, for all rows.
+    kind = "TRY(json_type(_raw))"
+    words = "WHEN 'VARCHAR' THEN 'string' WHEN 'ARRAY' THEN 'array' WHEN 'BOOLEAN' THEN 'boolean' ELSE 'number'"
+    bad = (
+        f"CASE WHEN _r IS NULL AND json_valid(_raw) THEN 'the {noun} is a JSON null, not an object'"
+        f" WHEN _r IS NULL THEN 'the {noun} is not JSON'"
+        f" WHEN NOT starts_with(_raw, '{{') AND {kind} <> 'OBJECT'"
+        f" THEN 'the {noun} is a JSON ' || CASE {kind} {words} END || ', not an object' END"
+    )
+    shape_misfits, names = fields.misfits("_r", "_raw")
+    parsed = f"SELECT *, {fields.reading('_raw', '_r', '_keys')} FROM ({records})"
+    columns = fields.columns("_raw", "_r", "_keys")
+    return f"SELECT _artifact, _ordinal, {bad} AS _bad, _raw{columns}{shape_misfits} FROM ({parsed})", names

@@ -1,0 +1,85 @@
+"""What the options of several formats have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from tailpipe.model.format import RESERVED_FIELDS
+from tailpipe.plugin import UsageError, option
+
+__all__ = [
+    "check_character",
+    "check_count",
+    "check_fields",
+    "check_size",
+    "check_text",
+    "check_timezone",
+    "encoding_option",
+    "timezone_option",
+]
+
+
+def check_timezone(name: str) -> None:
+    """Refuse a time zone that nobody knows."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise UsageError(f'there is no time zone "{name}"', hint="use a name such as Europe/Berlin") from None
+
+
+def check_size(value: int) -> None:
+    """Refuse a size of nothing."""
+    if value <= 0:
+        raise UsageError("a size must be above 0")
+
+
+def check_text(text: str) -> None:
+    """Refuse no text, and text of several lines."""
+    if not text or "\n" in text:
+        raise UsageError("one character or more is expected, on one line")
+
+
+def check_character(text: str) -> None:
+    """Refuse more than one character."""
+    if len(text) > 1:
+        raise UsageError("a single character is expected, or none")
+
+
+def check_count(value: int) -> None:
+    """Refuse a count below 0."""
+    if value < 0:
+        raise UsageError("a count cannot be below 0")
+
+
+def check_fields(names: Sequence[str]) -> None:
+    """Refuse names of fields that are empty, taken or there twice."""
+    if not all(names):
+        raise UsageError("a field needs a name")
+    taken: set[str] = set()
+    for name in names:
+        if name.lower() in RESERVED_FIELDS:
+            raise UsageError(f'a field cannot be named "{name}"', hint="the name is used for the line itself")
+        if name.lower() in taken:  # DuckDB does not tell cases apart
+            raise UsageError(f'the field "{name}" is there twice')
+        taken.add(name.lower())
+
+
+def timezone_option() -> str | None:
+    """The option of every format that holds times."""
+    zone: str | None = option(
+        "Time zone of times that do not name one, such as `Europe/Berlin`; UTC if not given.",
+        default=None,
+        check=check_timezone,
+    )
+    return zone
+
+
+def encoding_option() -> Literal["utf-8", "utf-16", "latin-1"]:
+    """The option of every format of text."""
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = option(
+        "Encoding of the text: `utf-8`, `utf-16` or `latin-1`.", default="utf-8"
+    )
+    return encoding

@@ -1,0 +1,110 @@
+"""Formats whose records name their fields themselves: JSON and parquet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tailpipe.formats.options import check_size, encoding_option, timezone_option
+from tailpipe.plugin import Format, UsageError, fact, option
+
+if TYPE_CHECKING:
+    from tailpipe.plugin import DocumentParser, LineParser, ParseContext
+
+__all__ = ["JSON", "JSONL", "PARQUET", "Json", "Jsonl", "Parquet"]
+
+_MEGABYTE = 1024 * 1024
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _check_map(fields: Mapping[str, str]) -> None:
+    """Refuse the old direction, field = name, where it can be told, and a field with two names."""
+    for name, field in fields.items():
+        if not _NAME.fullmatch(name) and _NAME.fullmatch(field):
+            raise UsageError(
+                f'"{name}" is not a name of a column', hint=f'write column = "field in the log": {field} = "{name}"'
+            )
+        if list(fields.values()).count(field) > 1:
+            raise UsageError(f'the field "{field}" is mapped twice', hint=f'use a column with source = "{field}"')
+
+
+class Jsonl(Format):
+    """One JSON object in each line."""
+
+    type = "jsonl"
+    is_json = True
+    field_map: Mapping[str, str] = option(
+        "Other names for fields: name = field in the log.", default={}, check=_check_map
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    @property
+    def json_names(self) -> Mapping[str, str]:
+        """`field_map` the other way round."""
+        return {field: name for name, field in self.field_map.items()}
+
+    def parser(self, context: ParseContext) -> LineParser:
+        """A parser of one object in each line."""
+        from tailpipe.formats.json_fields import JsonFields
+        from tailpipe.formats.json_lines import JsonLines
+
+        return JsonLines(JsonFields.of(context, self.json_names), context.noun)
+
+
+class Json(Format):
+    """JSON documents that hold many records each."""
+
+    type = "json"
+    noun = "record"
+    is_json = True
+    records: str | None = option(
+        "Path to the array of records in the document, such as `Records`; the document itself if not given.",
+        default=None,
+    )
+    document: str | None = option(
+        "Name of a field that gives each record the document around it, without the records.", default=None
+    )
+    max_document_bytes: int = option(
+        "Size above which a document is refused, in bytes.", default=1024 * _MEGABYTE, check=check_size
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def __post_init__(self) -> None:
+        if self.document is not None and self.records is None:
+            raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
+
+    def parser(self, context: ParseContext) -> DocumentParser:
+        """A parser that splits documents into their records."""
+        from tailpipe.formats.json_documents import JsonDocuments
+
+        return JsonDocuments(self, context)
+
+
+class Parquet(Format):
+    """Parquet files, taken as they are."""
+
+    type = "parquet"
+    noun = "row"
+    snake_case: bool = fact("Whether names of columns are spelt in snake case.", default=False)
+    null_if: Sequence[str] = fact("Texts that mean null.", default=())
+
+    @property
+    def encoding(self) -> str | None:
+        """Parquet is no text."""
+        return None
+
+    def parser(self, context: ParseContext) -> DocumentParser:  # noqa: ARG002
+        """A parser of whole files."""
+        from tailpipe.formats.parquet_parser import ParquetParser
+
+        return ParquetParser(self.snake_case, self.null_if)
+
+
+JSON = Json(name="default", description="JSON documents, each a record or a list of them.")
+PARQUET = Parquet(name="default", description="Parquet files, taken as they are.")
+JSONL = Jsonl(name="default", description="One JSON object in each line.")

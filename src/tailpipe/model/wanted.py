@@ -1,0 +1,78 @@
+"""The fields that a table takes from its rows, and the keys under which JSON has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tailpipe.model.format import RESERVED_FIELDS
+from tailpipe.model.outputs import SECOND, Output
+from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
+
+__all__ = ["FieldNames", "wanted_fields"]
+
+_TEXT = parse_type("varchar")
+_JSON = parse_type("json")
+
+
+def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[str, ColumnType]:
+    """Each field that a column or an expression takes, and the shape in which it is read.
+
+    Values of scalar columns are read as text, so that a misfit can be told from a null.
+    """
+    wanted: dict[str, ColumnType] = {}
+    for output in outputs:
+        if output.source is None:
+            continue
+        kind = output.read if isinstance(output.kind, ListType | StructType) or output.kind == _JSON else _TEXT
+        if wanted.setdefault(output.source, kind) != kind:
+            wanted[output.source] = _JSON  # whatever its columns want can be made of it
+    known = {name.lower() for name in wanted}
+    for name in references:
+        if name.lower() not in known:
+            wanted[name] = _TEXT
+            known.add(name.lower())
+    return wanted
+
+
+@dataclass(frozen=True)
+class FieldNames:
+    """The names of fields, and the keys of JSON objects that they stand for; `renamed` maps keys to names."""
+
+    wanted: Mapping[str, ColumnType]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    def key(self, field: str) -> str:
+        """The key under which a record has the field."""
+        if field in self._keys:
+            return self._keys[field]
+        shorter = field.removesuffix(SECOND)
+        if shorter != field and self._is_taken(shorter):
+            return shorter  # see `field`
+        return field
+
+    def field(self, key: str) -> str:
+        """The name of a key's field. Keys that differ in case alone are told apart, as DuckDB does not do it."""
+        name = self.renamed.get(key, key)
+        if name in self.wanted:
+            return name
+        return f"{name}{SECOND}" if self._is_taken(name) else name
+
+    def with_field(self, field: str) -> FieldNames:
+        """The same with one field more."""
+        return replace(self, wanted={**self.wanted, field: _TEXT})
+
+    def _is_taken(self, name: str) -> bool:
+        if name.lower() in RESERVED_FIELDS:
+            return True
+        return self._names[name.lower()] > (name in self.wanted)
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return {name: key for key, name in self.renamed.items()}
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(name.lower() for name in self.wanted)

@@ -1,0 +1,153 @@
+"""The class archive of Spark's JVM: made once, so that later starts map the classes of Spark instead of loading them.
+
+Java 25 and newer write an ahead-of-time cache, older ones an archive of class data. Either is valid for one Java and
+one Spark only, so its name is made of both. It is an optimisation and nothing else: without it, or with one that Java
+refuses, Spark starts as before.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.java import java_version
+
+__all__ = ["ClassArchive", "make_archive"]
+
+_AHEAD_OF_TIME = 25
+"""From this Java on, one run writes a whole ahead-of-time cache."""
+_LOCK = "making.lock"
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """The archive for one Java and one Spark; whether it exists is asked of the disk."""
+
+    path: Path
+    is_ahead_of_time: bool
+
+    @classmethod
+    def of(cls, java_home: Path, cache: Path) -> ClassArchive:
+        """The archive that fits this Java and the Spark that is installed beside us."""
+        is_ahead_of_time = (java_version(java_home) or 0) >= _AHEAD_OF_TIME
+        name = f"spark-{_print(java_home)}.{'aot' if is_ahead_of_time else 'jsa'}"
+        return cls(cache / "java" / name, is_ahead_of_time)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it exists with the size that it had when it was made: a part of it must not be mapped."""
+        try:
+            return self._seal.read_text() == str(self.path.stat().st_size)
+        except OSError:
+            return False
+
+    @property
+    def use(self) -> str:
+        """The options with which Java uses it; empty while there is none."""
+        if not self.is_made:
+            return ""
+        # If it is damaged Java may crash, and then writes a report wherever it was started.
+        crash = _option("ErrorFile", self.path.with_name("crash.log"))
+        return f"{_option('AOTCache' if self.is_ahead_of_time else 'SharedArchiveFile', self.path)} {crash}"
+
+    def make(self, draft: Path) -> str:
+        """The option with which Java writes it, when it ends."""
+        return _option("AOTCacheOutput" if self.is_ahead_of_time else "ArchiveClassesAtExit", draft)
+
+    def keep(self, draft: Path) -> None:
+        """Take a finished draft, and remove what was made for other versions."""
+        draft.chmod(0o600)
+        size = draft.stat().st_size
+        draft.rename(self.path)
+        self._seal.write_text(str(size))
+        for other in self.path.parent.glob("spark-*"):
+            if not other.name.startswith(self.path.name):
+                other.unlink(missing_ok=True)
+
+    def drop(self) -> None:
+        """Remove it: Spark did not start with it."""
+        for path in (self._seal, self.path):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    @property
+    def _seal(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.size")
+
+
+def make_archive(settings: SparkSettings, cache: Path, java_home: Path, log: Path) -> bool:
+    """Run Spark once for the archive; False if another process makes it, or if Java wrote none."""
+    archive = ClassArchive.of(java_home, cache)
+    with _alone(archive.path.parent) as is_alone:
+        if not is_alone or archive.is_made:
+            return is_alone and archive.is_made
+        draft = archive.path.with_name(f"draft-{os.getpid()}")
+        try:
+            _rehearse(replace(settings, master="local[2]"), cache, log, archive.make(draft))
+            if not draft.is_file() or not draft.stat().st_size:
+                return False
+            archive.keep(draft)
+        finally:
+            draft.unlink(missing_ok=True)
+            shutil.rmtree(f"{draft}.config", ignore_errors=True)
+    return True
+
+
+def _rehearse(settings: SparkSettings, cache: Path, log: Path, option: str) -> None:
+    """Start Spark, run jobs as a collection does, and wait until its JVM has written all and ended."""
+    from tailpipe.spark.jobs import run_job
+    from tailpipe.spark.session import end_java, open_context
+
+    context = open_context(settings, cache=cache, log=log, java_options=option)
+    try:
+        for count in (1, 4):
+            run_job(context, [b"x"] * count, _echo)
+    finally:
+        end_java(context)
+
+
+def _echo(payload: bytes, _: object) -> bytes:
+    return payload
+
+
+def _option(name: str, path: Path) -> str:
+    """An option of Java in the way that Spark takes options apart: blanks and quotes may be in the path."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"-XX:{name}={text}"'
+
+
+def _print(java_home: Path) -> str:
+    """A print of the Java and of the jars of Spark: an archive of others would be refused at best."""
+    import pyspark
+
+    digest = hashlib.blake2b(digest_size=8)
+    digest.update(f"{pyspark.__version__}\0{(java_home / 'bin' / 'java').resolve()}\0".encode())
+    with suppress(OSError):
+        digest.update((java_home / "release").read_bytes())
+    with suppress(OSError):
+        digest.update((java_home / "bin" / "java").read_bytes()[:4096])
+    for jar in sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar")):
+        facts = jar.stat()
+        digest.update(f"{jar}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[bool]:
+    """Whether no other process makes an archive here; the kernel frees the lock when this one ends."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(lock)

@@ -1,0 +1,223 @@
+"""Check the SQL of a table and a partition before anything runs: what is wrong, in which argument, and where in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.model.partition import Partition
+from tailpipe.model.table import Table
+from tailpipe.sql.connection import connect, expression_types
+from tailpipe.sql.inet import load_for
+from tailpipe.sql.quoting import quoted, text_type
+from tailpipe.sql.references import Expression, read_expression, weakness
+
+if TYPE_CHECKING:
+    from tailpipe.sql.duck import duckdb
+
+__all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
+
+
+@dataclass(frozen=True)
+class SqlProblem:
+    """One problem in an SQL text of the config.
+
+    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
+    `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
+    the word there; None if DuckDB does not tell.
+    """
+
+    address: str
+    message: str
+    hint: str = ""
+    position: int | None = None
+    length: int = 1
+
+
+def check_table(table: Table) -> tuple[SqlProblem, ...]:
+    """What is wrong with the table's transforms."""
+    with connect() as connection:
+        problems: list[SqlProblem] = []
+        for output in output_columns(table, {}):
+            if output.transform is not None:
+                load_for(connection, [output.transform])
+                problems += _transform_problems(connection, table, output.name, output.transform)
+    return tuple(problems)
+
+
+def check_partition(partition: Partition, table: Table) -> tuple[SqlProblem, ...]:
+    """What is wrong with the partition's `filter`, `tp_index` and `dedupe_key`.
+
+    If the table takes fields that it does not declare, a name that it does not know may be one of them.
+    """
+    columns = {output.name: output.kind.stored for output in output_columns(table, {})}
+    columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
+    is_closed = not table.map_fields
+    problems: list[SqlProblem] = []
+    if partition.filter is not None:
+        problems += check_condition("filter", partition.filter, columns, is_closed=is_closed)
+    if partition.tp_index is not None and is_closed:
+        problems += _index_problems(partition.tp_index, columns)
+    for name in partition.dedupe_key:
+        may_come = not is_closed and is_wanted(table, name) and not name.lower().startswith("tp_")
+        problems += _key_problems(name, columns, may_come)
+    return tuple(problems)
+
+
+def check_condition(
+    address: str, sql: str, columns: Mapping[str, str], *, is_closed: bool = True
+) -> tuple[SqlProblem, ...]:
+    """What is wrong with a condition on rows of these columns; unless they are all, a name may be of another."""
+    with connect() as connection:
+        load_for(connection, [sql])
+        return tuple(_condition_problems(connection, address, sql, columns, is_closed))
+
+
+def _transform_problems(
+    connection: duckdb.DuckDBPyConnection, table: Table, name: str, sql: str
+) -> Iterator[SqlProblem]:
+    address = f"common.{name}" if table.column(name) is None else f"column.{name}.transform"
+    expression = read_expression(connection, sql)
+    if problem := _misread(address, sql, expression):
+        yield problem
+        return
+    kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
+    fields = (word.name.lower() for word in expression.columns)
+    relation = {field: kinds.get(field, "VARCHAR") for field in fields}
+    yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
+
+
+def _condition_problems(
+    connection: duckdb.DuckDBPyConnection, address: str, sql: str, columns: Mapping[str, str], is_closed: bool
+) -> Iterator[SqlProblem]:
+    expression = read_expression(connection, sql)
+    if problem := _misread(address, sql, expression):
+        yield problem
+        return
+    unknown = list(_unknown(address, expression, columns))
+    if unknown and is_closed:
+        yield from unknown
+    elif not unknown:  # of a field that nobody has seen yet nothing can be said
+        yield from _binding(connection, address, sql, columns, f"SELECT ({sql}\n) FROM", wanted="BOOLEAN")
+
+
+def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
+    lower = {column.lower(): kind for column, kind in columns.items()}
+    kind = lower.get(name.lower())
+    if kind is None:
+        hint = _nearest(name, columns)
+        yield SqlProblem("tp_index", f'there is no column "{name}"', hint, 0, len(name))
+    elif name.lower() in ("tp_id", "tp_index", "tp_date"):
+        yield SqlProblem("tp_index", f'"{name}" cannot be the index', "name a column with few values", 0, len(name))
+    elif kind.endswith("]") or kind.startswith("STRUCT("):
+        yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
+
+
+def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iterator[SqlProblem]:
+    """What is wrong with a column of the key; it `may_come` if it can be an undeclared field."""
+    if name.lower() not in (column.lower() for column in columns) and not may_come:
+        yield SqlProblem("dedupe_key", f'there is no column "{name}"', _nearest(name, columns))
+    elif name.lower() in ("tp_id", "tp_ingest_timestamp"):
+        hint = "name columns that identify an event, such as its own id"
+        yield SqlProblem("dedupe_key", f'"{name}" tells the row, not the event', hint)
+
+
+def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | None:
+    """What is wrong with a text whatever its names mean: it is no expression, or none over a single row."""
+    position = expression.error_position
+    if not sql.strip():
+        return SqlProblem(address, "the expression is empty")
+    if "end of input" in expression.error or (position is not None and position >= len(sql.rstrip())):
+        return SqlProblem(address, "the SQL ends too early", "a bracket may be open", len(sql))
+    if expression.error:
+        match = re.search(r'at or near "(\S+)"', expression.error)
+        if match is None:
+            what = expression.error.partition(" at or near")[0]
+            return SqlProblem(address, f"the SQL cannot be read: {what}", "", position)
+        return SqlProblem(address, f'the SQL cannot be read at "{match[1]}"', "", position, len(match[1]))
+    words = [("a subquery", word) for word in expression.subqueries]
+    words += [("a window function", word) for word in expression.windows]
+    words += [("an aggregate", word) for word in expression.functions if word.name.lower() in _aggregates()]
+    for what, word in words:
+        written = re.match(r"\w*", sql[word.position or 0 :])
+        length = max(1, len(written[0])) if written and word.position is not None else 1
+        return SqlProblem(address, f"{what} has no meaning in one row", "", word.position, length)
+    for word in expression.weak_arrows:
+        return SqlProblem(address, *weakness(word), word.position, len(word.name))
+    return None
+
+
+@cache
+def _aggregates() -> frozenset[str]:
+    """The functions of DuckDB that are aggregates and nothing else; asking costs more than all the rest."""
+    kinds = "SELECT function_name FROM duckdb_functions() GROUP BY 1 HAVING bool_and(function_type = 'aggregate')"
+    with connect() as connection:
+        return frozenset(name for (name,) in connection.execute(kinds).fetchall())
+
+
+def _unknown(address: str, expression: Expression, columns: Iterable[str]) -> Iterator[SqlProblem]:
+    lower = {name.lower() for name in columns}
+    for word in expression.columns:
+        if word.name.lower() not in lower:
+            hint = _nearest(word.name, columns)
+            yield SqlProblem(address, f'there is no column "{word.name}"', hint, word.position, len(word.name))
+
+
+def _binding(
+    connection: duckdb.DuckDBPyConnection,
+    address: str,
+    sql: str,
+    relation: Mapping[str, str],
+    select: str,
+    wanted: str = "",
+) -> Iterator[SqlProblem]:
+    """Have DuckDB prepare the expression over an empty relation: unknown functions, types that do not fit."""
+    from tailpipe.sql.duck import duckdb
+
+    items = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in relation.items()) or "1"
+    try:
+        (kind,) = expression_types(connection, f"{select} (SELECT {items} WHERE false)")
+        if wanted and kind != wanted:
+            yield SqlProblem(address, f"it gives {kind.lower()}, not true or false", "compare it with something", 0)
+    except duckdb.Error as error:
+        message, hint, word = _told(str(error))
+        position = _find(sql, word) if word else None
+        yield SqlProblem(address, message, hint, position, len(word) if position is not None else 1)
+
+
+def _told(error: str) -> tuple[str, str, str]:
+    """An error of DuckDB in our words: the message, the hint, and the word that it is about."""
+    said = error.partition(": ")[2] or error
+    near = re.search(r'Did you mean "(\w+)"', error)
+    hint = f'did you mean "{near[1]}"?' if near else ""
+    if match := re.search(r"Function with name (\S+) does not exist", said):
+        return f'there is no function "{match[1]}"', hint, match[1]
+    if match := re.search(r"Type with name (\S+) does not exist", said):
+        return f'there is no type "{match[1]}"', hint, match[1]
+    if match := re.search(r"argument types '(.*?)\((.*?)\)'", said):
+        kinds = match[2].replace("_LITERAL", "").lower()
+        hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in kinds else ""
+        return f'"{match[1]}" cannot be applied to {kinds or "nothing"}', hint, match[1]
+    if match := re.search(r"annot compare values of type (\w+) and type (\w+)", said):
+        one, other = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
+        hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in (one, other) else ""
+        return f"{one} cannot be compared with {other}", hint, ""
+    if "volatile" in said:
+        return "it would give another value each time", "leave out functions such as random()", ""
+    first = said.partition("\n")[0].strip().rstrip("!.")
+    return first[:1].lower() + first[1:], hint, ""
+
+
+def _find(sql: str, word: str) -> int | None:
+    match = re.search(rf"(?<!\w){re.escape(word)}", sql, re.IGNORECASE)
+    return match.start() if match else None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    return did_you_mean(name, names, "there are: " + ", ".join(names[:20]))

@@ -1,0 +1,43 @@
+"""The type `inet` and its operators, from an extension of DuckDB that is installed with us: nothing is downloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from tailpipe.errors import TailpipeError
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import literal
+
+__all__ = ["INET_WORDS", "load_for", "load_statement", "wants_inet"]
+
+INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
+"""Loading takes longer than most answers, so it is done for SQL with one of these words alone."""
+_WORDS = re.compile(rf"\b(?:{'|'.join(sorted(INET_WORDS))})\b", re.IGNORECASE)
+
+
+def wants_inet(texts: Iterable[str | None]) -> bool:
+    """Whether one of these pieces of SQL may want the extension."""
+    return any(text and _WORDS.search(text) for text in texts)
+
+
+def load_for(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None]) -> None:
+    """Load the extension if one of these pieces of SQL may want it."""
+    if wants_inet(texts):
+        connection.execute(load_statement())
+
+
+def load_statement() -> str:
+    """The statement that loads the extension from its file."""
+    spec = find_spec("duckdb_extension_inet")
+    places = spec.submodule_search_locations or () if spec else ()
+    for place in places:
+        path = Path(place) / "extensions" / f"v{duckdb.__version__}" / "inet.duckdb_extension"
+        if path.is_file():
+            return f"LOAD {literal(str(path))}"
+    raise TailpipeError(
+        "the functions for addresses are not installed",
+        hint=f"install them with: pip install duckdb-extension-inet=={duckdb.__version__}",
+    )

@@ -1,0 +1,170 @@
+"""An SQL expression of the user's as DuckDB reads it: the names in it, and where in the text they stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.sql.quoting import literal
+
+if TYPE_CHECKING:
+    from tailpipe.sql.duck import duckdb
+
+__all__ = ["Expression", "Word", "read_expression", "references", "weak_arrow", "weakness"]
+
+_BEFORE = "SELECT ("
+_ARROWS = ("->", "->>")
+_CLAIMS = frozenset({"CONJUNCTION", "COMPARISON", "BETWEEN"})
+_CLAIMING = frozenset(
+    {"OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "COMPARE_IN", "COMPARE_NOT_IN"}
+    | {"~~", "!~~", "~~*", "!~~*", "~~~", "^@", "regexp_full_match"}
+)
+"""What gives true or false, by the names of DuckDB's tree."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name in an expression; `position` counts the characters before it, and is None if it is not known."""
+
+    name: str
+    position: int | None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What an expression is made of; `error` says why it is none, at `error_position`."""
+
+    columns: tuple[Word, ...] = ()
+    functions: tuple[Word, ...] = ()
+    subqueries: tuple[Word, ...] = ()
+    windows: tuple[Word, ...] = ()
+    weak_arrows: tuple[Word, ...] = ()
+    error: str = ""
+    error_position: int | None = None
+
+
+def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]) -> tuple[str, ...]:
+    """The names of columns in the expressions, each once; one that does not parse has none."""
+    found: dict[str, None] = {}
+    for text in expressions:
+        found.update((word.name, None) for word in read_expression(connection, text).columns)
+    return tuple(found)
+
+
+def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Expression:
+    """Take an expression apart, without looking at what its names mean."""
+    # The line feed keeps a comment at the end from swallowing the bracket.
+    # In the statement, not as a parameter: for one, DuckDB's Python imports pandas.
+    statement = literal(f"{_BEFORE}{text}\n)")
+    ((told,),) = connection.execute(f"SELECT json_serialize_sql({statement})").fetchall()
+    tree = json.loads(told)
+    if tree["error"]:
+        # Here DuckDB counts characters, in the tree bytes.
+        place = int(tree["position"]) - len(_BEFORE) if "position" in tree else None
+        return Expression(error=tree["error_message"], error_position=place)
+    if len(tree["statements"]) != 1:
+        return Expression(error="several statements")
+    if not _is_alone(tree["statements"][0]["node"]):
+        return Expression(error="a bracket is closed that was not opened")
+    found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
+    for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
+        found[kind].append(Word(name, _place(text, location)))
+    columns, functions, subqueries, windows = (tuple(words) for words in found.values())
+    arrows = (Word(name, _place(text, location)) for name, location in _weak_arrows(tree))
+    return Expression(columns, functions, subqueries, windows, tuple(arrows))
+
+
+def weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> Word | None:
+    """The first arrow of JSON in a statement that is asked of true or false.
+
+    For DuckDB an arrow binds weaker than AND and comparisons: `a = 1 AND b ->> 'c' = 'd'` asks all that stands
+    before it for `c`, and gets null, so that rows are silently left out, or are there too many.
+    """
+    if "->" not in sql:
+        return None
+    ((told,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
+    for name, location in _weak_arrows(json.loads(told)):
+        return Word(name, len(sql.encode()[:location].decode("utf-8", "ignore")))
+    return None
+
+
+def weakness(arrow: Word) -> tuple[str, str]:
+    """What is wrong with such an arrow, and what to do about it."""
+    hint = f"put brackets around it and what it belongs to, such as (column {arrow.name} 'key')"
+    return f'"{arrow.name}" binds weaker than AND and comparisons, so that it is asked of true or false here', hint
+
+
+def _weak_arrows(node: Any, *, is_argument: bool = False) -> Iterator[tuple[str, int]]:
+    """The arrows before which, or for `->` behind which, something true or false stands, and where they are."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _weak_arrows(item, is_argument=is_argument)
+        return
+    if not isinstance(node, dict):
+        return
+    kind, name = node.get("class"), node.get("function_name")
+    is_function = kind == "FUNCTION" and not node.get("is_operator")
+    if (kind == "LAMBDA" and (_is_claim(node["lhs"]) or (not is_argument and _is_claim(node["expr"])))) or (
+        kind == "FUNCTION" and name in _ARROWS and _is_claim(node["children"][0])
+    ):
+        yield name or "->", node["query_location"]
+    for key, value in node.items():
+        yield from _weak_arrows(value, is_argument=is_function and key == "children")
+
+
+def _is_claim(node: dict[str, Any]) -> bool:
+    return node["class"] in _CLAIMS or node["type"] in _CLAIMING or node.get("function_name") in _CLAIMING
+
+
+def _is_alone(node: dict[str, Any]) -> bool:
+    """Whether a statement is one expression and nothing else: no text may leave the brackets around it."""
+    if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "EMPTY":
+        return False
+    return not any(node.get(part) for part in ("modifiers", "where_clause", "group_expressions", "having", "qualify"))
+
+
+def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:
+    """Columns, functions, subqueries and window functions, with where they stand; parameters of a lambda are none.
+
+    DuckDB reads the arrow of JSON as a lambda too, until it knows better: only an argument of a function is one.
+    """
+    if isinstance(node, list):
+        for item in node:
+            yield from _nodes(item, parameters, is_argument=is_argument)
+        return
+    if not isinstance(node, dict):
+        return
+    kind: str = node.get("class", "")
+    location: int = node.get("query_location", -1)
+    if kind == "LAMBDA" and is_argument:
+        yield from _nodes(node["expr"], parameters | frozenset(_columns(node["lhs"])))
+        return
+    is_function = kind == "FUNCTION" and not node.get("is_operator")
+    if kind == "COLUMN_REF" and node["column_names"][0] not in parameters:
+        yield kind, node["column_names"][0], location
+    elif is_function or kind == "WINDOW":
+        yield kind, node["function_name"], location
+    elif kind == "SUBQUERY":
+        yield kind, "select", location
+    for name, value in node.items():
+        yield from _nodes(value, parameters, is_argument=is_function and name == "children")
+
+
+def _columns(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for item in node:
+            yield from _columns(item)
+    elif isinstance(node, dict):
+        if node.get("class") == "COLUMN_REF":
+            yield node["column_names"][0]
+        for value in node.values():
+            yield from _columns(value)
+
+
+def _place(text: str, location: int) -> int | None:
+    """A place in the statement, in bytes, as one in the expression, in characters."""
+    if not len(_BEFORE) <= location < 2**32:
+        return None
+    return min(len(text), len(text.encode()[: location - len(_BEFORE)].decode("utf-8", "ignore")))

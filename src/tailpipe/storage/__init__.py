@@ -1,0 +1,1 @@
+"""Storage: directories and files that the rooms above write and read."""

@@ -1,0 +1,111 @@
+"""An engine for tests: the kernel's tasks in this process, without Spark."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tailpipe.errors import SparkError
+from tailpipe.kernel.engine import PrintTask
+from tailpipe.model.ledger import Span
+
+if TYPE_CHECKING:  # a test that only checks a plugin loads no DuckDB
+    from tailpipe.kernel.carry import CarriedFile, Carry
+    from tailpipe.kernel.compact import Compaction
+    from tailpipe.kernel.dedupe import Dedupe, Deduped
+    from tailpipe.kernel.task import Outcome, Staging, Task
+    from tailpipe.model.staged import StagedFile
+
+__all__ = ["InProcessEngine"]
+
+T = TypeVar("T")
+
+
+class InProcessEngine:
+    """An engine for tests: runs the kernel's tasks one after the other in this process, without Java.
+
+    It gives the rows, ids, accounts and errors that Spark gives, and tries a task that raises as often. It has no
+    limits of memory or time, and does not prove that a source can be pickled; `check_plugin` does.
+    """
+
+    ATTEMPTS = 4
+    """How often a task is tried, as with the default Spark master."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
+        """Return prints of contents, by URI and part."""
+        from tailpipe.kernel.prints import read_prints
+
+        found: dict[tuple[str, Span], str | None] = {}
+        for source, artifact, spans in tasks:
+            prints = self._try(partial(read_prints, source, artifact, spans))
+            found.update({(artifact.uri, span): text for span, text in prints.items()})
+        return found
+
+    def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
+        """Return the types of undeclared fields that the beginning of each task's artifacts shows."""
+        from tailpipe.kernel.sample import sample
+
+        return [self._try(partial(sample, task)) for task in tasks]
+
+    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+        """Stage the files of each task; `progress` is called with the number of finished tasks."""
+        from tailpipe.kernel.run import run_task
+
+        outcomes = []
+        for number, task in enumerate(tasks):
+            outcomes.append(self._stage(run_task, task, number))
+            progress(number + 1)
+        return outcomes
+
+    def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of live files that a replacement keeps."""
+        from tailpipe.kernel.carry import carry_rows
+
+        return [self._stage(carry_rows, task, number) for number, task in enumerate(tasks)]
+
+    def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
+        """Stage files again without their duplicates."""
+        from tailpipe.kernel.dedupe import drop_duplicates
+
+        return [self._stage(drop_duplicates, task, number) for number, task in enumerate(tasks)]
+
+    def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
+        """Stage the rows of each task's files in files of the right size."""
+        from tailpipe.kernel.compact import compact_files
+
+        return [self._stage(compact_files, task, number) for number, task in enumerate(tasks)]
+
+    def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
+        """Return the paths of files in which some row's value of the column is not the file's index."""
+        from tailpipe.kernel.compact import misplaced
+
+        return self._try(partial(misplaced, files, column, kind))
+
+    def close(self) -> None:
+        """End what the engine has started: nothing."""
+
+    def _stage(self, work: Callable[[Any], T], task: Any, number: int) -> T:
+        """Do work that writes files, under names that no other attempt uses."""
+
+        def attempt() -> T:
+            staging: Staging = task.staging
+            prefix = f"{staging.prefix}-{number:05d}-{next(self._numbers)}"
+            return work(replace(task, staging=replace(staging, prefix=prefix)))
+
+        return self._try(attempt)
+
+    def _try(self, attempt: Callable[[], T]) -> T:
+        for left in reversed(range(self.ATTEMPTS)):
+            try:
+                return attempt()
+            except Exception as error:
+                if not left:
+                    said = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+                    raise SparkError(f"a job failed: {said}: {str(error).partition(chr(10))[0]}") from error
+        raise AssertionError

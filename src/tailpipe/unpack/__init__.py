@@ -1,0 +1,1 @@
+"""Unpacking: from the bytes of an artifact to decompressed members, text and lines."""
