@@ -64,6 +64,7 @@ def test_the_example_plugin_is_short() -> None:
     assert len(lines) < 40
 
 
+@pytest.mark.slow
 def test_a_plugin_is_installed_found_used_and_removed(call: Call, environment: Path, tmp_path: Path) -> None:
     assert "lighthouse" not in names(call("plugin", "list", "--output", "json"))
     done = call("plugin", "install", "--editable", str(EXAMPLE))

@@ -213,6 +213,7 @@ def test_the_logs_are_the_same_for_the_same_seed_and_time(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.slow
 def test_a_query_runs_on_spark_as_on_duckdb(tailpipe: Call, collected: object) -> None:
     sql = "SELECT level, count(*) AS messages, max(tp_timestamp) AS last FROM app_log GROUP BY ALL ORDER BY ALL"
     here, there = (tailpipe("query", sql, "--output", "csv", *flags) for flags in ((), ("--engine", "spark")))
