@@ -1,4 +1,4 @@
-"""Parsers: what a format is asked for, what it is given to read, and what it gives back."""
+"""Parsers: what a task requests of a format, what the parser reads, and what it returns."""
 
 from __future__ import annotations
 

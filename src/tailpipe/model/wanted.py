@@ -54,7 +54,7 @@ class FieldNames:
         return field
 
     def field(self, key: str) -> str:
-        """The name of a key's field. Keys that differ in case alone are told apart, as DuckDB does not do it."""
+        """The name of a key's field. Keys that differ only in case get different names, because DuckDB ignores case."""
         name = self.renamed.get(key, key)
         if name in self.wanted:
             return name

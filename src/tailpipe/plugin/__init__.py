@@ -112,7 +112,7 @@ _PARSING = (
 
 
 def __getattr__(name: str) -> Any:
-    """What only parsing needs is imported when it is asked for: most commands parse nothing."""
+    """Import what only parsing needs on first use: most commands parse nothing."""
     if name in _FUNCTIONS:
         return getattr(import_module("tailpipe.plugin.functions"), name)
     if name in _PARSING:

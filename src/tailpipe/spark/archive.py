@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ _LOCK = "making.lock"
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The archive for one Java and one Spark; whether it exists is asked of the disk."""
+    """The archive for one Java and one Spark; the disk says whether it exists."""
 
     path: Path
     is_ahead_of_time: bool
@@ -96,7 +95,6 @@ def make_archive(settings: SparkSettings, cache: Path, java_home: Path, log: Pat
             archive.keep(draft)
         finally:
             draft.unlink(missing_ok=True)
-            shutil.rmtree(f"{draft}.config", ignore_errors=True)
     return True
 
 

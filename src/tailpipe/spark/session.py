@@ -139,13 +139,14 @@ def open_context(
     scratch = _scratch_of_java() or make_scratch(cache / "spark").path
     conf = spark_conf(settings, scratch=scratch, log4j=log4j)
     variables = _variables(conf, os.environ if env is None else env, cache)
-    archive = ClassArchive.of(Path(str(variables["JAVA_HOME"])), cache)
-    used = archive.use if java_options is None and settings.class_archive else ""
+    has_archive = java_options is None and settings.class_archive
+    archive = ClassArchive.of(Path(str(variables["JAVA_HOME"])), cache) if has_archive else None
+    used = archive.use if archive else ""
     with environment(variables), output_to(log), interrupts_held() as held:
         try:
             context = _start(conf, used or java_options or "")
         except SparkError as error:
-            if not used:
+            if archive is None or not used:
                 raise SparkError(error.message, hint=f"its own words are in {log}") from error
             archive.drop()
             context = _start(conf, "")

@@ -36,7 +36,7 @@ class ReadRows:
 
 
 def read_bytes(format: Format, data: bytes, *, name: str = "/test.log") -> ReadRows:
-    """Read bytes as an artifact of that name, the way a collection does; types are told from the values."""
+    """Read bytes as an artifact of that name, as a collection does; types are inferred from the values."""
     from tailpipe.kernel.task import Reading, Task
     from tailpipe.kernel.trial import try_task
 
