@@ -143,7 +143,7 @@ def run_plain(case: Case, data: Path, out: Path) -> tuple[float, int]:
 def run_kernel(case: Case, data: Path, out: Path) -> tuple[float, int]:
     _empty(out)
     artifacts = [Artifact(str(path), size=path.stat().st_size, kind="object") for path in sorted(data.iterdir())]
-    task = Task(
+    task = Task.of(
         partition=f"{case.table.name}.bench",
         table=case.table,
         source=File(name="file", paths=[str(data)]),
@@ -153,7 +153,7 @@ def run_kernel(case: Case, data: Path, out: Path) -> tuple[float, int]:
         staging=Staging(str(out), "bench"),
     )
     start = time.process_time()
-    outcome = run_task(task)
+    (outcome,) = run_task(task)
     seconds = time.process_time() - start
     accounts = outcome.accounts
     if accounts.kept != accounts.read or any(result.error for result in outcome.results):

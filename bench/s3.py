@@ -142,7 +142,7 @@ def _ours(source: S3Bucket, artifacts: list[Any], root: Path) -> int:
         readings = tuple(Reading(one, one.uri) for one in artifacts[start : start + TO_A_TASK])
         staging = Staging(str(directory), f"t{number}")
         now = datetime.now(UTC)
-        outcome = run_task(Task("trail.x", TABLE, source, TABLE.format, readings, now, staging=staging))  # type: ignore[arg-type]
+        (outcome,) = run_task(Task.of("trail.x", TABLE, source, TABLE.format, readings, now, staging=staging))  # type: ignore[arg-type]
         kept += outcome.accounts.kept
     return kept
 

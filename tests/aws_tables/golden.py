@@ -79,7 +79,7 @@ def staged(case: Case, files: Path) -> Outcome:
     format = FORMATS.get(str(case), table.format)
     assert format is not None
     artifact = Artifact(case.input.name, size=case.input.stat().st_size)
-    task = Task(
+    task = Task.of(
         partition=f"{case.table}.golden",
         table=table,
         source=Inputs(name="file", directory=str(case.input.parent)),
@@ -88,7 +88,7 @@ def staged(case: Case, files: Path) -> Outcome:
         ingested_at=datetime(2024, 6, 1, 12, tzinfo=UTC),
         staging=Staging(str(directory), "golden"),
     )
-    outcome = run_task(task)
+    (outcome,) = run_task(task)
     assert not outcome.widenings
     assert outcome.accounts.is_balanced
     return outcome

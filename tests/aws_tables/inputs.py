@@ -32,5 +32,5 @@ def rows_of(table: str, content: str, case: Case | None = None) -> list[dict[str
     format = FORMATS.get(str(case), made.format)
     assert format is not None
     now = datetime(2024, 6, 1, tzinfo=UTC)
-    task = Task(f"{table}.x", made, Text(name="x", content=content), format, (Reading(artifact, "log"),), now)
+    task = Task.of(f"{table}.x", made, Text(name="x", content=content), format, (Reading(artifact, "log"),), now)
     return [row for batch in read_rows(task) for row in batch.to_pylist()]

@@ -41,7 +41,7 @@ def rows(table: str, *messages: str, group: str = "g", stream: str = "s") -> lis
     made, artifact = TABLES[table], Artifact("g/day", kind="range")
     assert made.format is not None
     now = datetime(2024, 6, 1, tzinfo=UTC)
-    task = Task(f"{table}.m", made, source, made.format, (Reading(artifact, artifact.uri),), now)
+    task = Task.of(f"{table}.m", made, source, made.format, (Reading(artifact, artifact.uri),), now)
     found = [row for batch in read_rows(task) for row in batch.to_pylist()]
     return sorted(found, key=lambda row: str(row["tp_timestamp"]))
 

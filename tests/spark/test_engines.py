@@ -93,7 +93,7 @@ def task(
         readings.append(Reading(artifact, str(path)))
     source = kind(name="file", paths=[str(root)])
     when = datetime(2024, 6, 1, tzinfo=UTC)
-    return Task("things.x", TABLE, source, Jsonl(), tuple(readings), when, staging=staging, **facts)
+    return Task.of("things.x", TABLE, source, Jsonl(), tuple(readings), when, staging=staging, **facts)
 
 
 def rows(staging: Staging, files: Sequence[StagedFile], columns: str = "tp_id, n") -> list[tuple[Any, ...]]:
@@ -107,12 +107,14 @@ def data(outcomes: Sequence[Outcome], role: str = "data") -> list[StagedFile]:
     return [file for outcome in outcomes for file in outcome.files if file.role == role]
 
 
-def quiet(_: int) -> None:
-    pass
+def run(engine: Engine, tasks: Sequence[Task]) -> list[Outcome]:
+    """The outcomes of tasks of one share each, in the order of the tasks."""
+    outcomes = dict(engine.run(tasks))
+    return [outcome for number in range(len(tasks)) for outcome in outcomes[number]]
 
 
 def test_a_job_without_tasks_has_no_answers(engine: Engine) -> None:
-    assert engine.run([], quiet) == []
+    assert run(engine, []) == []
     assert engine.sample([]) == []
     assert engine.carry([]) == []
     assert engine.dedupe([]) == []
@@ -123,10 +125,7 @@ def test_a_job_without_tasks_has_no_answers(engine: Engine) -> None:
 def test_rows_ids_and_accounts_come_in_the_order_of_the_tasks(engine: Engine, tmp_path: Path, staging: Staging) -> None:
     texts = [{"a": line(1) + line(2)}, {"b": line(3)}, {"c": line(4), "d": line(5) + line(6)}]
     tasks = [task(tmp_path, files, staging, tp_index="host", filter="n <> 6") for files in texts]
-    done: list[int] = []
-    outcomes = engine.run(tasks, done.append)
-    assert done == sorted(done)
-    assert max(done, default=0) <= len(tasks)
+    outcomes = run(engine, tasks)
     for one, outcome in zip(tasks, outcomes, strict=True):
         assert [result.reading for result in outcome.results] == list(one.readings)
     totals = [outcome.accounts for outcome in outcomes]
@@ -147,7 +146,7 @@ def test_rows_ids_and_accounts_come_in_the_order_of_the_tasks(engine: Engine, tm
 def test_rows_that_cannot_be_used_are_rejected_with_their_reason(
     engine: Engine, tmp_path: Path, staging: Staging
 ) -> None:
-    [outcome] = engine.run([task(tmp_path, {"a": line(1) + "what is this\n" + line(2)}, staging)], quiet)
+    [outcome] = run(engine, [task(tmp_path, {"a": line(1) + "what is this\n" + line(2)}, staging)])
     assert (outcome.accounts.read, outcome.accounts.kept, outcome.accounts.rejected) == (3, 2, 1)
     [(ordinal, raw)] = rows(staging, data([outcome], "rejected"), "ordinal, raw")
     assert (ordinal, raw) == (2, "what is this")
@@ -159,7 +158,7 @@ def test_an_artifact_that_cannot_be_read_is_a_fault_of_its_own(
 ) -> None:
     one = task(tmp_path, {"a": line(1), "b": line(2)}, staging)
     (tmp_path / "b").unlink()
-    [outcome] = engine.run([one], quiet)
+    [outcome] = run(engine, [one])
     good, bad = outcome.results
     assert (good.error, good.accounts.kept) == (None, 1)
     assert f"{tmp_path / 'b'}" in str(bad.error)
@@ -170,7 +169,7 @@ def test_a_field_that_is_wider_than_its_type_is_reported(engine: Engine, tmp_pat
     table = Table(name="things", columns=[Column("tp_timestamp", source="time")], map_fields=["*"])
     types = {"host": "varchar", "n": "bigint", "time": "varchar"}
     one = replace(task(tmp_path, {"a": line(1) + line(2.5)}, staging, types=types), table=table)
-    assert engine.run([one], quiet)[0].widenings == (Widening("n", "double"),)
+    assert run(engine, [one])[0].widenings == (Widening("n", "double"),)
     assert engine.sample([one])[0]["n"] == "double"
 
 
@@ -179,7 +178,7 @@ def test_a_task_that_fails_once_is_tried_again_and_its_rows_are_there_once(
 ) -> None:
     # Each artifact is written as soon as it is read, so the failed attempt had files already.
     files = {"a": line(1), "b": line(2), "bad": line(3)}
-    [outcome] = engine.run([task(tmp_path, files, staging, FailingOnce, limits=Limits(flush_bytes=1))], quiet)
+    [outcome] = run(engine, [task(tmp_path, files, staging, FailingOnce, limits=Limits(flush_bytes=1))])
     assert outcome.accounts.kept == 3
     assert sorted(n for _, n in rows(staging, outcome.files)) == [1, 2, 3]
     assert len(list(tmp_path.glob("try-*"))) == 2
@@ -189,17 +188,17 @@ def test_a_task_that_always_fails_ends_the_job_with_its_cause_and_the_engine_goe
     engine: Engine, tmp_path: Path, staging: Staging
 ) -> None:
     with pytest.raises(SparkError) as caught:
-        engine.run([task(tmp_path, {"bad": line(1)}, staging, FailingAlways)], quiet)
+        run(engine, [task(tmp_path, {"bad": line(1)}, staging, FailingAlways)])
     assert caught.value.message.endswith("job failed: MemoryError: no luck")
     assert len(list(tmp_path.glob("try-*"))) == 4
     assert list(Path(staging.directory).iterdir()) == []
-    [outcome] = engine.run([task(tmp_path, {"a": line(1)}, staging)], quiet)
+    [outcome] = run(engine, [task(tmp_path, {"a": line(1)}, staging)])
     assert outcome.accounts.kept == 1
 
 
 def test_two_jobs_never_use_the_same_names(engine: Engine, tmp_path: Path, staging: Staging) -> None:
     one = task(tmp_path, {"a": line(1)}, staging)
-    first, second = data(engine.run([one], quiet)), data(engine.run([one], quiet))
+    first, second = data(run(engine, [one])), data(run(engine, [one]))
     assert {file.path for file in first}.isdisjoint(file.path for file in second)
 
 
@@ -233,7 +232,7 @@ def carried(staging: Staging, files: Sequence[StagedFile]) -> tuple[CarriedFile,
 
 def test_rows_of_other_artifacts_are_carried_over(engine: Engine, tmp_path: Path, staging: Staging) -> None:
     one = task(tmp_path, {"a": line(1), "b": line(2)}, staging)
-    files = data(engine.run([one], quiet))
+    files = data(run(engine, [one]))
     prefix = one.readings[0].row_prefix("things.x")
     [made] = engine.carry([Carry(carried(staging, files), (prefix,), staging)])
     assert [n for _, n in rows(staging, made)] == [2]
@@ -241,7 +240,7 @@ def test_rows_of_other_artifacts_are_carried_over(engine: Engine, tmp_path: Path
 
 def test_duplicates_are_left_out_and_counted(engine: Engine, tmp_path: Path, staging: Staging) -> None:
     one = task(tmp_path, {"a": line(1) + line(2), "b": line(2) + line(3)}, staging)
-    [file] = data(engine.run([one], quiet))
+    [file] = data(run(engine, [one]))
     [deduped] = engine.dedupe([Dedupe((file,), (), ("n",), staging)])
     [rest] = deduped.files.values()
     assert rest is not None
@@ -251,7 +250,7 @@ def test_duplicates_are_left_out_and_counted(engine: Engine, tmp_path: Path, sta
 
 def test_small_files_are_compacted_and_moved_to_another_index(engine: Engine, tmp_path: Path, staging: Staging) -> None:
     tasks = [task(tmp_path, {f"f{n}": line(n, host)}, staging) for n, host in enumerate("aab")]
-    files = data(engine.run(tasks, quiet))
+    files = data(run(engine, tasks))
     parts = carried(staging, files)
     size = sum(file.size for file in files)
     plain = Compaction(parts, files[0].columns, staging, size)

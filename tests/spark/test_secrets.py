@@ -65,7 +65,10 @@ def tasks(config: Config, tmp_path: Path) -> list[Task]:
     with Catalog.open(home) as catalog:
         ask = CollectRequest(NOW, WINDOW)
         found = tasks_to_scan(partition, config.tables[partition.table], catalog, InProcessEngine(), ask)
-    return [replace(task, source=_with_key(task.source)) for task in found]
+    return [
+        replace(task, shares=tuple(replace(share, source=_with_key(share.source)) for share in task.shares))
+        for task in found
+    ]
 
 
 def _with_key(source: Any) -> VaultFile:
@@ -169,13 +172,13 @@ def test_a_job_of_collecting_keeps_no_secret(
     staging.mkdir()
     many = "x" * 2_000_000  # with so much in it, Spark would send the work through a file
     wide = [
-        replace(task, filter=f"level <> '{many}'", staging=Staging(str(staging), f"t{number}"))
+        replace(task, filter=f"level <> '{many}'").at(Staging(str(staging), f"t{number}"))
         for number, task in enumerate(tasks)
     ]
     engine = SparkEngine(lambda: spark.sparkContext)
     with everything_written_down(spark, events):
-        outcomes = engine.run(wide, lambda _: None)
-        assert sum(outcome.accounts.kept for outcome in outcomes) == ROWS
+        outcomes = dict(engine.run(wide))
+        assert sum(outcome.accounts.kept for some in outcomes.values() for outcome in some) == ROWS
         left = files_with_secret(*places(spark, spark_log, events), staging)
     assert left == []
     assert files_with_secret(*places(spark, spark_log, events), staging) == []

@@ -16,7 +16,7 @@ _FULL_SHARE = 0.1
 
 @dataclass
 class Estimate:
-    """The time left of one partition. The first bytes count as the beginning: they have waited for Spark to start."""
+    """The time left of a run. The first bytes count as the beginning: they have waited for Spark to start."""
 
     total: int
     _done: int = 0

@@ -21,18 +21,37 @@ _BAR = "█░…"
 
 
 @dataclass
+class _Track:
+    """How far a partition is: its plan, the units that are settled, and the bytes that were read."""
+
+    planned: events.Planned
+    units: int = 0
+    size: int = 0
+
+    @property
+    def share(self) -> float:
+        """How much of it is done."""
+        if self.planned.size:
+            return min(self.size / self.planned.size, 1.0)
+        return min(self.units / self.planned.units, 1.0) if self.planned.units else 1.0
+
+    def settle_unit(self) -> None:
+        """Count a unit. After the last one all bytes are read: a short job ends before any progress is reported."""
+        self.units += 1
+        if self.units >= self.planned.units:
+            self.size = self.planned.size
+
+
+@dataclass
 class Display:
     """Draws the events of a run; if `is_shown` is false, warnings alone."""
 
     is_shown: bool
     clock: Callable[[], float] = time.monotonic
     _partitions: int = 1
-    _begun: int = 0
-    """How many partitions were planned so far."""
-    _planned: events.Planned | None = None
+    _tracks: dict[str, _Track] = field(default_factory=dict)
+    """The partitions that were planned so far."""
     _estimate: Estimate = field(default_factory=lambda: Estimate(0))
-    _units: int = 0
-    _size: int = 0
     _rows: int = 0
     _rejected: int = 0
     _doing: str = ""
@@ -65,28 +84,30 @@ class Display:
             case events.Listing():
                 self._doing = f"{event.partition}: listing, {render.counted(event.artifacts, 'artifact')}"
             case events.Planned():
-                self._planned, self._units, self._size = event, 0, 0
-                self._estimate = Estimate(event.size)
-                self._begun += 1
+                self._tracks[event.partition] = _Track(event)
+                self._estimate.total = self._planned_bytes
                 self._doing = event.partition
             case events.Progress():
-                self._size = max(self._size, event.size)
-                self._estimate.advance(self._size, self.clock())
+                track = self._tracks[event.partition]
+                track.size = max(track.size, event.size)
+                self._estimate.advance(self._read_bytes, self.clock())
                 self._doing = event.partition
             case events.Committed():
-                self._finish_unit()
+                self._tracks[event.partition].settle_unit()
                 self._rows += event.accounts.kept
                 self._rejected += event.accounts.rejected
             case events.Failed():
-                self._finish_unit()
+                self._tracks[event.partition].settle_unit()
             case _:
                 pass
 
-    def _finish_unit(self) -> None:
-        """Count a day. After the last one all bytes are read: a short job ends before any progress is reported."""
-        self._units += 1
-        if self._planned is not None and self._units >= self._planned.units:
-            self._size = self._planned.size
+    @property
+    def _planned_bytes(self) -> int:
+        return sum(track.planned.size for track in self._tracks.values())
+
+    @property
+    def _read_bytes(self) -> int:
+        return sum(track.size for track in self._tracks.values())
 
     def _say(self, event: events.Event) -> None:
         """The event as a line, if it is one that stays."""
@@ -108,33 +129,32 @@ class Display:
     def _draw(self) -> None:
         room = shutil.get_terminal_size().columns - 1  # a full line would wrap
         is_ascii = not _can_write(_BAR)
-        if self._planned is None or not self._planned.units:
+        if not any(track.planned.units for track in self._tracks.values()):
             self._show(shorten(visible(self._doing), room))
             return
-        self._show(draw_bar(self._share(), self._segments(self._planned), room, is_ascii=is_ascii))
+        self._show(draw_bar(self._share(), self._segments(), room, is_ascii=is_ascii))
 
     def _share(self) -> float:
         """How much of the whole run is done; each partition counts alike, as what later ones hold is not known yet."""
-        planned = self._planned
-        if planned is None:
-            return 0.0
-        inside = self._size / planned.size if planned.size else self._units / max(planned.units, 1)
-        return (self._begun - 1 + min(inside, 1.0)) / max(self._partitions, 1)
+        return sum(track.share for track in self._tracks.values()) / max(self._partitions, 1)
 
-    def _segments(self, planned: events.Planned) -> list[Segment]:
+    def _segments(self) -> list[Segment]:
         # Until the last partition is planned, nobody knows how much there is.
-        is_last = self._begun >= self._partitions
-        left = self._estimate.seconds_left(self.clock()) if is_last else None
-        several = f"partition {self._begun}/{self._partitions}" if self._partitions > 1 else ""
-        sizes = f"{render.size(self._size)} of {render.size(planned.size)}" if planned.size else ""
+        begun = len(self._tracks)
+        left = self._estimate.seconds_left(self.clock()) if begun >= self._partitions else None
+        several = f"partition {begun}/{self._partitions}" if self._partitions > 1 else ""
+        total = self._planned_bytes
+        sizes = f"{render.size(self._read_bytes)} of {render.size(total)}" if total else ""
+        units = sum(track.planned.units for track in self._tracks.values())
+        done = sum(track.units for track in self._tracks.values())
         return [
             Segment(several, 2),
-            Segment(f"{self._units}/{planned.units} {'days' if planned.units > 1 else 'day'}", 1),
+            Segment(f"{done}/{units} {'days' if units > 1 else 'day'}", 1),
             Segment(render.counted(self._rows, "row"), 3),
             Segment(f"{self._rejected:,} rejected" if self._rejected else "", 5),
             Segment(sizes, 4),
             Segment(f"{duration(left)} left" if left is not None else "", 0),
-            Segment(visible(self._doing), 6 if self._doing == planned.partition else 1),
+            Segment(visible(self._doing), 6 if self._doing in self._tracks else 1),
         ]
 
     def _show(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Collect partitions one after the other, in one session of the engine."""
+"""Collect partitions in one session of the engine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect import events
 from tailpipe.collect.check import check_sql
+from tailpipe.collect.conduct import conduct
 from tailpipe.collect.job import Emit, Job, Options
 from tailpipe.collect.planner import Planned, plan_job
-from tailpipe.collect.run import run_job
+from tailpipe.collect.run import run_partition
 from tailpipe.config.config import Config
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.partition import Partition
@@ -26,8 +27,8 @@ def collect(
     """Collect the chosen partitions. One that cannot be collected does not keep the others from it."""
     check_sql(config, chosen)
     emit(events.Opened(len(chosen)))
-    jobs = [Job(partition, table, catalog, engine, options, emit) for partition, table in chosen]
-    return events.Report(tuple(run_job(job) for job in jobs))
+    jobs = (Job(partition, table, catalog, engine, options, emit) for partition, table in chosen)
+    return events.Report(tuple(conduct((run_partition(job) for job in jobs), engine)))
 
 
 def preview(chosen: Chosen, catalog: Catalog, engine: Engine, options: Options) -> list[tuple[Partition, Planned]]:

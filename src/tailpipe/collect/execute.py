@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
+from typing import TypeVar
 
 from tailpipe.catalog.catalog import Ended, Writer
 from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
+from tailpipe.collect.batch import Batch
 from tailpipe.collect.duplicates import leave_out, repeated_events, same_events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
-from tailpipe.collect.packing import batches, fetched_bytes, tasks_of
+from tailpipe.collect.packing import batches, fetched_bytes, pieces_of
 from tailpipe.collect.plan import Plan, UnitPlan
 from tailpipe.collect.planner import Planned, check_problems, plan_job
-from tailpipe.collect.types import is_widened, keep_digits, known_types, needs_sample, sampled_types
+from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, StorageError, TailpipeError
 from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.model.staged import Covered
 
-__all__ = ["Executed", "execute"]
+__all__ = ["Executed", "Steps", "execute"]
+
+T = TypeVar("T")
 
 _ROUNDS = 5
 """How often a unit is run again because its fields turned out to be wider."""
@@ -78,26 +80,27 @@ class Executed:
         return days if plan.noted or days or not plan.units else None
 
 
-def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -> Executed:
+Steps = Generator[Batch | None, None, T]
+"""A partition on its way: it yields a batch to be run, and None while it waits for the outcomes of its next unit."""
+
+
+def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -> Steps[Executed]:
     """Do all units of a plan. An error ends it early; what was committed before stays.
 
     If artifacts have changed since they were listed, it lists and plans again.
     """
     units: list[UnitOutcome] = []
-    current = _Round.of(job, writer, state, planned.plan)
+    current = _Round.of(job, writer, state, planned.plan, units)
     begun = 0
     try:
         for left in reversed(range(_LISTINGS)):
             begun = len(units)
-            # Closed at once if this is interrupted, so that open transactions are rolled back under the lock.
-            with closing(current.run(is_first=not begun, is_last=not left)) as outcomes:
-                for one in outcomes:
-                    units.append(one)  # noqa: PERF402 - those before an error are kept
+            yield from current.run(is_first=not begun, is_last=not left)
             if not left or not any(one.changed for one in units[begun:]):
                 break
             state = job.catalog.state(job.address)
             planned = _plan_again(job, state, units)
-            current = _Round.of(job, writer, state, planned.plan, current.fetched)
+            current = _Round.of(job, writer, state, planned.plan, units, current.fetched)
     except StorageError:
         raise
     except TailpipeError as error:
@@ -121,7 +124,8 @@ class _Round:
     job: Job
     writer: Writer
     plan: Plan
-    batches: Sequence[Sequence[UnitPlan]]
+    outcomes: list[UnitOutcome]
+    """What became of each unit, as soon as it is settled."""
     types: dict[str, str]
     is_sampled: bool
     """Whether nothing is known of undeclared fields yet, so that a sample has to show their types."""
@@ -129,73 +133,67 @@ class _Round:
     is_last: bool = False
 
     @classmethod
-    def of(cls, job: Job, writer: Writer, state: PartitionState, plan: Plan, fetched: int = 0) -> _Round:
+    def of(
+        cls,
+        job: Job,
+        writer: Writer,
+        state: PartitionState,
+        plan: Plan,
+        outcomes: list[UnitOutcome],
+        fetched: int = 0,
+    ) -> _Round:
         """The round of a plan, with the types of undeclared fields that the files of the partition have."""
         types = known_types(state.columns, job.table)
         known = sampled_types((), types, job.partition, job.table)
-        return cls(job, writer, plan, batches(plan.units), known, needs_sample(job.table, types), fetched)
+        return cls(job, writer, plan, outcomes, known, needs_sample(job.table, types), fetched)
 
-    def run(self, *, is_first: bool, is_last: bool) -> Generator[UnitOutcome, None, None]:
-        """What became of each unit, as soon as it is settled; the first round records what the run sets out to do."""
+    def run(self, *, is_first: bool, is_last: bool) -> Steps[None]:
+        """Do all units; the first round records what the run sets out to do."""
         job, self.is_last = self.job, is_last
         if is_first:
             requests = {} if self.plan.is_empty else self.plan.requests
             self.writer.begin_run(job.window, requests, job.options.command, self.plan.frontiers)
-        if self.is_sampled and self.batches:
-            samples = job.engine.sample(tasks_of(job.recipe({}), self.batches[0][0], "", "sample"))
-            self.types = sampled_types(samples, {}, job.partition, job.table)
-        for units in self.batches:
+        is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
+        chosen = batches(self.plan.units, is_stepwise=is_stepwise)
+        if self.is_sampled and chosen:
+            pieces = pieces_of(job.recipe({}), chosen[0][0], "", "sample")
+            self.types = sampled_types(job.engine.sample([one.task for one in pieces]), {}, job.partition, job.table)
+        for units in chosen:
             begun = self.writer.begin_all((unit.unit, unit.kind) for unit in units)
-            yield from self._batch([UnitWork(*pair) for pair in zip(units, begun, strict=True)])
+            yield from self._batch([UnitWork(*pair) for pair in zip(units, begun, strict=True)], is_stepwise)
 
-    def _batch(self, works: list[UnitWork]) -> Iterator[UnitOutcome]:
-        """Do units whose transactions have begun, in one job."""
+    def _batch(self, works: list[UnitWork], is_stepwise: bool) -> Steps[None]:
+        """Do units whose transactions have begun.
+
+        They are settled in their order, each as soon as its outcomes are there, or all at the end of the job if one
+        of them may have to be run again or is compared with what is stored.
+        """
+        size = sum(fetched_bytes(item) for work in works for item in work.plan.artifacts)
         try:
-            self._work(works)
-            self.fetched += sum(fetched_bytes(item) for work in works for item in work.plan.artifacts)
+            if is_stepwise or any(_is_compared(work) for work in works):
+                yield from self._run_all(works)
+            else:
+                yield self._begin(works, "r0")
+            self.fetched += size
             while works:
+                while not works[0].is_run:
+                    yield None
                 yield from self._settle(works[0])
                 works.pop(0)
         finally:
             for work in works:  # after a failure or an interrupt: nothing of them stays
                 work.transaction.abort()
 
-    def _settle(self, work: UnitWork) -> Iterator[UnitOutcome]:
-        """Commit a unit, put it off until another listing, do it without some artifacts, or fail."""
-        is_strict = not self.job.options.skip_bad_artifacts
-        if work.changed and not work.is_patient:
-            work.transaction.abort()
-            if work.errors and is_strict:
-                yield self._failed(work.plan, work.errors)
-            elif self.is_last:
-                yield self._failed(work.plan, [f"{reason}: the next run takes it" for reason in work.changed])
-            else:
-                yield UnitOutcome(work.plan, changed=tuple(work.changed))
-        elif not is_strict and (spoilt := work.spoilt):
-            yield from self._do_without(work, spoilt)
-        elif work.errors and is_strict:
-            work.transaction.abort()
-            yield self._failed(work.plan, work.errors)
-        else:
-            yield self._commit(work)
+    def _begin(self, works: Sequence[UnitWork], prefix: str) -> Batch:
+        return Batch(self.job, self.job.recipe(self.types), list(works), prefix, self.fetched, not self.outcomes)
 
-    def _do_without(self, work: UnitWork, spoilt: Sequence[tuple[WorkItem, str]]) -> Iterator[UnitOutcome]:
-        """Do a unit again without artifacts whose rows would go and not come again."""
-        work.transaction.abort()
-        uris = frozenset(item.artifact.uri for item, _ in spoilt)
-        yield UnitOutcome(work.plan, bad=tuple(error for _, error in spoilt), hopeless=uris)
-        plan = work.plan.without([item for item, _ in spoilt])
-        if plan.artifacts:
-            yield from self._batch([UnitWork(plan, self.writer.begin(plan.unit, plan.kind))])
-
-    def _work(self, works: Sequence[UnitWork]) -> None:
+    def _run_all(self, works: Sequence[UnitWork]) -> Steps[None]:
         """Run the tasks of all units, and those again whose fields need wider types than were known."""
         job, pending = self.job, list(works)
         for round_ in range(_ROUNDS):
-            recipe = job.recipe(self.types)
-            for work in pending:
-                work.tasks = tasks_of(recipe, work.plan, str(work.transaction.staging), f"r{round_}")
-            self._run(pending)
+            yield self._begin(pending, f"r{round_}")
+            while not all(work.is_run for work in pending):
+                yield None
             before = dict(self.types)
             pending = [work for work in pending if is_widened(self.types, work.outcomes)]
             if pending and keep_digits(self.types, before, job.table, self._all_live):
@@ -207,18 +205,33 @@ class _Round:
         self._drop_repeated([work for work in works if work.keyed_files])
         self._carry([work for work in works if work.plan.kind == "rewrite"])
 
-    def _run(self, works: Sequence[UnitWork]) -> None:
-        job, tasks = self.job, [task for work in works for task in work.tasks]
-        batch = sum(fetched_bytes(item) for work in works for item in work.plan.artifacts)
-        sizes = list(accumulate((sum(one.artifact.size or 0 for one in task.readings) for task in tasks), initial=0))
+    def _settle(self, work: UnitWork) -> Steps[None]:
+        """Commit a unit, put it off until another listing, do it without some artifacts, or fail."""
+        is_strict = not self.job.options.skip_bad_artifacts
+        if work.changed and not work.is_patient:
+            work.transaction.abort()
+            if work.errors and is_strict:
+                self._fail(work.plan, work.errors)
+            elif self.is_last:
+                self._fail(work.plan, [f"{reason}: the next run takes it" for reason in work.changed])
+            else:
+                self.outcomes.append(UnitOutcome(work.plan, changed=tuple(work.changed)))
+        elif not is_strict and (spoilt := work.spoilt):
+            yield from self._do_without(work, spoilt)
+        elif work.errors and is_strict:
+            work.transaction.abort()
+            self._fail(work.plan, work.errors)
+        else:
+            self._commit(work)
 
-        def progress(done: int) -> None:  # tasks begin in their order, so it is about the first of them that are done
-            read = batch * sizes[min(done, len(tasks))] // (sizes[-1] or 1)
-            job.emit(events.Progress(job.address, done, len(tasks), self.fetched + read))
-
-        outcomes = iter(job.engine.run(tasks, progress))
-        for work in works:
-            work.outcomes = [next(outcomes) for _ in work.tasks]
+    def _do_without(self, work: UnitWork, spoilt: Sequence[tuple[WorkItem, str]]) -> Steps[None]:
+        """Do a unit again without artifacts whose rows would go and not come again."""
+        work.transaction.abort()
+        uris = frozenset(item.artifact.uri for item, _ in spoilt)
+        self.outcomes.append(UnitOutcome(work.plan, bad=tuple(error for _, error in spoilt), hopeless=uris))
+        plan = work.plan.without([item for item, _ in spoilt])
+        if plan.artifacts:
+            yield from self._batch([UnitWork(plan, self.writer.begin(plan.unit, plan.kind))], is_stepwise=True)
 
     def _drop_repeated(self, works: Sequence[UnitWork]) -> None:
         """Leave out events that the units have already."""
@@ -240,7 +253,7 @@ class _Round:
         for work, some in zip(works, tasks, strict=True):
             leave_out(work, self.job.address, some, [next(answers) for _ in some])
 
-    def _commit(self, work: UnitWork) -> UnitOutcome:
+    def _commit(self, work: UnitWork) -> None:
         job = self.job
         dates = sorted({file.tp_date for file in work.files if file.tp_date})
         if job.partition.dedupe_key and dates:
@@ -253,17 +266,19 @@ class _Round:
         try:
             problem = work.transaction.commit(staged).problem
         except CommitError as error:
-            return self._failed(work.plan, [error.message])
+            self._fail(work.plan, [error.message])
+            return
         if problem:
             job.emit(events.Warned(job.address, problem))
         if done.event is not None:
             job.emit(done.event)
-        return done
+        self.outcomes.append(done)
 
-    def _failed(self, plan: UnitPlan, reasons: Sequence[str]) -> UnitOutcome:
+    def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
         event = events.Failed(self.job.address, str(plan.unit), tuple(reasons))
         self.job.emit(event)
-        return UnitOutcome(plan, event, hopeless=frozenset(item.artifact.uri for item in plan.artifacts))
+        uris = frozenset(item.artifact.uri for item in plan.artifacts)
+        self.outcomes.append(UnitOutcome(plan, event, hopeless=uris))
 
     def _live(self, work: UnitWork) -> Snapshot:
         """The live files of one unit; a partition may have a hundred thousand others."""
@@ -274,3 +289,9 @@ class _Round:
 
     def _rejected(self, work: UnitWork) -> Mapping[str, Path]:
         return self.job.catalog.rejected_files(self.job.address, work.plan.unit)
+
+
+def _is_compared(work: UnitWork) -> bool:
+    """Whether its rows are held against rows that are stored, or against those of other units."""
+    is_keyed = any(item.artifact.kind == "range" for item in work.plan.artifacts)
+    return is_keyed or work.plan.kind == "rewrite"

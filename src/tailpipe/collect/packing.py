@@ -1,26 +1,48 @@
-"""Pack the artifacts of a unit into tasks: many small ones together, about as much work in each."""
+"""Pack the artifacts of units into tasks: large units in several tasks, small ones together in one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, repeat
 
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
-from tailpipe.kernel.task import Limits, Reading, Staging, Task
+from tailpipe.kernel.task import Limits, Reading, Share, Staging, Task
 from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 
-__all__ = ["Recipe", "batches", "estimated_bytes", "fetched_bytes", "recipe_print", "tasks_of"]
+__all__ = [
+    "Piece",
+    "Recipe",
+    "batches",
+    "estimated_bytes",
+    "fetched_bytes",
+    "pack",
+    "pieces_of",
+    "recipe_print",
+    "task_bytes",
+    "unit_bytes",
+]
 
-TASK_BYTES = 160 * 1024 * 1024
-"""About how many raw bytes a task reads."""
-BATCH_BYTES = 4 * 1024 * 1024 * 1024
+_MEGABYTE = 1024 * 1024
+TASK_BYTES = 160 * _MEGABYTE
+"""About how many raw bytes a task reads at most."""
+LEAST_TASK_BYTES = 8 * _MEGABYTE
+"""Less than this is not worth a task of its own: starting one takes as long as reading it."""
+_TASKS_TO_A_CORE = 2
+"""So many tasks to a core let the driver commit the first units while the others are read."""
+JOINT_BYTES = 32 * _MEGABYTE
+"""Larger pieces have a task of their own: their rows are written as they come."""
+BATCH_BYTES = 4 * 1024 * _MEGABYTE
+FIRST_ALONE_BYTES = 4 * LEAST_TASK_BYTES
+"""A run over more than this does its first unit alone, so that there is soon something to query."""
+_BATCH_UNITS = 128
+_UNKNOWN_BYTES = 1 * _MEGABYTE
 _RATIO = 8
 """About how much larger a compressed log is when it is read."""
 
@@ -35,6 +57,43 @@ class Recipe:
     types: Mapping[str, str]
     now: datetime
     limits: Limits
+
+    def template(self, source: Source) -> Task:
+        """A task of a source, without artifacts."""
+        format_ = source.format or self.table.format
+        assert format_ is not None  # noqa: S101 - the config was refused without one
+        return Task(
+            table=self.table,
+            format=format_,
+            shares=(),
+            ingested_at=self.now,
+            filter=self.partition.filter,
+            tp_index=self.partition.tp_index,
+            types=self.types,
+            limits=self.limits,
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A share of a unit on its way into a task; `size` is about how many bytes it reads."""
+
+    template: Task
+    share: Share
+    size: int
+    is_alone: bool = False
+    """Whether it must have a task of its own."""
+
+    @property
+    def task(self) -> Task:
+        """The task for this share alone."""
+        return replace(self.template, shares=(self.share,))
+
+    def fits(self, other: Piece) -> bool:
+        """Whether one task can make the rows of both."""
+        mine, its = self.share.source, other.share.source
+        is_alike = type(mine) is type(its) and (not mine.yields_events or mine == its)
+        return is_alike and self.template == other.template
 
 
 def recipe_print(partition: Partition, table: Table) -> str:
@@ -55,47 +114,77 @@ def estimated_bytes(one: WorkItem) -> int:
     return fetched_bytes(one) * (_RATIO if one.artifact.is_compressed else 1)
 
 
-def tasks_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str) -> list[Task]:
-    """The tasks of a unit, the largest first; the artifacts of a source keep their order."""
-    tasks: list[Task] = []
+def _weight(one: WorkItem) -> int:
+    """The same, and a guess where the source does not say."""
+    return estimated_bytes(one) if one.artifact.size is not None else _UNKNOWN_BYTES
+
+
+def unit_bytes(unit: UnitPlan) -> int:
+    """About how many bytes a unit reads."""
+    return sum(map(_weight, unit.artifacts))
+
+
+def task_bytes(total: int, cores: int) -> int:
+    """About how many bytes each task of a job reads, so that every core has some."""
+    tasks = max(-(-total // TASK_BYTES), min(total // LEAST_TASK_BYTES, cores * _TASKS_TO_A_CORE), 1)
+    return max(1, -(-total // tasks))
+
+
+def pieces_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str, size: int = TASK_BYTES) -> list[Piece]:
+    """The shares of a unit, each of about that size; the artifacts of a source keep their order."""
+    pieces: list[Piece] = []
     for name, source in recipe.sources.items():
         chosen = [one for one in unit.artifacts if one.source == name]
-        for number, bundle in enumerate(_bundles(chosen)):
-            tasks.append(_task(recipe, source, bundle, Staging(directory, f"{prefix}-{name}-{number}")))
-    return sorted(tasks, key=lambda task: -sum(reading.artifact.size or 0 for reading in task.readings))
+        for number, items in enumerate(_divided(chosen, size)):
+            readings = tuple(_reading(one) for one in items)
+            staging = Staging(directory, f"{prefix}-{name}-{number}")
+            share = Share(recipe.partition.address, source, readings, staging)
+            pieces.append(Piece(recipe.template(source), share, sum(map(_weight, items))))
+    return pieces
 
 
-def batches(units: Sequence[UnitPlan]) -> list[list[UnitPlan]]:
-    """Units that one job does together: the first alone, so that there is soon something to query, then more."""
-    return fill(units, lambda unit: sum(map(estimated_bytes, unit.artifacts)), BATCH_BYTES, counts=_growing())
+def pack(pieces: Sequence[Piece], size: int) -> list[list[int]]:
+    """Which pieces each task reads, by number: small ones that fit together share a task of about that size.
+
+    Tasks come in the order of their first pieces, except that of the same unit the largest come first.
+    """
+    tasks: list[list[int]] = []
+    kinds: list[tuple[Piece, list[int]]] = []  # the small pieces that could be one task, by their kind
+    for number, piece in enumerate(pieces):
+        if piece.is_alone or piece.size > min(JOINT_BYTES, size):
+            tasks.append([number])
+            continue
+        numbers = next((numbers for first, numbers in kinds if first.fits(piece)), None)
+        if numbers is None:
+            kinds.append((piece, numbers := []))
+        numbers.append(number)
+    for _, numbers in kinds:
+        tasks += fill(numbers, lambda number: pieces[number].size, size, fraction=0.5)
+    return sorted(tasks, key=lambda task: (_first_of_unit(pieces, task[0]), -sum(pieces[n].size for n in task)))
 
 
-def _growing() -> Iterator[int]:
-    return chain((1, 4, 16), repeat(64))
+def _first_of_unit(pieces: Sequence[Piece], number: int) -> int:
+    """The number of the first piece of the same unit: the pieces of a unit follow each other."""
+    staging = pieces[number].share.staging
+    while number and staging and (before := pieces[number - 1].share.staging) and before.directory == staging.directory:
+        number -= 1
+    return number
 
 
-def _bundles(items: Sequence[WorkItem]) -> list[list[WorkItem]]:
-    total = sum(map(estimated_bytes, items))
-    share = total / max(1, round(total / TASK_BYTES)) if total else 1
-    return fill(items, estimated_bytes, share, fraction=0.5)
+def batches(units: Sequence[UnitPlan], *, is_stepwise: bool) -> list[list[UnitPlan]]:
+    """Units that one job does together.
+
+    If it goes step by step, because a unit can change how those after it are read, the first is done alone, then more.
+    """
+    counts = chain((1, 4, 16), repeat(64)) if is_stepwise else repeat(_BATCH_UNITS)
+    return fill(units, unit_bytes, BATCH_BYTES, counts=counts)
 
 
-def _task(recipe: Recipe, source: Source, bundle: Sequence[WorkItem], staging: Staging) -> Task:
-    format_ = source.format or recipe.table.format
-    assert format_ is not None  # noqa: S101 - the config was refused without one
-    return Task(
-        partition=recipe.partition.address,
-        table=recipe.table,
-        source=source,
-        format=format_,
-        readings=tuple(_reading(one) for one in bundle),
-        ingested_at=recipe.now,
-        filter=recipe.partition.filter,
-        tp_index=recipe.partition.tp_index,
-        types=recipe.types,
-        limits=recipe.limits,
-        staging=staging,
-    )
+def _divided(items: Sequence[WorkItem], size: int) -> list[list[WorkItem]]:
+    """The items in order, in runs of about that size."""
+    total = sum(map(_weight, items))
+    share = total / max(1, round(total / size)) if total else 1
+    return fill(items, _weight, share, fraction=0.5)
 
 
 def _reading(item: WorkItem) -> Reading:

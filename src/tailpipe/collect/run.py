@@ -5,7 +5,7 @@ from __future__ import annotations
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
-from tailpipe.collect.execute import Executed, execute
+from tailpipe.collect.execute import Executed, Steps, execute
 from tailpipe.collect.job import Job, Options
 from tailpipe.collect.packing import estimated_bytes, fetched_bytes, recipe_print
 from tailpipe.collect.planner import Planned, check_problems, plan_job
@@ -13,13 +13,13 @@ from tailpipe.collect.summary import summarise, summarise_failure
 from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
 
-__all__ = ["Options", "run_job"]
+__all__ = ["Options", "run_partition"]
 
 _SHARE = 0.1
 """Parquet takes a tenth of the logs, or less."""
 
 
-def run_job(job: Job) -> events.Summary:
+def run_partition(job: Job) -> Steps[events.Summary]:
     """Collect one partition. Units that fail are rolled back and reported; the others are committed."""
     done: Executed | None = None
     try:
@@ -29,7 +29,7 @@ def run_job(job: Job) -> events.Summary:
             check_columns(job.table, state.table_columns)
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
-            done = execute(job, writer, planned, state)
+            done = yield from execute(job, writer, planned, state)
             if done.error is not None:
                 raise done.error
             coverage = writer.finish(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.collect.packing import Recipe, tasks_of
+from tailpipe.collect.packing import Recipe, pieces_of
 from tailpipe.collect.planner import plan_partition
 from tailpipe.collect.types import known_types, sampled_types
 from tailpipe.errors import TailpipeError
@@ -29,6 +29,6 @@ def tasks_to_scan(
         raise TailpipeError(problem, hint="change its permissions: a scan leaves nothing out")
     types = known_types(state.columns, table)
     recipe = Recipe(partition, table, sources, types, request.now, Limits())
-    tasks = [task for unit in planned.plan.units for task in tasks_of(recipe, unit, "", "scan")]
+    tasks = [piece.task for unit in planned.plan.units for piece in pieces_of(recipe, unit, "", "scan")]
     types = sampled_types(engine.sample(tasks), types, partition, table)
-    return [replace(task, types=types, staging=None) for task in tasks]
+    return [replace(task.without_staging(), types=types) for task in tasks]

@@ -63,7 +63,7 @@ def try_source(
     if format_ is None:
         raise UsageError(f'table "{table.name}" has no format', hint=f'set "format" of source "{source.name}"')
     reading = Reading(artifact, artifact.uri)
-    task = Task(
+    task = Task.of(
         partition.address,
         table,
         source,

@@ -19,6 +19,7 @@ from tailpipe.sql.references import references
 
 __all__ = [
     "check_columns",
+    "has_open_types",
     "is_widened",
     "keep_digits",
     "known_types",
@@ -55,10 +56,15 @@ def unfilled_columns(sources: Iterable[Source], table: Table, filled: Collection
     return {name: field for name, field in mapped.items() if name not in filled}
 
 
+def has_open_types(table: Table) -> bool:
+    """Whether the table leaves the types of some fields to what the logs show."""
+    is_open = any(column.type is None and column.name not in _COMMON for column in table.columns)
+    return bool(table.map_fields) or is_open
+
+
 def needs_sample(table: Table, types: Mapping[str, str]) -> bool:
     """Whether fields must be looked at before anything runs: the table leaves some open, and nothing is known yet."""
-    is_open = any(column.type is None and column.name not in _COMMON for column in table.columns)
-    return not types and (bool(table.map_fields) or is_open)
+    return not types and has_open_types(table)
 
 
 def sampled_types(

@@ -15,7 +15,7 @@ from tailpipe.collect import events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.kernel.carry import CarriedFile, Carry
-from tailpipe.kernel.task import Outcome, Reading, Result, Staging, Task
+from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -58,18 +58,36 @@ class UnitOutcome:
 
 @dataclass
 class UnitWork:
-    """A unit while it is worked on: its transaction, its tasks, and what came of them."""
+    """A unit while it is worked on: its transaction, the shares that tasks read of it, and what came of them."""
 
     plan: UnitPlan
     transaction: Transaction
-    tasks: list[Task] = field(default_factory=list)
+    shares: Sequence[Share] = ()
     outcomes: list[Outcome] = field(default_factory=list)
+    """One for each share, once all of them are there."""
     carried: tuple[StagedFile, ...] = ()
+    _arrived: dict[int, Outcome] = field(default_factory=dict)
+
+    def begin(self, shares: Sequence[Share]) -> None:
+        """Wait for the outcomes of these shares."""
+        self.shares, self.outcomes, self._arrived = shares, [], {}
+
+    def take(self, number: int, outcome: Outcome) -> None:
+        """Take the outcome of a share."""
+        self._arrived[number] = outcome
+        if len(self._arrived) == len(self.shares):
+            self.outcomes = [self._arrived[one] for one in range(len(self.shares))]
 
     @property
-    def results(self) -> list[tuple[Task, Result]]:
-        """Every artifact's result, with the task that read it."""
-        return [(task, one) for task, outcome in zip(self.tasks, self.outcomes, strict=True) for one in outcome.results]
+    def is_run(self) -> bool:
+        """Whether all outcomes are there."""
+        return len(self.outcomes) == len(self.shares)
+
+    @property
+    def results(self) -> list[tuple[Share, Result]]:
+        """Every artifact's result, with the share that it belongs to."""
+        pairs = zip(self.shares, self.outcomes, strict=True)
+        return [(share, one) for share, outcome in pairs for one in outcome.results]
 
     @property
     def errors(self) -> list[str]:
@@ -102,8 +120,8 @@ class UnitWork:
     @property
     def keyed_files(self) -> set[str]:
         """Those whose rows are identified by the key of their event."""
-        pairs = zip(self.tasks, self.outcomes, strict=True)
-        return {file.path for task, outcome in pairs if task.source.yields_events for file in outcome.files}
+        pairs = zip(self.shares, self.outcomes, strict=True)
+        return {file.path for share, outcome in pairs if share.source.yields_events for file in outcome.files}
 
     @property
     def is_anew(self) -> bool:
@@ -143,7 +161,7 @@ class UnitWork:
     @property
     def _bad_sources(self) -> set[str]:
         """The sources of artifacts that were left out: they have more of this Day."""
-        return {task.source.name for task, result in self.results if result.fault is not None}
+        return {share.source.name for share, result in self.results if result.fault is not None}
 
     @property
     def _samples(self) -> Iterator[Sample]:
@@ -158,7 +176,7 @@ class UnitWork:
         for result in results:
             nulls.update(result.nulls)
             noticed.update(result.notes)
-        faults = [(task, one.reading.artifact.uri, one.fault) for task, one in self.results if one.fault]
+        faults = [(share, one.reading.artifact.uri, one.fault) for share, one in self.results if one.fault]
         accounts = sum((result.accounts for result in results), Accounts())
         taken = len(results) - len(faults)
         return UnitOutcome(
@@ -167,7 +185,7 @@ class UnitWork:
             bad=tuple(self.errors),
             hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
             changed=tuple(self.changed),
-            waiting=frozenset(task.source.name for task, _, fault in faults if fault.is_changed),
+            waiting=frozenset(share.source.name for share, _, fault in faults if fault.is_changed),
             samples=tuple(islice(self._samples, SAMPLES)),
             nulls=nulls,
             noticed=noticed,

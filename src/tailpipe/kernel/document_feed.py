@@ -46,7 +46,7 @@ class DocumentFeed:
         self._limits = task.limits
         self._format = format
         self._parser = parser
-        self._spill = task.staging.spill if task.staging else None
+        self._spill = task.spill
         self._waiting: list[MemberDocument] = []
         """Small documents that are read together."""
         self._held = Held(CheckedParser(parser, format, format.noun, connection), fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.model.artifact import Artifact
@@ -38,8 +38,16 @@ class Engine(Protocol):
         """Return the types of undeclared fields that the beginning of each task's artifacts shows."""
         ...
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
-        """Stage the files of each task; `progress` is called with the number of finished tasks."""
+    @property
+    def cores(self) -> int:
+        """How many tasks run at the same time."""
+        ...
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        """Stage the files of each task. As soon as one is done, return its number and the outcomes of its shares.
+
+        Closing the iterator ends the job.
+        """
         ...
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:

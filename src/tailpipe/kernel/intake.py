@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,7 @@ from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
-from tailpipe.model.source import Content
+from tailpipe.model.source import Content, Source
 from tailpipe.unpack.unpack import Member, Unpacking, UnpackLimits
 
 __all__ = ["Intake", "Open"]
@@ -46,11 +47,22 @@ class Intake:
         self, read: Callable[[int, Open], Iterator[Batch]], drop: Callable[[int], None]
     ) -> Iterator[Batch | Failed]:
         """Read each artifact; if one turns out to be damaged, `drop` what is held of it and say so."""
-        sound = [progress.reading.artifact for progress in self.progress if progress.fault is None]
-        with self.task.source.opener(sound) as open_:
-            for place, progress in enumerate(self.progress):
-                if progress.fault is not None:
-                    continue
+        places = iter(range(len(self.progress)))
+        for source, shares in groupby(self.task.shares, key=lambda share: share.source):
+            chosen = list(islice(places, sum(len(share.readings) for share in shares)))
+            yield from self._each(source, chosen, read, drop)
+
+    def _each(
+        self,
+        source: Source,
+        places: Sequence[int],
+        read: Callable[[int, Open], Iterator[Batch]],
+        drop: Callable[[int], None],
+    ) -> Iterator[Batch | Failed]:
+        """The same for the artifacts of one source."""
+        chosen = [(place, self.progress[place]) for place in places if self.progress[place].fault is None]
+        with source.opener([progress.reading.artifact for _, progress in chosen]) as open_:
+            for place, progress in chosen:
                 try:
                     yield from read(place, open_)
                     progress.end()
@@ -61,14 +73,14 @@ class Intake:
                         reason = problem.with_hint
                     else:
                         reason = f'cannot read "{progress.reading.artifact.uri}": {problem.strerror or problem}'
-                    redact = Redactor(secrets_in(self.task.source))
+                    redact = Redactor(secrets_in(source))
                     progress.fault = Fault(redact(reason), is_changed=isinstance(problem, ChangedError))
                     drop(place)
                     yield Failed(place, progress.fault)
 
     def _members(self, progress: Progress, open_: Open) -> Iterator[Member]:
         limits, artifact = self.task.limits, progress.reading.artifact
-        spill = self.task.staging.spill if self.task.staging else None
+        spill = self.task.spill
         with watched(artifact, open_) as (stream, watch):
             self.plain = stream if stream.seekable() else None
             watch.is_packed = self._as_files

@@ -239,7 +239,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     names = references(connection, (output.transform for output in outputs if output.transform is not None))
     wanted = wanted_fields(outputs, names)
     artifacts: dict[str, Sequence[str | None]] = {
-        PREFIX: [reading.row_prefix(task.partition) for reading in task.readings]
+        PREFIX: [prefix for share in task.shares for prefix in share.prefixes]
     }
     event_columns = task.source.event_columns
     if task.source.yields_events:
@@ -262,7 +262,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
 def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:
     """The common columns that do not come from the table; what differs by artifact is put into `artifacts`."""
     readings = task.readings
-    table, _, partition = task.partition.partition(".")
+    partitions = [share.partition.partition(".")[2] for share in task.shares for _ in share.readings]
     given = {name: [reading.artifact.fields.get(name) for reading in readings] for name in PATH_COLUMNS}
     for name in ADDRESS_COLUMNS:
         given[name] = [value if value and re.fullmatch(ADDRESS, value) else None for value in given[name]]
@@ -275,9 +275,9 @@ def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str,
     return stamps | {
         "tp_id": f"{_by_artifact(PREFIX, artifacts[PREFIX], artifacts)} || '-' || tp__ordinal",
         "tp_ingest_timestamp": moment(task.ingested_at.astimezone(UTC)),
-        "tp_partition": literal(partition),
+        "tp_partition": _by_artifact("tp_partition", partitions, artifacts),
         "tp_source_type": literal(task.source.type),
-        "tp_table": literal(table),
+        "tp_table": literal(task.shares[0].partition.partition(".")[0]),
     }
 
 

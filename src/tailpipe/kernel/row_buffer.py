@@ -181,19 +181,31 @@ class RowBuffer:
             for artifact, *values in rows:
                 yield from ((artifact, n, count) for n, count in zip(numbers, values, strict=True) if count)
 
-    def rejected(self, artifacts: Sequence[str], prefixes: Sequence[str]) -> pa.Table | None:
-        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had; None if none.
+    def rejected(
+        self, artifacts: Sequence[str], prefixes: Sequence[str], shares: Sequence[int]
+    ) -> list[pa.Table | None]:
+        """The rejected rows in hand: artifact, ordinal, reason, text, and the id they would have had.
 
-        `prefixes` are what the ids of each artifact's rows begin with; events have ids of their own.
+        One table for each share, which has so many artifacts; None if no row of it was rejected. `prefixes` are what
+        the ids of each artifact's rows begin with; events have ids of their own.
         """
+        found: list[pa.Table | None] = []
+        first = 0
+        is_any = self._has_table and bool(
+            self.connection.execute(f"SELECT 1 FROM tp__rows WHERE tp__disposition = {REJECTED} LIMIT 1").fetchall()
+        )
+        for count in shares:
+            found.append(self._rejected(artifacts, prefixes, first, first + count - 1) if is_any else None)
+            first += count
+        return found
+
+    def _rejected(self, artifacts: Sequence[str], prefixes: Sequence[str], first: int, last: int) -> pa.Table | None:
         import pyarrow as pa
 
-        if not self._has_table:
-            return None
         has_id = any(output.name == "tp_id" for output in self.shape.outputs)
         rows = self.connection.execute(
             f"SELECT tp__artifact, tp__ordinal, tp__reason, tp__raw, {'tp_id' if has_id else 'NULL'} FROM tp__rows"
-            f" WHERE tp__disposition = {REJECTED}"
+            f" WHERE tp__disposition = {REJECTED} AND tp__artifact BETWEEN {first} AND {last}"
         ).fetchall()
         if not rows:
             return None
@@ -210,10 +222,22 @@ class RowBuffer:
             }
         )
 
-    def kept(self, condition: str = "true") -> str:
-        """The query for the columns of a file over the rows in hand."""
-        columns = ", ".join(quoted(name) for name in self.shape.columns)
+    def kept(self, condition: str = "true", more: Sequence[str] = ()) -> str:
+        """The query for the columns of a file over the rows in hand, and `more` columns of our own."""
+        columns = ", ".join([*(quoted(name) for name in self.shape.columns), *more])
         return f"SELECT {columns} FROM ({self.shape.stored('tp__rows')}) WHERE tp__disposition = {KEPT} AND {condition}"
+
+    @contextmanager
+    def listed(self, name: str, values: Sequence[int]) -> Iterator[None]:
+        """Inside, there is a table of that name with the `value` of each `place`."""
+        import pyarrow as pa
+
+        table = pa.table({"place": pa.array(range(len(values)), pa.int32()), "value": pa.array(values, pa.int32())})
+        self.connection.register(name, table)
+        try:
+            yield
+        finally:
+            self.connection.unregister(name)
 
     def forget(self, artifact: int) -> None:
         """Leave out an artifact whose rows must not be kept."""

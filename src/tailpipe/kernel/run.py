@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
@@ -13,6 +14,7 @@ from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task
 from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
+from tailpipe.kernel.stages import Stages
 from tailpipe.kernel.task import Decided, Fault, Outcome, Result, Task, Widening
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
@@ -32,30 +34,29 @@ _PACKED = 16
 _UNKNOWN = 1 << 40
 
 
-def run_task(task: Task) -> Outcome:
-    """Stage the files of a task. Bad data comes back as values; only a fault of the infrastructure raises."""
-    if task.staging is None:
-        raise ValueError("a task that stages files needs a place for them")
+def run_task(task: Task) -> tuple[Outcome, ...]:
+    """Stage the files of a task, and return the outcome of each share.
+
+    Bad data comes back as values; only a fault of the infrastructure raises.
+    """
     failed: dict[int, Fault] = {}
     while True:
-        stage = Stage(task.staging)
-        run = TaskRun(task, failed, stage)
+        stages = Stages(task.shares)
+        run = TaskRun(task, failed, stages.only)
         try:
             for counts in run.portions():
-                stage.write(run.buffer, counts)
-                rejected = run.buffer.rejected(run.uris, run.prefixes)
-                if rejected is not None:
-                    stage.write_rejected(run.buffer, rejected)
-            return run.outcome(stage)
+                stages.write(run.buffer, counts)
+                stages.write_rejected(run.buffer, run.rejected())
+            return run.outcomes(stages)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
             failed[again.artifact] = again.fault
-            stage.discard()
+            stages.discard()
         except OtherYearsError as other:
             task = replace(task, years=other.years)
-            stage.discard()
+            stages.discard()
         except BaseException:
-            stage.discard()
+            stages.discard()
             raise
         finally:
             run.close()
@@ -69,7 +70,7 @@ def with_years(task: Task) -> Task:
     size = sum(reading.artifact.size or _UNKNOWN for reading in task.readings)
     if not has_times_without_year(task) or size < task.limits.batch_bytes // _PACKED:
         return task
-    run = TaskRun(replace(task, staging=None), {})
+    run = TaskRun(task.without_staging(), {})
     try:
         for _ in run.portions():
             pass
@@ -123,21 +124,24 @@ class _Tally:
 
 
 class TaskRun:
-    """One attempt at a task: a buffer, a feed, and the counts so far."""
+    """One attempt at a task: a buffer, a feed, and the counts so far.
+
+    Rows may be written straight through to a `stage`, if it is the only one.
+    """
 
     def __init__(self, task: Task, failed: Mapping[int, Fault], stage: Stage | None = None) -> None:
         self.task = task
-        self.connection = connect(task.limits.memory, task.staging.spill if task.staging else None)
+        self.connection = connect(task.limits.memory, task.spill)
         self.plan: Plan = plan_task(task, self.connection)
         self.years = self.plan.years()
         self.buffer = RowBuffer(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts, self.years)
         self.feed: Feed = self.plan.feed(failed, self.connection)
         self.uris = [reading.artifact.uri for reading in task.readings]
         self.tallies = [_Tally() for _ in task.readings]
-        self.samples: list[Sample] = []
+        self.samples_of: list[list[Sample]] = [[] for _ in task.shares]
         self.widenings: dict[str, str] = {}
         self.written: set[int] = set()
-        self.prefixes = [reading.row_prefix(task.partition) for reading in task.readings]
+        self.prefixes = [prefix for share in task.shares for prefix in share.prefixes]
         self.through = WriteThrough(self.buffer, stage) if stage is not None else None
 
     def close(self) -> None:
@@ -207,17 +211,36 @@ class TaskRun:
         self._sample()
         return counts
 
-    def _sample(self) -> None:
-        room = self.task.limits.samples - len(self.samples)
-        if room > 0 and (rejected := self.buffer.rejected(self.uris, self.prefixes)) is not None:
-            for row in rejected.slice(0, room).to_pylist():
-                position = f"{self.plan.noun} {row['ordinal']}"
-                self.samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
+    @property
+    def samples(self) -> list[Sample]:
+        """Some of the rejected rows."""
+        return [sample for some in self.samples_of for sample in some]
 
-    def outcome(self, stage: Stage) -> Outcome:
-        """All that came of it, with the kept rows as the files' footers say them."""
+    def rejected(self) -> list[pa.Table | None]:
+        """The rejected rows in hand, for each share."""
+        return self.buffer.rejected(self.uris, self.prefixes, [len(share.readings) for share in self.task.shares])
+
+    def _sample(self) -> None:
+        for samples, rejected in zip(self.samples_of, self.rejected(), strict=True):
+            room = self.task.limits.samples - len(samples)
+            for row in rejected.slice(0, max(0, room)).to_pylist() if rejected is not None else ():
+                position = f"{self.plan.noun} {row['ordinal']}"
+                samples.append(Sample(row["artifact"], position, row["reason"], row["raw"] or ""))
+
+    def outcomes(self, stages: Stages) -> tuple[Outcome, ...]:
+        """All that came of each share, with the kept rows as the files' footers say them."""
+        widenings = tuple(Widening(name, kind) for name, kind in sorted(self.widenings.items()))
+        results = iter(self._results())
+        made = []
+        for number, share in enumerate(self.task.shares):
+            stage, samples = stages[number], tuple(self.samples_of[number])
+            own = tuple(islice(results, len(share.readings)))
+            made.append(Outcome(tuple(stage.files), own, samples, widenings, frozenset(stage.filled)))
+        return tuple(made)
+
+    def _results(self) -> Iterator[Result]:
+        """What became of each artifact."""
         is_keyed = self.task.source.yields_events  # read from its beginning; known events are left out later
-        results = []
         for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
             result = Result(reading, notes=progress.notes, fault=progress.fault)
             if progress.fault is None:
@@ -233,9 +256,7 @@ class TaskRun:
                     left_out=tally.left_out,
                     nulls=tally.nulls,
                 )
-            results.append(result)
-        widenings = tuple(Widening(name, kind) for name, kind in sorted(self.widenings.items()))
-        return Outcome(tuple(stage.files), tuple(results), tuple(self.samples), widenings, frozenset(stage.filled))
+            yield result
 
 
 def _accounts(count: RowCount) -> Accounts:

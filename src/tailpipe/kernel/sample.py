@@ -8,7 +8,7 @@ from dataclasses import replace
 from tailpipe.kernel.feed import Batch
 from tailpipe.kernel.plan import plan_task
 from tailpipe.kernel.row_buffer import RowBuffer
-from tailpipe.kernel.task import Reading, Task
+from tailpipe.kernel.task import Reading, Share, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.sql.casts import kind_of
 from tailpipe.sql.connection import connect
@@ -25,15 +25,17 @@ def sample(task: Task) -> dict[str, str]:
     At most 16 artifacts are looked into, spread over all of them, and the first megabyte of each.
     """
     found: dict[str, str] = {}
-    for reading in _spread(task.readings):
-        limits = replace(task.limits, chunk_bytes=_BYTES, batch_bytes=_BYTES)
+    limits = replace(task.limits, chunk_bytes=_BYTES, batch_bytes=_BYTES)
+    pairs = [(share, reading) for share in task.shares for reading in share.readings]
+    for share, reading in _spread(pairs):
         fresh = replace(reading, offset_bytes=0, offset_rows=0, committed_print=None)
-        for name, kind in _types(replace(task, readings=(fresh,), limits=limits, types={}, staging=None)).items():
+        alone = replace(share, readings=(fresh,), staging=None)
+        for name, kind in _types(replace(task, shares=(alone,), limits=limits, types={})).items():
             found[name] = widened(found.get(name), kind) or kind
     return found
 
 
-def _spread(readings: Sequence[Reading]) -> Sequence[Reading]:
+def _spread(readings: Sequence[tuple[Share, Reading]]) -> Sequence[tuple[Share, Reading]]:
     step = -(-len(readings) // _ARTIFACTS) or 1
     return readings[::step]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.kernel.row_buffer import RowBuffer, RowCount
-from tailpipe.kernel.shape import KEPT
+from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
 from tailpipe.sql.quoting import literal
@@ -20,11 +18,9 @@ if TYPE_CHECKING:
 
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Key", "Stage", "key_condition"]
+__all__ = ["PARQUET", "Key", "Stage", "key_condition", "with_constants"]
 
-_PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
-_MANY_KEYS = 24
-"""Up to so many files, a query for each is faster than one that divides the rows."""
+PARQUET = "FORMAT parquet, COMPRESSION zstd, RETURN_STATS"
 
 NO_CONSTANTS: Mapping[str, str] = {}
 
@@ -41,18 +37,6 @@ class Stage:
         self.filled: set[str] = set()
         """The columns that have a value in some row."""
 
-    def write(self, buffer: RowBuffer, counts: Iterable[RowCount]) -> None:
-        """Write the kept rows that the buffer has in hand."""
-        keys: dict[Key, None] = {}
-        for count in counts:
-            if count.disposition == KEPT and count.tp_date is not None:
-                keys[count.tp_date, count.tp_index] = None
-        if len(keys) > _MANY_KEYS:
-            self._divide(buffer, list(keys))
-            return
-        for key in keys:
-            self.write_query(buffer, buffer.kept(key_condition(key) if len(keys) > 1 else "true"), key)
-
     def write_query(self, buffer: RowBuffer, query: str, key: Key) -> tuple[str, int]:
         """Write the rows of a query, all of one index and date; gives the path and how many there were."""
         return self.copy(buffer.connection, query, key, buffer.shape.columns, buffer.shape.constants)
@@ -66,10 +50,10 @@ class Stage:
         constants: Mapping[str, str] = NO_CONSTANTS,
     ) -> tuple[str, int]:
         """The same for rows that no buffer has in hand; `constants` are the texts of columns, as SQL."""
-        path = self._path()
+        path = self.path()
         index = {"tp_index": literal(key[1])} if key[1] is not None and "\0" not in key[1] else {}
-        rows = _with_constants(query, {**constants, **index})
-        (row,) = connection.execute(f"COPY ({rows}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        rows = with_constants(query, {**constants, **index})
+        (row,) = connection.execute(f"COPY ({rows}) TO {literal(str(path))} ({PARQUET})").fetchall()
         if row[1]:
             self._add(columns, path, row, key)
         else:
@@ -85,16 +69,20 @@ class Stage:
         part_bytes: int,
     ) -> None:
         """The same into several files one after the other, each of about so many bytes."""
-        directory = self._path()
+        directory = self.path()
         rows = connection.execute(
-            f"COPY ({query}) TO {literal(str(directory))} ({_PARQUET}, FILE_SIZE_BYTES {part_bytes},"
+            f"COPY ({query}) TO {literal(str(directory))} ({PARQUET}, FILE_SIZE_BYTES {part_bytes},"
             " FILENAME_PATTERN 'part_{i}', FILE_EXTENSION 'staged')"
         ).fetchall()
         for row in rows:
-            path = self._path()
-            LOCAL.rename(Path(row[0]), path)
-            self._add(columns, path, row, key)
+            self.adopt(Path(row[0]), row, key, columns)
         LOCAL.remove_empty(directory)
+
+    def adopt(self, written: Path, row: tuple[Any, ...], key: Key, columns: Mapping[str, str]) -> None:
+        """Take a file that was written under another name; `row` is what DuckDB returned of it."""
+        path = self.path()
+        LOCAL.rename(written, path)
+        self._add(columns, path, row, key)
 
     def write_rejected(self, buffer: RowBuffer, rejected: pa.Table) -> None:
         """Write rejected rows."""
@@ -104,8 +92,8 @@ class Stage:
 
     def copy_rejected(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
         """Write the rejected rows of a query, if there are any."""
-        path = self._path()
-        (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({_PARQUET})").fetchall()
+        path = self.path()
+        (row,) = connection.execute(f"COPY ({query}) TO {literal(str(path))} ({PARQUET})").fetchall()
         if not row[1]:
             LOCAL.delete(path)
             return
@@ -118,23 +106,6 @@ class Stage:
         for file in self.files:
             LOCAL.delete(Path(self._staging.directory) / file.path)
         self.files.clear()
-
-    def _divide(self, buffer: RowBuffer, keys: list[Key]) -> None:
-        """One pass for many keys, by passing directories; an index may be too long or odd to name one."""
-        found = {(day.isoformat(), _index_name(index)): (day, index) for day, index in keys}
-        directory = self._path()
-        kept = _with_constants(buffer.kept(), buffer.shape.constants)
-        query = f"SELECT *, tp_date AS tp__date, coalesce(md5(tp_index), 'null') AS tp__index FROM ({kept})"
-        rows = buffer.connection.execute(
-            f"COPY ({query}) TO {literal(str(directory))}"
-            f" ({_PARQUET}, PARTITION_BY (tp__date, tp__index), FILENAME_PATTERN 'part_{{i}}', FILE_EXTENSION 'staged')"
-        ).fetchall()
-        for row in rows:
-            path = self._path()
-            LOCAL.rename(Path(row[0]), path)
-            self._add(buffer.shape.columns, path, row, found[row[5]["tp__date"], row[5]["tp__index"]])
-        for place, _, _ in LOCAL.directories(directory):
-            LOCAL.remove_empty(place)
 
     def _add(self, columns: Mapping[str, str], path: Path, row: tuple[Any, ...], key: Key) -> None:
         bounds = row[4]['"tp_timestamp"']
@@ -153,7 +124,8 @@ class Stage:
             )
         )
 
-    def _path(self) -> Path:
+    def path(self) -> Path:
+        """A name that no other file of the attempt has."""
         self._number += 1
         return Path(self._staging.directory) / f"{self._staging.prefix}-{self._number:04d}.staged"
 
@@ -168,17 +140,13 @@ def key_condition(key: Key) -> str:
     return f"tp_date = DATE '{key[0].isoformat()}' AND tp_index IS NOT DISTINCT FROM {literal(key[1])}"
 
 
-def _with_constants(query: str, constants: Mapping[str, str]) -> str:
+def with_constants(query: str, constants: Mapping[str, str]) -> str:
     """The same rows, with the columns that are the same in all of them as an enum: it is text in the file, too, but
     DuckDB need not look at the text of each row to see that."""
     if not constants:
         return query
     items = ", ".join(f"{sql}::ENUM({sql}) AS {name}" for name, sql in constants.items())
     return f"SELECT * REPLACE ({items}) FROM ({query})"
-
-
-def _index_name(index: str | None) -> str:
-    return "null" if index is None else hashlib.md5(index.encode(), usedforsecurity=False).hexdigest()
 
 
 def _secured(path: Path) -> str:

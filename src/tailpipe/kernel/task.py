@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import NO_DAYS, DaySet
@@ -14,7 +15,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Staging", "Task", "Widening"]
+__all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Share", "Staging", "Task", "Widening"]
 
 _MEGABYTE = 1024 * 1024
 
@@ -89,18 +90,34 @@ class Decided:
 
 
 @dataclass(frozen=True)
+class Share:
+    """What a task reads for one unit: the artifacts, the source they come from, and where their rows go."""
+
+    partition: str
+    source: Source
+    readings: tuple[Reading, ...]
+    staging: Staging | None = None
+
+    @property
+    def prefixes(self) -> list[str]:
+        """What the ids of each artifact's rows begin with."""
+        return [reading.row_prefix(self.partition) for reading in self.readings]
+
+
+@dataclass(frozen=True)
 class Task:
-    """Artifacts of one source, how to read them, and what table to make of them.
+    """Artifacts, how to read them, and what table to make of them.
+
+    The rows of all shares are made together, but no file holds rows of two of them: each has an outcome of its own.
+    Their sources are of one type. An artifact's place counts over all shares.
 
     `types` are the types of fields and columns that the table leaves open, by column, as an earlier
     sample or task found them. `ingested_at` is stamped on the rows.
     """
 
-    partition: str
     table: Table
-    source: Source
     format: Format
-    readings: tuple[Reading, ...]
+    shares: tuple[Share, ...]
     ingested_at: datetime
     filter: str | None = None
     tp_index: str | None = None
@@ -108,7 +125,47 @@ class Task:
     years: Mapping[int, Decided] = field(default_factory=dict)
     """By the place of an artifact, the years of its times that have none, if they were decided before."""
     limits: Limits = field(default_factory=Limits)
-    staging: Staging | None = None
+
+    @classmethod
+    def of(
+        cls,
+        partition: str,
+        table: Table,
+        source: Source,
+        format: Format,
+        readings: tuple[Reading, ...],
+        ingested_at: datetime,
+        *,
+        staging: Staging | None = None,
+        **facts: Any,
+    ) -> Task:
+        """A task of one share."""
+        return cls(table, format, (Share(partition, source, readings, staging),), ingested_at, **facts)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """All artifacts, by place."""
+        return tuple(reading for share in self.shares for reading in share.readings)
+
+    @property
+    def source(self) -> Source:
+        """A source that is like those of all shares."""
+        return self.shares[0].source
+
+    @property
+    def spill(self) -> str | None:
+        """A local directory for what does not fit into memory."""
+        staging = self.shares[0].staging
+        return staging.spill if staging else None
+
+    def at(self, *places: Staging | None) -> Task:
+        """The task with these places for the files of its shares."""
+        shares = (replace(share, staging=place) for share, place in zip(self.shares, places, strict=True))
+        return replace(self, shares=tuple(shares))
+
+    def without_staging(self) -> Task:
+        """The task for those who take the rows themselves."""
+        return self.at(*(None for _ in self.shares))
 
 
 @dataclass(frozen=True)
@@ -160,7 +217,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that a task brings back. If there are widenings, its files are not whole: run it again with them."""
+    """All that a share brings back. If there are widenings, its files are not whole: run it again with them."""
 
     files: tuple[StagedFile, ...] = ()
     results: tuple[Result, ...] = ()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["WriteThrough"]
 
 _PROBE_ROWS = 2048
+LEAST_ROWS = 8192
+"""For fewer rows the probe costs more than it saves."""
 _MOST = 0.9
 """How many of the rows must be alike for it to pay."""
 _STEP = 1 << 40
@@ -44,7 +46,7 @@ class WriteThrough:
 
         from tailpipe.plugin.arrow import chosen_rows
 
-        if not self._pays or len(parsed.tables) != 1 or not parsed.rows:
+        if not self._pays or len(parsed.tables) != 1 or parsed.rows < LEAST_ROWS:
             return {}, parsed
         ((name, table),) = parsed.tables.items()
         key = self._key or self._probe(replace(parsed, tables={name: table.slice(0, _PROBE_ROWS)}))

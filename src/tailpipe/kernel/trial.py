@@ -57,7 +57,7 @@ def try_file(path: Path, files: type[Source], table: Table, format_: Format | No
     source = files(paths=(str(path),))  # type: ignore[call-arg] # it takes paths
     artifact = next(iter(source.artifacts(Window.of_day(now.date()))))
     reading = Reading(artifact, artifact.uri)
-    return try_task(Task(f"{table.name}.test", table, source, chosen, (reading,), now), limit)
+    return try_task(Task.of(f"{table.name}.test", table, source, chosen, (reading,), now), limit)
 
 
 def try_task(task: Task, limit: int) -> Trial:
@@ -66,7 +66,7 @@ def try_task(task: Task, limit: int) -> Trial:
     types = dict(task.types)
     for _ in range(_ROUNDS):
         try:
-            trial, wider = _try(replace(task, types=types, limits=small, staging=None), limit)
+            trial, wider = _try(replace(task.without_staging(), types=types, limits=small), limit)
         except OtherYearsError as other:
             task = replace(task, years=other.years)
             continue

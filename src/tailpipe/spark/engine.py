@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import SparkError
 from tailpipe.kernel.engine import PrintTask
-from tailpipe.kernel.task import Outcome, Reading, Staging, Task
+from tailpipe.kernel.task import Outcome, Share, Staging, Task
 from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
 from tailpipe.model.option import secrets_in
@@ -22,7 +22,7 @@ from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
-from tailpipe.spark.jobs import Attempt, Work, run_job
+from tailpipe.spark.jobs import Attempt, Work, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.session import (
     PROTECTION,
@@ -81,20 +81,37 @@ def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
     return replace(staging, prefix=f"{staging.prefix}-{attempt}", spill=str(spill))
 
 
-def _run(templates: Sequence[Task], memory: str | None, is_sample: bool, payload: bytes, attempt: Attempt) -> bytes:
-    """Run a kernel task, or look at a sample of it. What tasks have in common, credentials among it, travels once
-    and not in the rows."""
+def _run(templates: Sequence[Task], memory: str | None, payload: bytes, attempt: Attempt) -> bytes:
+    """Run a kernel task."""
     from tailpipe.kernel.run import run_task
-    from tailpipe.kernel.sample import sample
 
-    number, readings, staging = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
-    task = replace(templates[number], readings=readings)
-    REDACTOR.learn(secrets_in(task.source))
-    if is_sample:
-        return pickle.dumps(sample(task))
+    task = _unpacked(templates, payload)
     if task.limits.memory is None:
         task = replace(task, limits=replace(task.limits, memory=memory))
-    return pickle.dumps(run_task(replace(task, staging=_of_attempt(staging, attempt))))
+    places = (_of_attempt(share.staging, attempt) for share in task.shares if share.staging is not None)
+    return pickle.dumps(run_task(task.at(*places)))
+
+
+def _sample(templates: Sequence[Task], payload: bytes, _: Attempt) -> bytes:
+    """Look at a sample of a kernel task."""
+    from tailpipe.kernel.sample import sample
+
+    return pickle.dumps(sample(_unpacked(templates, payload)))
+
+
+def _unpacked(templates: Sequence[Task], payload: bytes) -> Task:
+    """A task of what tasks have in common, which travels once, and of what it has alone.
+
+    Templates hold the sources, credentials among them, as shares without artifacts; rows name those by number.
+    """
+    number, shares = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
+    template: Task = templates[number]
+    made = []
+    for place, partition, readings, staging in shares:
+        source = template.shares[place].source
+        REDACTOR.learn(secrets_in(source))
+        made.append(Share(partition, source, readings, staging))
+    return replace(template, shares=tuple(made))
 
 
 def _restage(work: Callable[[Any], Any], payload: bytes, attempt: Attempt) -> bytes:
@@ -210,17 +227,22 @@ class SparkEngine:
             found.update(answer)
         return found
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+    @property
+    def cores(self) -> int:
+        """How many tasks run at the same time."""
+        return max(1, int(self.context.defaultParallelism))
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         """Stage the files of each task."""
-        self._protect(task.source for task in tasks)
+        self._protect(share.source for task in tasks for share in task.shares)
         templates, payloads = _parted(tasks)
-        return self._answers(payloads, partial(_run, templates, self._memory(), False), progress)
+        return self._stream(payloads, partial(_run, templates, self._memory()))
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
-        self._protect(task.source for task in tasks)
+        self._protect(share.source for task in tasks for share in task.shares)
         templates, payloads = _parted(tasks)
-        return self._answers(payloads, partial(_run, templates, None, True))
+        return self._answers(payloads, partial(_sample, templates))
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
@@ -251,19 +273,22 @@ class SparkEngine:
         if not is_local(str(context.master)):
             check_secrets(sources, str(context.master), dict(context.getConf().getAll()))
 
-    def _answers(
-        self, payloads: Sequence[bytes], work: Work, progress: Callable[[int], None] = lambda _: None
-    ) -> list[Any]:
-        """What came of a job. If Spark dies of it the job is lost, but the next one starts it anew."""
+    def _answers(self, payloads: Sequence[bytes], work: Work) -> list[Any]:
+        """What came of a job, in the order of its tasks."""
+        answers = dict(self._stream(payloads, work))
+        return [answers[number] for number in range(len(payloads))]
+
+    def _stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, Any], None, None]:
+        """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
         context = self.context
         try:
-            answers = run_job(context, payloads, work, progress=progress)
+            for number, answer in stream_job(context, payloads, work):
+                yield number, pickle.loads(answer)  # noqa: S301
         except SparkError as error:
             if not is_alive(context, after=1):  # its connections end before the process does
                 self.close()
             log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
-        return [pickle.loads(answer) for answer in answers]  # noqa: S301
 
     def _memory(self) -> str | None:
         return None if is_local(str(self.context.master)) else task_memory(self.context)
@@ -291,12 +316,22 @@ def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:
 
 def _parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
     """What tasks have in common, which travels with the work, and what tells them apart, which travels as rows."""
-    templates: list[Task] = []
+    templates: dict[int, Task] = {}
+    sources: dict[int, list[Source]] = {}
     payloads = []
     for task in tasks:
-        template = replace(task, readings=(), staging=None)
-        if template not in templates:
-            templates.append(template)
-        row: tuple[int, tuple[Reading, ...], Any] = (templates.index(template), task.readings, task.staging)
-        payloads.append(pickle.dumps(row))
-    return tuple(templates), payloads
+        bare = replace(task, shares=())
+        number = next((number for number, known in templates.items() if known == bare), len(templates))
+        templates.setdefault(number, bare)
+        known = sources.setdefault(number, [])
+        rows = []
+        for share in task.shares:
+            if share.source not in known:
+                known.append(share.source)
+            rows.append((known.index(share.source), share.partition, share.readings, share.staging))
+        payloads.append(pickle.dumps((number, rows)))
+    made = (
+        replace(template, shares=tuple(Share("", source, ()) for source in sources[number]))
+        for number, template in templates.items()
+    )
+    return tuple(made), payloads

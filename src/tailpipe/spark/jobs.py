@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import queue
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.errors import SparkError, TailpipeError
 from tailpipe.model.redacting import log_redacted
@@ -15,8 +16,9 @@ from tailpipe.model.redaction import REDACTOR
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "Work", "run_job", "told"]
+__all__ = ["Attempt", "EarlyAnswers", "Work", "run_job", "stream_job", "told"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
@@ -40,27 +42,32 @@ Work = Callable[[bytes, Attempt], bytes]
 """What a task does with its payload. It travels to the workers, so it must be picklable."""
 
 
-def run_job(
-    context: SparkContext, payloads: Sequence[bytes], work: Work, *, progress: Callable[[int], None] = lambda _: None
-) -> list[bytes]:
+def run_job(context: SparkContext, payloads: Sequence[bytes], work: Work) -> list[bytes]:
     """Do the work for each payload, in parallel, and give the answers in the order of the payloads.
 
-    Spark places the tasks in their order and tries one that fails again; `progress` hears how many are
-    done. Only faults of the infrastructure raise here: what is wrong with data is part of an answer.
-    An interrupt cancels the job before it is passed on.
+    Spark places the tasks in their order and tries one that fails again. Only faults of the infrastructure raise here:
+    what is wrong with data is part of an answer. An interrupt cancels the job before it is passed on.
+    """
+    answers = dict(stream_job(context, payloads, work))
+    return [answers[number] for number in range(len(payloads))]
+
+
+def stream_job(
+    context: SparkContext, payloads: Sequence[bytes], work: Work
+) -> Generator[tuple[int, bytes], None, None]:
+    """The same, but each answer is given as soon as its task is done, with the number of its payload.
+
+    Whoever does not want the rest closes the iterator, which cancels the job.
     """
     if not payloads:
-        return []
+        return
     job = _Job(context, payloads, work)
     job.start()
     try:
-        while job.is_running:
-            job.wait(_POLL_SECONDS)
-            progress(job.done)
+        yield from job.answers()
     except BaseException:
         job.cancel()
         raise
-    return job.answers()
 
 
 class _Job:
@@ -68,58 +75,88 @@ class _Job:
 
     A thread and the JVM talk over one connection, question and answer in turn. An interrupt between the
     two would leave an answer that the next question gets; and it is the waiting thread that gets it.
+
+    Answers come twice: each as an update of an accumulator when its task is done, and all of them as the result of the
+    job. Spark applies the update of each task once, and that of an attempt that failed never.
     """
 
     def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work) -> None:
-        self.done = 0
         self._context = context
         self._payloads = payloads
         self._work = work
         self._group = f"tailpipe-{uuid.uuid4().hex}"
         self._over = threading.Event()
+        self._arrived: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
         self._answers: dict[int, bytes] = {}
         self._failure: Exception | None = None
 
-    @property
-    def is_running(self) -> bool:
-        return not self._over.is_set()
-
     def start(self) -> None:
         _in_thread(self._run, self._group)
-        _in_thread(self._watch, f"{self._group}-watch")
-
-    def wait(self, seconds: float) -> None:
-        self._over.wait(seconds)
 
     def cancel(self) -> None:
         """Have Spark give up its tasks, and wait until it has."""
-        _in_thread(lambda: self._context.cancelJobGroup(self._group), f"{self._group}-cancel")
-        self.wait(_CANCEL_SECONDS)
+        if not self._over.is_set():
+            _in_thread(lambda: self._context.cancelJobGroup(self._group), f"{self._group}-cancel")
+            self._over.wait(_CANCEL_SECONDS)
 
-    def answers(self) -> list[bytes]:
+    def answers(self) -> Iterator[tuple[int, bytes]]:
+        given: set[int] = set()
+        while (arrived := self._next()) is not None:
+            given.add(arrived[0])
+            yield arrived
         if self._failure is not None:
             raise told(self._failure) from self._failure
         count = len(self._payloads)
         if sorted(self._answers) != list(range(count)):
             raise SparkError(f"Spark answered {len(self._answers)} of {count} tasks", hint=_HINT)
-        return [self._answers[number] for number in range(count)]
+        yield from ((number, answer) for number, answer in self._answers.items() if number not in given)
+
+    def _next(self) -> tuple[int, bytes] | None:
+        """The next answer, or None at the end of the job. Waits in steps, so that an interrupt gets through."""
+        while True:
+            try:
+                return self._arrived.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
 
     def _run(self) -> None:
+        from pyspark.accumulators import _accumulatorRegistry
+
+        early: Accumulator[Any] = self._context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
         try:
             self._context.setJobGroup(self._group, "tailpipe", interruptOnCancel=True)
             tasks = self._context.parallelize(enumerate(self._payloads), len(self._payloads))
-            self._answers = dict(tasks.mapPartitions(_worker(self._work)).collect())
+            self._answers = dict(tasks.mapPartitions(_worker(self._work, early)).collect())
         except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
             self._failure = error
         finally:
+            _accumulatorRegistry.pop(early.aid, None)
             self._over.set()
+            self._arrived.put(None)
 
-    def _watch(self) -> None:
-        tracker = self._context.statusTracker()
-        while not self._over.wait(_POLL_SECONDS):
-            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._group)]
-            stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
-            self.done = sum(stage.numCompletedTasks for stage in stages if stage)
+
+class EarlyAnswers:
+    """An accumulator of answers: a list in a task, and in the driver whatever takes them one by one."""
+
+    def __init__(self, take: Callable[[tuple[int, bytes]], None] | None = None) -> None:
+        self._take = take
+
+    def __reduce__(self) -> tuple[type[EarlyAnswers], tuple[()]]:
+        return EarlyAnswers, ()
+
+    def zero(self, _: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+        """No answers."""
+        return []
+
+    def addInPlace(  # noqa: N802 - Spark calls it so
+        self, held: list[tuple[int, bytes]], more: list[tuple[int, bytes]]
+    ) -> list[tuple[int, bytes]]:
+        """Take more answers."""
+        if self._take is None:
+            return held + more
+        for answer in more:
+            self._take(answer)
+        return held
 
 
 def _in_thread(work: Callable[[], None], name: str) -> None:
@@ -135,7 +172,9 @@ def _in_thread(work: Callable[[], None], name: str) -> None:
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
-def _worker(work: Work) -> Callable[[Iterable[tuple[int, bytes]]], Iterator[tuple[int, bytes]]]:
+def _worker(
+    work: Work, early: Accumulator[list[tuple[int, bytes]]]
+) -> Callable[[Iterable[tuple[int, bytes]]], Iterator[tuple[int, bytes]]]:
     def run(tasks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         from pyspark import TaskContext
 
@@ -143,10 +182,12 @@ def _worker(work: Work) -> Callable[[Iterable[tuple[int, bytes]]], Iterator[tupl
         context = TaskContext.get()
         for number, payload in tasks:
             try:
-                yield number, work(payload, Attempt(number, context.taskAttemptId() if context else 0))
+                answer = work(payload, Attempt(number, context.taskAttemptId() if context else 0))
             except Exception as error:
                 _redact(error)  # Spark writes it to its log
                 raise
+            early.add([(number, answer)])
+            yield number, answer
 
     return run
 

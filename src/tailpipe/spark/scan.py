@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -35,7 +34,7 @@ def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     if not tasks:
         raise SparkError("there is nothing to scan")
     session = spark.newSession()
-    session.dataSource.register(_source_of([replace(task, staging=None) for task in tasks]))
+    session.dataSource.register(_source_of([task.without_staging() for task in tasks]))
     return session.read.format(_NAME).load()
 
 
@@ -92,7 +91,7 @@ def _read(task: Task) -> Iterator[pa.RecordBatch]:
         for _ in run.portions():
             if run.widenings:
                 names = ", ".join(f'"{name}" ({kind})' for name, kind in sorted(run.widenings.items()))
-                raise SparkError(f"{task.partition} has fields that its first rows do not show: {names}")
+                raise SparkError(f"{task.shares[0].partition} has fields that its first rows do not show: {names}")
             for progress in run.feed.progress:
                 if progress.error is not None:
                     raise SparkError(progress.error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,15 +53,22 @@ class InProcessEngine:
 
         return [self._try(partial(sample, task)) for task in tasks]
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
-        """Stage the files of each task; `progress` is called with the number of finished tasks."""
+    @property
+    def cores(self) -> int:
+        """How many tasks would run at the same time: two, so that work is divided as it is elsewhere."""
+        return 2
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        """Stage the files of each task, and return its number and the outcomes of its shares."""
         from tailpipe.kernel.run import run_task
 
-        outcomes = []
         for number, task in enumerate(tasks):
-            outcomes.append(self._stage(run_task, task, number))
-            progress(number + 1)
-        return outcomes
+
+            def attempt(task: Task = task, number: int = number) -> tuple[Outcome, ...]:
+                places = (self._of_attempt(share.staging, number) for share in task.shares)
+                return run_task(task.at(*places))
+
+            yield number, self._try(attempt)
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage the rows of live files that a replacement keeps."""
@@ -91,14 +98,14 @@ class InProcessEngine:
         """End what the engine has started: nothing."""
 
     def _stage(self, work: Callable[[Any], T], task: Any, number: int) -> T:
-        """Do work that writes files, under names that no other attempt uses."""
+        """Do work that writes files."""
+        return self._try(lambda: work(replace(task, staging=self._of_attempt(task.staging, number))))
 
-        def attempt() -> T:
-            staging: Staging = task.staging
-            prefix = f"{staging.prefix}-{number:05d}-{next(self._numbers)}"
-            return work(replace(task, staging=replace(staging, prefix=prefix)))
-
-        return self._try(attempt)
+    def _of_attempt(self, staging: Staging | None, number: int) -> Staging | None:
+        """Names that no other attempt uses."""
+        if staging is None:
+            return None
+        return replace(staging, prefix=f"{staging.prefix}-{number:05d}-{next(self._numbers)}")
 
     def _try(self, attempt: Callable[[], T]) -> T:
         for left in reversed(range(self.ATTEMPTS)):

@@ -115,7 +115,7 @@ def _tried(table: Table, uri: str, content: bytes) -> Trial:
     assert table.format is not None  # noqa: S101 - tables without one are left out
     artifact = Artifact(uri, size=len(content), kind="object")
     source = Memory(name="memory", content=content)
-    return try_task(Task(f"{table.name}.test", table, source, table.format, (Reading(artifact, uri),), _NOW), _ROWS)
+    return try_task(Task.of(f"{table.name}.test", table, source, table.format, (Reading(artifact, uri),), _NOW), _ROWS)
 
 
 def _plain(value: Any) -> Any:

@@ -43,7 +43,7 @@ def read_bytes(format: Format, data: bytes, *, name: str = "/test.log") -> ReadR
     source = Memory(name="test", content=data)
     reading = Reading(Artifact(name, size=len(data)), name)
     now = datetime(2024, 1, 31, tzinfo=UTC)
-    trial = try_task(Task("test.test", _ANY_FIELD, source, format, (reading,), now), limit=1_000_000)
+    trial = try_task(Task.of("test.test", _ANY_FIELD, source, format, (reading,), now), limit=1_000_000)
     rows = [] if trial.rows is None else trial.rows.to_pylist()
     fields = [{key: value for key, value in row.items() if not key.startswith("tp_")} for row in rows]
     return ReadRows(fields, [(one.position, one.reason) for one in trial.rejected], trial.error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -196,7 +196,7 @@ class Deleting(LocalEngine):
         super().__init__()
         self.group = group
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         if not self.jobs:
             self.group.client.delete_log_group(logGroupName=self.group.name)
-        return super().run(tasks, progress)
+        return super().run(tasks)

@@ -125,7 +125,7 @@ def test_several_partitions_have_one_bar(terminal: Open) -> None:
     display(events.Listing("c.d", 700))
     assert screen.lines[0].endswith("c.d: listing, 700 artifacts")
     run(display, moments, "c.d")
-    assert "66%  partition 2/2  10/31 days  20,000 rows" in screen.lines[0]
+    assert "32%  partition 2/2  20/62 days  20,000 rows" in screen.lines[0]
 
 
 def test_without_sizes_days_are_counted(terminal: Open) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -52,9 +52,9 @@ class LocalEngine(InProcessEngine):
         super().__init__()
         self.jobs: list[int] = []
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         self.jobs.append(len(tasks))
-        return super().run(tasks, progress)
+        return super().run(tasks)
 
 
 @dataclass

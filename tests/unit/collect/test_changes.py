@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,11 @@ class Meanwhile(LocalEngine):
         super().__init__()
         self.happen: Callable[[], object] | None = happen
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         if self.happen is not None:
             self.happen()
             self.happen = None
-        return super().run(tasks, progress)
+        return super().run(tasks)
 
 
 @pytest.fixture

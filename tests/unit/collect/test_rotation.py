@@ -237,9 +237,9 @@ def test_a_log_that_may_not_be_read_for_a_moment_is_not_taken_for_another(
         return opened(path, flags, *rest, **named)
 
     class Late(LocalEngine):
-        def run(self, tasks, progress):  # type: ignore[no-untyped-def]
+        def run(self, tasks):  # type: ignore[no-untyped-def]
             monkeypatch.undo()
-            return super().run(tasks, progress)
+            return super().run(tasks)
 
     world.engine = Late()
     monkeypatch.setattr(os, "open", deny)

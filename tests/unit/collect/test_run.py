@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -62,11 +62,11 @@ def test_a_run_that_is_ended_after_a_commit_keeps_it_and_leaves_no_transaction_o
     world: World, fault: BaseException, outcome: str
 ) -> None:
     class Ending(LocalEngine):
-        def run(self, tasks: Sequence[Task], progress: Callable[[int], None]) -> list[Outcome]:
-            done = super().run(tasks, progress)
+        def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+            done = list(super().run(tasks))
             if len(self.jobs) == 2:  # the second batch, whose two transactions are open
                 raise fault
-            return done
+            yield from done
 
     for count in range(3):
         world.write(f"{days_ago(count)}.jsonl", f"m{count}")

@@ -101,7 +101,7 @@ def test_the_plugin_of_the_page_collects_what_it_says(tmp_path: Path, monkeypatc
     [one] = list_source(source, table, DaySet.of([day]), today=now.date()).listed
     assert table.format is not None
     reading = Reading(one.artifact, one.artifact.uri)
-    trial = try_task(Task("harbour_arrival.north", table, source, table.format, (reading,), now), 10)
+    trial = try_task(Task.of("harbour_arrival.north", table, source, table.format, (reading,), now), 10)
     assert trial.rows is not None
     assert trial.rows.select(["ship", "tonnes", "is_heavy"]).to_pylist() == [
         {"ship": "Ada", "tonnes": 1200.0, "is_heavy": True}

@@ -58,7 +58,7 @@ def task(
     contents = content if isinstance(content, Mapping) else {"/logs/a.log": content}
     CONTENT.update(contents)
     artifacts = [Artifact(uri=uri, size=len(data)) for uri, data in contents.items()]
-    return Task(
+    return Task.of(
         partition="things.test",
         table=of or table(*columns),
         source=Memory(name="memory"),
@@ -70,12 +70,18 @@ def task(
     )
 
 
+def shared(task: Task, **facts: Any) -> Task:
+    """The task of one share, with other facts of it."""
+    (share,) = task.shares
+    return replace(task, shares=(replace(share, **facts),))
+
+
 class Run:
     """A task that was run: its outcome, and the rows of its files and of the other sink."""
 
     def __init__(self, task: Task) -> None:
         with tempfile.TemporaryDirectory() as directory:
-            self.outcome: Outcome = run_task(replace(task, staging=Staging(directory, "t0-a0")))
+            self.outcome: Outcome = run_task(task.at(Staging(directory, "t0-a0")))[0]
             self.names = [path.name for path in Path(directory).iterdir()]
             self.rows: list[dict[str, Any]] = []
             self.rejected: list[dict[str, Any]] = []

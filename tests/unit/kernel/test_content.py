@@ -6,7 +6,6 @@ import gzip
 import io
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from tailpipe.model.event import Event
 from tailpipe.model.option import Secret, option
 from tailpipe.model.source import Source
 from tailpipe.model.window import Window
-from tests.unit.kernel.support import Run, task
+from tests.unit.kernel.support import Run, shared, task
 
 LINES = b'{"time": "2024-03-01T10:00:00Z", "n": 1}\n{"time": "2024-03-01T11:00:00Z", "n": 2}\n'
 
@@ -42,7 +41,7 @@ GIVEN: Callable[[], Any] = lambda: None  # noqa: E731 - replaced by each test
 def run(given: Callable[[], Any]) -> Run:
     global GIVEN
     GIVEN = given
-    return Run(replace(task(b""), source=Given(name="given", token=Secret("s3cr3t-t0ken"))))
+    return Run(shared(task(b""), source=Given(name="given", token=Secret("s3cr3t-t0ken"))))
 
 
 def pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -84,9 +83,9 @@ def fails(error: Exception) -> Any:
 def test_a_source_that_fails_or_breaks_its_word_fails_the_artifact(given: Callable[[], Any], message: str) -> None:
     global GIVEN
     GIVEN = given
-    one = replace(task(b""), source=Given(name="given", token=Secret("s3cr3t-t0ken")))
+    one = shared(task(b""), source=Given(name="given", token=Secret("s3cr3t-t0ken")))
     with tempfile.TemporaryDirectory() as directory:
-        outcome = run_task(replace(one, staging=Staging(directory, "t0-a0")))
+        (outcome,) = run_task(one.at(Staging(directory, "t0-a0")))
     (result,) = outcome.results
     assert result.error is not None
     assert message in result.error

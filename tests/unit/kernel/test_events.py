@@ -29,7 +29,7 @@ from tailpipe.model.parsing import DocumentParser, ParseContext
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tests.unit.kernel.support import INGESTED, Run, task
+from tests.unit.kernel.support import INGESTED, Run, shared, task
 
 EVENT_TIME = Column("tp_timestamp", source="_event_time")
 AT = datetime(2024, 3, 1, 10, 0, 0, 123_000, UTC)
@@ -64,7 +64,7 @@ class Staged:
 
     def __init__(self, task: Task) -> None:
         with tempfile.TemporaryDirectory() as directory:
-            self.outcome = run_task(replace(task, staging=Staging(directory, "t0-a0")))
+            (self.outcome,) = run_task(task.at(Staging(directory, "t0-a0")))
 
 
 def event(key: str, message: str, number: int = 0, stream: str = "s") -> Event:
@@ -80,7 +80,7 @@ def api_task(content: Iterable[Any], columns: list[Column], format: Format, **fa
     EVENTS["/api/day"] = content
     artifact = Artifact("/api/day", day=AT.date(), kind="range")
     of = Table(name="things", columns=[EVENT_TIME, *columns], **facts)
-    return Task("things.test", of, Api(name="api"), format, (Reading(artifact, artifact.uri),), INGESTED)
+    return Task.of("things.test", of, Api(name="api"), format, (Reading(artifact, artifact.uri),), INGESTED)
 
 
 def read(content: Any, columns: list[Column], format: Format, **facts: Any) -> Run:
@@ -160,7 +160,7 @@ def test_an_event_keeps_its_id_wherever_it_stands() -> None:
 def test_a_range_that_is_asked_again_is_read_from_its_beginning() -> None:
     one = api_task(events("a", "b", "c"), [TEXT], WORDS)
     (reading,) = one.readings
-    run = Run(replace(one, readings=(replace(reading, offset_rows=2),)))
+    run = Run(shared(one, readings=(replace(reading, offset_rows=2),)))
     assert in_order(run, "text") == ["a", "b", "c"]
     (result,) = run.outcome.results
     assert (result.committed_bytes, result.committed_ordinals) == (0, 5)
@@ -201,7 +201,7 @@ def test_the_ids_of_events_are_what_they_always_were() -> None:
         EVENTS[uri] = [event(key, "a") for key in keys]
         one = api_task([], [TEXT], WORDS)
         artifact = Artifact(uri, day=AT.date(), kind="range")
-        run = Run(replace(one, partition="app.x", readings=(Reading(artifact, uri),)))
+        run = Run(shared(one, partition="app.x", readings=(Reading(artifact, uri),)))
         assert {row["tp_id"] for row in run.rows} == {f"{prefix}-{digest}" for digest in keys.values()}
 
 
@@ -293,7 +293,9 @@ def test_an_error_in_the_middle_fails_the_artifact_and_leaves_nothing(count: int
     events = (Event(str(number), AT, "a") for number in range(count))
     one = api_task(raising(*events, error=error), [TEXT], WORDS)
     source = Secretive(name="api", token=Secret("s3cr3t-t0ken"))
-    outcome = Staged(replace(one, source=source, limits=Limits(batch_bytes=1 << 20, flush_bytes=1 << 20))).outcome
+    outcome = Staged(
+        shared(replace(one, limits=Limits(batch_bytes=1 << 20, flush_bytes=1 << 20)), source=source)
+    ).outcome
     (result,) = outcome.results
     assert result.error is not None
     assert type(error).__name__ in result.error

@@ -205,12 +205,9 @@ def failure(format: Format, tmp_path: Path) -> PluginError:
     """The error with which a task ends, after which nothing is staged."""
     staging = tmp_path / "staging"
     staging.mkdir()
-    one = replace(
-        task(b"a\nb\nc\n", format=format, of=replace(TIMES, columns=[Column("x", "varchar")])),
-        staging=Staging(str(staging), "t"),
-    )
+    one = task(b"a\nb\nc\n", format=format, of=replace(TIMES, columns=[Column("x", "varchar")]))
     with pytest.raises(PluginError) as failed:
-        run_task(one)
+        run_task(one.at(Staging(str(staging), "t")))
     assert not list(staging.iterdir())
     return failed.value
 

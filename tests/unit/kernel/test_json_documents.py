@@ -16,7 +16,7 @@ from tailpipe.formats import Json
 from tailpipe.formats.json_split import Splitter
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
-from tests.unit.kernel.support import Run, run, task
+from tests.unit.kernel.support import Run, run, shared, task
 
 N = [Column("n", "integer"), Column("s", "varchar")]
 STREAMED = Limits(chunk_bytes=64, batch_bytes=500)
@@ -79,13 +79,13 @@ def test_a_document_that_is_cut_off_gives_its_whole_records_and_one_rejected(lim
 def test_a_document_that_is_still_written_goes_on_later(limits: Limits) -> None:
     document = dump({"Records": records(0, 40)})
     early = task(document[:-200], N, Json(records="Records"), limits=limits)
-    first = Run(replace(early, readings=(replace(early.readings[0], is_closed=False),)))
+    first = Run(shared(early, readings=(replace(early.readings[0], is_closed=False),)))
     (before,) = first.outcome.results
     assert before.unread_bytes > 0
     assert first.accounts[3] == 0
     late = task(document, N, Json(records="Records"), limits=limits)
     since = replace(late.readings[0], offset_bytes=before.committed_bytes, offset_rows=before.committed_ordinals)
-    second = Run(replace(late, readings=(since,)))
+    second = Run(shared(late, readings=(since,)))
     assert [row["n"] for row in first.rows + second.rows] == list(range(40))
     assert second.outcome.results[0].committed_ordinals == 40
 

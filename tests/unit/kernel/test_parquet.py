@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import io
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +18,7 @@ from tailpipe.kernel.run import read_rows, run_task
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.table import Column
-from tests.unit.kernel.support import Memory, run, task
+from tests.unit.kernel.support import Memory, run, shared, task
 
 DAY = datetime(2024, 1, 31, 10)
 
@@ -106,7 +105,7 @@ def test_a_damaged_page_takes_back_the_rows_that_were_read_before_it(tmp_path: P
     content[start : start + 400] = b"\xff" * 400
     good = parquet(pa.table({"time": times(1), "n": [7]}))
     one = task({"/logs/bad": bytes(content), "/logs/good": good}, [Column("n", "bigint")], Parquet())
-    outcome = run_task(replace(one, staging=Staging(str(tmp_path), "t")))
+    (outcome,) = run_task(one.at(Staging(str(tmp_path), "t")))
     assert sum(file.rows for file in outcome.files) == outcome.accounts.kept == 1
     assert "is not a readable parquet file" in str(outcome.results[0].error)
     assert len(list(tmp_path.iterdir())) == 1
@@ -117,6 +116,6 @@ def test_a_fault_of_the_disk_is_no_damage() -> None:
         def open(self, artifact: Artifact) -> BinaryIO:
             raise OSError(errno.EIO, "Input/output error")
 
-    one = replace(task(b"", [], Parquet()), source=Broken(name="memory"))
+    one = shared(task(b"", [], Parquet()), source=Broken(name="memory"))
     with pytest.raises(OSError, match="Input/output"):
         list(read_rows(one))

@@ -27,7 +27,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, Unit, printed
 from tailpipe.model.staged import Staged, StagedArtifact
 from tailpipe.model.table import Column
-from tests.unit.kernel.support import CONTENT, INGESTED, Memory, Run, run, task
+from tests.unit.kernel.support import CONTENT, INGESTED, Memory, Run, run, shared, task
 from tests.unit.unpack.packed import tar, zipped
 
 N = [Column("n", "integer")]
@@ -48,7 +48,7 @@ def staged(result: Result, unit: Unit, now: datetime) -> StagedArtifact:
 def test_what_is_staged_passes_the_catalogs_own_checks() -> None:
     made = task({"/a": lines(0, 50) + b"broken\n", "/b": lines(50, 60)}, N)
     with tempfile.TemporaryDirectory() as directory:
-        outcome = run_task(replace(made, staging=Staging(directory, "7-1")))
+        (outcome,) = run_task(made.at(Staging(directory, "7-1")))
         unit, now = Unit(pack="x"), datetime(2024, 6, 1, tzinfo=UTC)
         whole = Staged(
             files=outcome.files,
@@ -82,7 +82,7 @@ def test_rows_keep_the_order_of_their_artifact_inside_a_file() -> None:
     with tempfile.TemporaryDirectory() as directory:
         import duckdb
 
-        run_task(replace(task(content, N), staging=Staging(directory, "x")))
+        run_task(task(content, N).at(Staging(directory, "x")))
         for path in Path(directory).iterdir():
             with duckdb.connect() as connection:
                 numbers = [n for (n,) in connection.execute(f"SELECT n FROM read_parquet('{path}')").fetchall()]
@@ -94,13 +94,13 @@ def test_row_ids_depend_on_partition_origin_generation_and_ordinal_alone() -> No
         return [row["tp_id"] for row in run(lines(0, 3), N, **facts).rows]
 
     assert ids() == ids(filter="n < 10", tp_index="n") == ids(limits=SMALL)
-    other = Run(replace(task(lines(0, 3), N), partition="things.other"))
+    other = Run(shared(task(lines(0, 3), N), partition="things.other"))
     assert not set(ids()) & {row["tp_id"] for row in other.rows}
     assert not set(ids()) & set(ids(reading={"generation": 1}))
     prefix, _, ordinal = ids()[2].partition("-")
     assert (len(prefix), ordinal) == (16, "3")
     moved = task({"/elsewhere": lines(0, 3)}, N)
-    moved = replace(moved, readings=(replace(moved.readings[0], origin="/logs/a.log"),))
+    moved = shared(moved, readings=(replace(moved.readings[0], origin="/logs/a.log"),))
     assert ids() == [row["tp_id"] for row in Run(moved).rows]
 
 
@@ -184,8 +184,7 @@ def test_an_artifact_that_is_cut_off_gives_no_rows_and_an_error_and_the_others_g
     content = {"/a": lines(0, 10), "/b.gz": packed[:-500], "/c": lines(10, 20)}
     for limits in (Limits(), SMALL):
         with tempfile.TemporaryDirectory() as directory:
-            made = replace(task(content, N, limits=limits), staging=Staging(directory, "x"))
-            outcome = run_task(made)
+            (outcome,) = run_task(task(content, N, limits=limits).at(Staging(directory, "x")))
             names = {path.name for path in Path(directory).iterdir()}
         assert names == {file.path for file in outcome.files}
         assert outcome.accounts.kept == sum(file.rows for file in outcome.files) == 20
@@ -205,8 +204,8 @@ def test_reading_rows_of_a_damaged_artifact_raises_only_if_some_were_given() -> 
 def test_an_artifact_that_has_vanished_has_changed_since_it_was_listed() -> None:
     from tailpipe.plugins.core.sources import File
 
-    made = replace(task(b"", N), source=File(name="file", paths=["/"]))
-    made = replace(made, readings=(Reading(Artifact("/no/such/file"), "/no/such/file"),))
+    made = shared(task(b"", N), source=File(name="file", paths=["/"]))
+    made = shared(made, readings=(Reading(Artifact("/no/such/file"), "/no/such/file"),))
     (result,) = Run(made).outcome.results
     assert result.fault == Fault('"/no/such/file" was removed or renamed after it was listed', is_changed=True)
 
@@ -256,7 +255,7 @@ def test_nothing_stays_in_staging_when_the_machine_fails() -> None:
     made = task({"/a": lines(0, 500), "/b": b""}, N, limits=SMALL)
     with tempfile.TemporaryDirectory() as directory:
         with pytest.raises(OSError, match="Input/output"):
-            run_task(replace(made, source=Broken(name="x"), staging=Staging(directory, "x")))
+            run_task(shared(made, source=Broken(name="x"), staging=Staging(directory, "x")))
         assert list(Path(directory).iterdir()) == []
 
 
@@ -332,7 +331,7 @@ def test_times_without_a_year_get_the_last_one_in_which_they_are_not_in_the_futu
         "2024-06-01 13:00:00",
     ]
     artifact = replace(made.readings[0].artifact, modified=datetime(2017, 12, 31, tzinfo=UTC))
-    older = replace(made, table=of, format=Syslog(), readings=(replace(made.readings[0], artifact=artifact),))
+    older = shared(replace(made, table=of, format=Syslog()), readings=(replace(made.readings[0], artifact=artifact),))
     assert [row["tp_timestamp"].year for row in Run(older).rows] == [2016, 2017, 2017]
 
 
@@ -359,6 +358,6 @@ def test_times_without_a_year_get_that_of_their_own_artifact_also_if_there_are_m
         for n, one in enumerate(made.readings)
     )
     of = replace(made.table, columns=[Column("tp_timestamp", source="timestamp")])
-    done = Run(replace(made, table=of, readings=readings))
+    done = Run(shared(replace(made, table=of), readings=readings))
     years = {row["tp_source_location"]: row["tp_timestamp"].year for row in done.rows}
     assert years == {f"/logs/{n}.log": 2020 + n % 5 for n in range(100)}

@@ -13,7 +13,7 @@ from tailpipe.kernel.task import Reading
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.table import Column, Table
-from tests.unit.kernel.support import CONTENT, TIME, Run, run, table, task
+from tests.unit.kernel.support import CONTENT, TIME, Run, run, shared, table, task
 
 T = "2024-01-31T10:00:00Z"
 
@@ -337,9 +337,8 @@ def test_rows_of_undated_artifacts_are_cut_to_the_days_asked_for() -> None:
     CONTENT["/b"] = lines({"time": "2024-01-05"})
     days = DaySet.of([date(2024, 1, 2), date(2024, 1, 3)])
     readings = (Reading(Artifact("/a"), "/a", days=days), Reading(Artifact("/b"), "/b"))
-    from dataclasses import replace
 
-    done = Run(replace(task(b""), readings=readings))
+    done = Run(shared(task(b""), readings=readings))
     assert done.accounts == (4, 2, 0, 0, 2)
     cut, whole = done.outcome.results
     assert cut.left_out == DaySet.of([date(2024, 1, 1), date(2024, 1, 5)])
@@ -367,7 +366,7 @@ def test_common_columns_come_from_the_table_or_from_the_parts_of_the_path() -> N
     )
     made = task(lines({"a": "10.0.0.1", "b": "10.0.0.2"}, {"bucket": "mine"}), of=mapped)
     artifact = replace(made.readings[0].artifact, fields={"tp_usernames": "x", "tp_source_name": "theirs"})
-    done = Run(replace(made, readings=(replace(made.readings[0], artifact=artifact),)))
+    done = Run(shared(made, readings=(replace(made.readings[0], artifact=artifact),)))
     assert done.column("tp_ips") == [["10.0.0.1", "10.0.0.2"], None]
     assert done.column("tp_source_ip") == ["10.0.0.1", None]
     assert done.column("tp_source_name") == ["theirs", "mine"]
@@ -392,7 +391,7 @@ def test_the_columns_of_addresses_hold_addresses_alone() -> None:
     values = values * 2
     fields = {"tp_destination_ip": "somewhere", "tp_source_ip": "192.0.2.1"}
     artifact = replace(made.readings[0].artifact, fields=fields)
-    done = Run(replace(made, readings=(replace(made.readings[0], artifact=artifact),)))
+    done = Run(shared(made, readings=(replace(made.readings[0], artifact=artifact),)))
     is_address = [True, False, True, False, False, False, False, True] * 2
     assert done.column("tp_ips") == [[value] if fits else None for value, fits in zip(values, is_address, strict=True)]
     given = [value if fits else "192.0.2.1" for value, fits in zip(values, is_address, strict=True)]

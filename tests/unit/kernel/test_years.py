@@ -13,7 +13,7 @@ from tailpipe.formats import Grok, Regex, Syslog
 from tailpipe.kernel.task import Limits, Task
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column, Table
-from tests.unit.kernel.support import Run, task
+from tests.unit.kernel.support import Run, shared, task
 
 SYSLOG = Table(name="things", columns=[Column("tp_timestamp", source="timestamp"), Column("message", "varchar")])
 SMALL = Limits(chunk_bytes=100, batch_bytes=200, flush_bytes=400)
@@ -29,7 +29,7 @@ def made(
     one = task(content, of=SYSLOG, format=format or Syslog(), limits=limits, reading=reading)
     when = datetime(modified.year, modified.month, modified.day, 12, tzinfo=UTC)
     readings = tuple(replace(x, artifact=replace(x.artifact, modified=when)) for x in one.readings)
-    return replace(one, readings=readings)
+    return shared(one, readings=readings)
 
 
 def read(moments: Iterable[datetime], modified: date, limits: Limits | None = None, **facts: Any) -> list[datetime]:
@@ -153,6 +153,6 @@ def test_each_file_has_its_own_years() -> None:
         replace(reading, artifact=replace(reading.artifact, modified=datetime(2001 + n, 2, 1, tzinfo=UTC)))
         for n, reading in enumerate(one.readings)
     ]
-    done = Run(replace(one, readings=tuple(readings)))
+    done = Run(shared(one, readings=tuple(readings)))
     found = {(row["tp_source_location"], row["tp_timestamp"].year) for row in done.rows}
     assert found == {(f"/logs/{n}.log", year) for n in range(20) for year in (2000 + n, 2001 + n)}

@@ -1,0 +1,71 @@
+"""A batch: units of one partition whose tasks run in one job, perhaps beside those of other partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tailpipe.collect import events
+from tailpipe.collect.job import Job
+from tailpipe.collect.packing import FIRST_ALONE_BYTES, Piece, Recipe, fetched_bytes, pieces_of, unit_bytes
+from tailpipe.collect.unit import UnitWork
+from tailpipe.kernel.task import Outcome
+
+__all__ = ["Batch"]
+
+
+@dataclass
+class Batch:
+    """Units whose transactions have begun. `fetched` are the bytes that were read of the partition before them."""
+
+    job: Job
+    recipe: Recipe
+    works: Sequence[UnitWork]
+    prefix: str
+    """Of the names of staged files: another one for each time that a unit is run."""
+    fetched: int = 0
+    is_first: bool = False
+    """Whether nothing of the partition can be queried yet."""
+    _owners: list[tuple[UnitWork, int]] = field(default_factory=list)
+    _sizes: list[int] = field(default_factory=list)
+    _done: set[int] = field(default_factory=set)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes its tasks read."""
+        return sum(unit_bytes(work.plan) for work in self.works)
+
+    def pieces(self, size: int) -> list[Piece]:
+        """What its tasks are to read, each piece of about that size or less; the pieces of a unit follow each other."""
+        found: list[Piece] = []
+        self._owners.clear()
+        self._done.clear()
+        for place, work in enumerate(self.works):
+            made = pieces_of(self.recipe, work.plan, str(work.transaction.staging), self.prefix, size)
+            work.begin([piece.share for piece in made])
+            self._owners += [(work, number) for number in range(len(made))]
+            is_alone = self.is_first and not place and self.size > FIRST_ALONE_BYTES
+            found += [replace(piece, is_alone=is_alone) for piece in made]
+        self._sizes = [piece.size for piece in found]
+        return found
+
+    def take(self, number: int, outcome: Outcome) -> None:
+        """Take the outcome of a piece."""
+        work, place = self._owners[number]
+        work.take(place, outcome)
+        self._done.add(number)
+
+    @property
+    def rest(self) -> Batch | None:
+        """The batch of the units that still lack outcomes, to be run again; None if there are none."""
+        works = [work for work in self.works if not work.is_run]
+        return (
+            replace(self, works=works, prefix=f"{self.prefix}a", _owners=[], _sizes=[], _done=set()) if works else None
+        )
+
+    def report(self) -> None:
+        """Report how many tasks are done, and how many bytes were read."""
+        size = sum(fetched_bytes(item) for work in self.works for item in work.plan.artifacts)
+        read = size * sum(self._sizes[number] for number in self._done) // (sum(self._sizes) or 1)
+        done, pieces = len(self._done), len(self._sizes)
+        self.job.emit(events.Progress(self.job.address, done, pieces, self.fetched + read))

@@ -1,0 +1,137 @@
+"""Conduct several partitions at once: each takes its own steps, and their tasks run in common jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from tailpipe.collect.batch import Batch
+from tailpipe.collect.events import Summary
+from tailpipe.collect.execute import Steps
+from tailpipe.collect.packing import BATCH_BYTES, Piece, pack, task_bytes
+from tailpipe.errors import StorageError, TailpipeError
+from tailpipe.kernel.engine import Engine
+from tailpipe.kernel.task import Outcome, Task
+
+__all__ = ["conduct"]
+
+_JOB_BYTES = BATCH_BYTES // 16
+"""Once a job reads so much, no further partition is begun for it."""
+_OPEN = 64
+"""How many partitions may be under way at a time, each with its lock."""
+
+
+def conduct(partitions: Iterable[Steps[Summary]], engine: Engine) -> list[Summary]:
+    """Run all partitions to their end, and return what became of each, in their order.
+
+    Whatever ends this early, such as an interrupt, ends those under way too: open transactions are rolled back.
+    """
+    return _Conductor(iter(partitions), engine).run()
+
+
+@dataclass
+class _Run:
+    """A partition under way. `batch` is what it wants to have run next."""
+
+    steps: Steps[Summary]
+    batch: Batch | None = None
+    summary: Summary | None = None
+
+    def go_on(self, error: TailpipeError | None = None) -> None:
+        """Let it go on until it waits for outcomes, or is done. An error is raised where it waits."""
+        if self.summary is not None or self.batch is not None:
+            return  # it is done, or what it waits for comes with the next job
+        try:
+            self.batch = next(self.steps) if error is None else self.steps.throw(error)
+        except StopIteration as end:
+            self.summary = end.value
+
+
+@dataclass
+class _Conductor:
+    waiting: Iterator[Steps[Summary]]
+    engine: Engine
+    runs: list[_Run] = field(default_factory=list)
+
+    def run(self) -> list[Summary]:
+        try:
+            while ready := self._ready():
+                self._job([(run, run.batch) for run in ready if run.batch is not None])
+        finally:
+            for run in self.runs:
+                run.steps.close()
+        summaries = [run.summary for run in self.runs if run.summary is not None]
+        if len(summaries) < len(self.runs):
+            raise AssertionError("a partition waits for outcomes that no job brings")
+        return summaries
+
+    def _ready(self) -> list[_Run]:
+        """The partitions that want to have something run; more are begun while that is little."""
+        while True:
+            ready = [run for run in self.runs if run.batch is not None]
+            if len(ready) >= _OPEN or sum(run.batch.size for run in ready if run.batch) >= _JOB_BYTES:
+                return ready
+            steps = next(self.waiting, None)
+            if steps is None:
+                return ready
+            self.runs.append(run := _Run(steps))
+            run.go_on()
+
+    def _job(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
+        """Run batches in one job. If it fails, each is run alone: one of them may be the cause."""
+        for run, _ in wanted:
+            run.batch = None
+        try:
+            self._run(wanted)
+        except _JobFailed as failed:
+            if len(wanted) == 1:
+                wanted[0][0].go_on(failed.reason)
+                return
+            for run, batch in wanted:
+                if batch.rest is not None:
+                    self._job([(run, batch.rest)])
+
+    def _run(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
+        """Have the tasks run, and let a partition go on whenever outcomes of it have come."""
+        size = task_bytes(sum(batch.size for _, batch in wanted), self._cores())
+        pieces = [(owner, number, piece) for owner in wanted for number, piece in enumerate(owner[1].pieces(size))]
+        packed = pack([piece for _, _, piece in pieces], size)
+        with closing(self._answers([_task([pieces[place][2] for place in places]) for places in packed])) as answers:
+            for run, batch in wanted:
+                if batch.rest is None:  # it has nothing to read
+                    run.go_on()
+            for task, outcomes in answers:
+                concerned: dict[int, tuple[_Run, Batch]] = {}
+                for place, outcome in zip(packed[task], outcomes, strict=True):
+                    owner, number, _ = pieces[place]
+                    owner[1].take(number, outcome)
+                    concerned[id(owner[0])] = owner
+                for run, batch in concerned.values():
+                    batch.report()
+                    run.go_on()
+
+    def _cores(self) -> int:
+        try:
+            return self.engine.cores
+        except TailpipeError as error:  # Spark does not start
+            raise _JobFailed(error) from error
+
+    def _answers(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        """What the engine answers. Its errors are told from those of the partitions, which take steps meanwhile."""
+        try:
+            yield from self.engine.run(tasks)
+        except StorageError:
+            raise
+        except TailpipeError as error:
+            raise _JobFailed(error) from error
+
+
+class _JobFailed(Exception):  # noqa: N818 - a signal inside this file
+    def __init__(self, reason: TailpipeError) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _task(pieces: Sequence[Piece]) -> Task:
+    return replace(pieces[0].template, shares=tuple(piece.share for piece in pieces))
