@@ -72,7 +72,7 @@ def write_file(root: Path, number: int, rows: int, day: date, minute: int, seed:
     suffix = f"{chance.getrandbits(80):020X}"[:16]
     path = directory / f"{account}_CloudTrail_{region}_{end:%Y%m%dT%H%M}Z_{suffix}.json.gz"
     text = '{"Records":[' + ",".join(_records(chance, account, region, end, rows)) + "]}"
-    path.write_bytes(igzip.compress(text.encode(), 3, mtime=0))
+    path.write_bytes(igzip.compress(text.encode(), 2, mtime=0))
     return path
 
 
@@ -80,12 +80,12 @@ def _records(chance: random.Random, account: str, region: str, end: datetime, ro
     templates, tokens = _templates(account, region), _tokens()
     actors = _actors(chance, account, end)
     seconds = [(end - timedelta(seconds=left)).strftime("%Y-%m-%dT%H:%M:%SZ") for left in range(_MINUTES * 60, 0, -1)]
-    number, bits, found = chance.random, chance.getrandbits, []
+    number, bits, random_bytes, found = chance.random, chance.getrandbits, chance.randbytes, []
     for row in range(rows):
         kind, identity, address, agent = actors[int(number() * _ACTORS)]
         possible = templates[kind]
         template = possible[int(number() * len(possible))]
-        digits = f"{bits(4 * _LOWER):0{_LOWER}x}{bits(4 * _UPPER):0{_UPPER}X}{bits(119):0{_DIGITS}d}"
+        digits = random_bytes(_LOWER // 2).hex() + random_bytes(_UPPER // 2).hex().upper() + f"{bits(119):0{_DIGITS}d}"
         who = template.head % (identity, seconds[row * len(seconds) // rows], address, agent)
         text = who + template.tail % template.digits(digits)
         if template.has_token:

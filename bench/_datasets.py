@@ -14,7 +14,7 @@ from bench import _cloudtrail, _nginx
 
 __all__ = ["cloudtrail", "nginx", "partitions"]
 
-_VERSION = 1
+_VERSION = 2
 """Raised with every change of the generators, so that old files are not used for new ones."""
 _SEED = 1
 _DAY_MINUTES = 24 * 60

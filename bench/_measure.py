@@ -22,6 +22,8 @@ __all__ = ["Usage", "measure"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SAMPLE_SECONDS = 0.2
+_SAMPLE_SHARE = 0.05
+"""Short commands are sampled more often: whenever so much of their time has gone by."""
 _END_SECONDS = 20.0
 """So long do we wait for processes that outlive their command."""
 _NUMBERS = count()
@@ -99,11 +101,13 @@ class _Tree:
                 self._cpu[pid] = (int(fields[11]) + int(fields[12])) / _TICKS
 
     def _sample_all(self) -> None:
+        started = time.monotonic()
         while True:
             pids = self.processes()
             self.account(pids)
             self.peak = max(self.peak, sum(map(_memory, pids)))
-            if self._is_over.wait(_SAMPLE_SECONDS):
+            pause = min(max((time.monotonic() - started) * _SAMPLE_SHARE, 0.01), _SAMPLE_SECONDS)
+            if self._is_over.wait(pause):
                 return
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["command"]
+__all__ = ["command", "rows"]
 
 _SQL = """
 COPY (
@@ -78,3 +78,12 @@ def command(data: Path, out: Path) -> list[str]:
     text = _SQL.replace("DATA", str(data)).replace("OUT", str(out))
     settings = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET preserve_insertion_order = false"
     return [sys.executable, "-c", f"import duckdb; c = duckdb.connect(); c.execute({settings!r}); c.execute({text!r})"]
+
+
+def rows(out: Path) -> int:
+    """How many rows it has written."""
+    import duckdb
+
+    sql = f"SELECT count(*) FROM read_parquet('{out}/**/*.parquet', hive_partitioning = false)"
+    found = duckdb.connect().execute(sql).fetchone()
+    return int(found[0]) if found else 0
