@@ -28,4 +28,5 @@ def main() -> None:
         run(*[options] if options else ())
 
 
-main()
+if __name__ == "__main__":  # processes that write data sets import it again
+    main()

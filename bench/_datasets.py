@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -12,12 +14,13 @@ from pathlib import Path
 
 from bench import _cloudtrail, _nginx
 
-__all__ = ["cloudtrail", "nginx", "partitions"]
+__all__ = ["cloudtrail", "lines", "nginx", "partitions"]
 
 _VERSION = 2
 """Raised with every change of the generators, so that old files are not used for new ones."""
 _SEED = 1
 _DAY_MINUTES = 24 * 60
+_POOL_TASKS = 8
 
 
 def cloudtrail(cache: Path, rows: int, files: int, days: int) -> Path:
@@ -58,6 +61,30 @@ def nginx(cache: Path, lines: int, files: int, days: int) -> Path:
     return _written(cache / f"nginx-{lines}-{files}-{days}-v{_VERSION}", work)
 
 
+def lines(cache: Path, rows: int, days: int) -> Path:
+    """A file of JSON lines for each day, with four fields beside the time."""
+
+    def work(draft: Path) -> Iterator[Callable[[], object]]:
+        for number in range(days):
+            yield partial(_write_lines, draft, number, rows // days)
+
+    return _written(cache / f"lines-{rows}-{days}-v{_VERSION}", work)
+
+
+def _write_lines(directory: Path, number: int, rows: int) -> None:
+    day = _cloudtrail.FIRST + timedelta(days=number)
+    bits = random.Random(f"{_SEED}/{number}").getrandbits
+    found = []
+    for row in range(rows):
+        at, value = row * 86_400 // rows, bits(32)
+        time = f"{day}T{at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d}Z"
+        found.append(
+            f'{{"time":"{time}","a":{value},"b":"/page/{value % 977}","c":{value % 9973 / 8},'
+            f'"d":{"true" if value & 1 else "false"}}}\n'
+        )
+    (directory / f"{day}.jsonl").write_text("".join(found))
+
+
 def _written(target: Path, work: Callable[[Path], Iterator[Callable[[], object]]]) -> Path:
     """The directory of a data set; it gets its name when all of it is written."""
     if target.is_dir():
@@ -65,9 +92,7 @@ def _written(target: Path, work: Callable[[Path], Iterator[Callable[[], object]]
     draft = target.with_name(f"draft-{os.getpid()}-{target.name}")
     draft.mkdir(parents=True)
     try:
-        with ProcessPoolExecutor() as pool:
-            for future in [pool.submit(one) for one in work(draft)]:
-                future.result()
+        _run_all(list(work(draft)))
         draft.rename(target)
     except OSError:
         if not target.is_dir():  # another process was faster
@@ -75,3 +100,14 @@ def _written(target: Path, work: Callable[[Path], Iterator[Callable[[], object]]
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return target
+
+
+def _run_all(tasks: list[Callable[[], object]]) -> None:
+    """Run them on all cores, or here if they are few: to start a process takes as long as some files."""
+    if len(tasks) < _POOL_TASKS:
+        for task in tasks:
+            task()
+        return
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        for future in [pool.submit(task) for task in tasks]:
+            future.result()

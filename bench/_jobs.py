@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import _datasets
 
-__all__ = ["JOBS", "NGINX", "Job", "trail_job"]
+__all__ = ["JOBS", "NGINX", "Job", "lines_job", "trail_job"]
 
 NGINX = (
     r'^(?P<remote_addr>\S+) \S+ (?P<remote_user>\S+) \[(?P<time_local>[^\]]+)\] "(?P<request>[^"]*)" '
@@ -30,6 +30,18 @@ table "nginx" {{
   column "user_agent" {{ type = "varchar" }}
 }}
 partition "nginx" "web" {{ source "file" {{ paths = ["{data}"] }} }}
+"""
+_LINES = """
+table "t" {{
+  format = format.jsonl.default
+  column "tp_timestamp" {{ source = "time" }}
+}}
+partition "t" "all" {{
+  source "file" {{
+    paths       = ["{data}"]
+    file_layout = `%{{YEAR:year}}-%{{MONTHNUM:month}}-%{{MONTHDAY:day}}.jsonl`
+  }}
+}}
 """
 
 
@@ -56,6 +68,17 @@ def trail_job(rows: int, files: int, days: int, *, is_again: bool = False) -> Jo
         lambda cache: _datasets.cloudtrail(cache, rows, files, days),
         lambda data: _TRAIL.format(name="all", data=data),
         is_again=is_again,
+    )
+
+
+def lines_job(rows: int, days: int) -> Job:
+    """One file of JSON lines a day, whose fields the table does not declare."""
+    return Job(
+        f"JSON lines, {rows:,} rows, {days} days",
+        rows,
+        lambda cache: _datasets.lines(cache, rows, days),
+        lambda data: _LINES.format(data=data),
+        table="t",
     )
 
 

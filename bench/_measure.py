@@ -1,8 +1,9 @@
 """Run a command and measure its whole process tree: wall time, CPU time and peak memory.
 
 CPU time is what a cgroup of its own has used: the resource usage of children misses processes that nobody waits for,
-such as the workers of Spark. Memory is the sum of the proportional set sizes (PSS), sampled, so that shared pages
-count once; the peak of a cgroup would count the page cache too.
+such as the workers of Spark. Memory is the sum of the proportional set sizes (PSS), sampled, so that pages which
+processes share count once; the peak of a cgroup would count the page cache too. Other programs on the machine that have
+the same libraries open make it a little smaller.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ class _Group(_Tree):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._drain()
         self._is_over.set()
         if left := self.processes():
             print(f"warning: processes outlive the command: {left}", file=sys.stderr)
@@ -131,12 +133,16 @@ class _Group(_Tree):
             self._path.rmdir()
 
     def end(self) -> float:
-        deadline = time.monotonic() + _END_SECONDS
-        while self.processes() and time.monotonic() < deadline:  # what they do belongs to the command
-            time.sleep(0.02)
+        self._drain()
         self._is_over.set()
         self._watcher.join()
         return _usage(self._path)
+
+    def _drain(self) -> None:
+        """Wait until the last process has ended: what it does belongs to the command."""
+        deadline = time.monotonic() + _END_SECONDS
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     def processes(self) -> list[int]:
         return [int(pid) for pid in (self._path / "cgroup.procs").read_text().split()]

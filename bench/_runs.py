@@ -55,15 +55,16 @@ class Bench:
         return usage
 
 
-def parser(name: str, description: str) -> argparse.ArgumentParser:
+def parser(name: str, description: str, *, runs: int, is_collecting: bool = True) -> argparse.ArgumentParser:
     """The options that all have."""
     found = argparse.ArgumentParser(prog=f"python -m bench {name}", description=description)
     found.add_argument("--against", type=Path, metavar="PATH", help="another checkout, measured in turns with this one")
-    found.add_argument("--runs", type=int, metavar="N", help="runs of each job and checkout (default %(default)s)")
+    found.add_argument("--runs", type=int, default=runs, metavar="N", help="runs of each (default %(default)s)")
     found.add_argument("--data", type=Path, metavar="PATH", help="keep the logs here for the next time")
-    found.add_argument("--archive", type=_is_yes, default=False, metavar="yes|no", help="start with a class archive")
-    found.add_argument("--no-duckdb", dest="duckdb", action="store_false", help="leave out plain DuckDB")
-    found.set_defaults(runs=3)
+    found.set_defaults(archive=False, duckdb=True)
+    if is_collecting:
+        found.add_argument("--archive", type=_is_yes, metavar="yes|no", help="start with a class archive (default no)")
+        found.add_argument("--no-duckdb", dest="duckdb", action="store_false", help="leave out plain DuckDB")
     return found
 
 

@@ -17,7 +17,7 @@ from bench._runs import DUCKDB, middle
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = _runs.parser("fixed", "Measure collections, small and large.")
+    parser = _runs.parser("fixed", "Measure collections, small and large.", runs=3)
     parser.add_argument("--jobs", metavar="NAMES", default=",".join(JOBS), help="comma-separated (default %(default)s)")
     options = parser.parse_args(arguments)
     names = options.jobs.split(",")

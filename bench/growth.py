@@ -21,8 +21,7 @@ USUAL_ROWS, USUAL_DAYS = 1_000_000, 30
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    parser = _runs.parser("growth", "Measure collections of growing size.")
-    parser.set_defaults(runs=1)
+    parser = _runs.parser("growth", "Measure collections of growing size.", runs=1)
     parser.add_argument("--rows", type=_millions, default="0.1,0.3,1,3,5", metavar="LIST", help="millions of rows")
     parser.add_argument("--days", type=_days, default="1,7,30,90,365", metavar="LIST", help="numbers of days")
     parser.add_argument("--all", action="store_true", help="measure every pair of rows and days")
