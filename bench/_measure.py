@@ -9,6 +9,7 @@ the same libraries open make it a little smaller.
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -59,13 +60,14 @@ def measure(command: Sequence[str], env: Mapping[str, str], log: Path) -> Usage:
 
 
 class _Tree:
-    """The processes below a command, sampled; what ends between two samples and has no waiting parent is missed."""
+    """The processes below a command: CPU time of those that are waited for by the system, of others by samples."""
 
     prefix: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.peak = 0
         self._cpu: dict[int, float] = {}
+        self._before = _waited_for()
         self._pid = 0
         self._is_over = threading.Event()
         self._watcher = threading.Thread(target=self._sample_all, daemon=True)
@@ -84,7 +86,7 @@ class _Tree:
         """CPU seconds, when the command has ended."""
         self._is_over.set()
         self._watcher.join()
-        return sum(self._cpu.values())
+        return max(sum(self._cpu.values()), _waited_for() - self._before)
 
     def processes(self) -> list[int]:
         parents = {}
@@ -151,6 +153,12 @@ class _Group(_Tree):
         """The kernel does it."""
 
 
+def _waited_for() -> float:
+    """CPU seconds of all children that have ended, and of theirs."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def _usage(group: Path) -> float:
     stat = group / "cpu.stat"
     if stat.is_file():
@@ -175,8 +183,8 @@ def _root() -> Path | None:
                 continue
             return parent
     print(
-        "WARNING: no cgroup can be made here (are you root?). CPU time is sampled from /proc and too low: processes\n"
-        "WARNING: that end between two samples are missed. Do not publish these figures.",
+        "WARNING: cannot create a cgroup here (not root?). CPU times are too low: they come from samples of /proc, which\n"
+        "WARNING: miss processes that end between two samples, such as workers of Spark. Do not publish these figures.",
         file=sys.stderr,
     )
     return None

@@ -15,6 +15,14 @@ def test_a_process_that_nobody_waits_for_is_counted(tmp_path: Path) -> None:
     assert usage.cpu >= 0.3
 
 
+def test_without_a_cgroup_a_command_is_counted_with_the_children_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_measure, "_root", lambda: None)
+    waiting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
+    assert _measure.measure([sys.executable, "-c", waiting], os.environ, tmp_path / "log").cpu >= 0.29
+
+
 def test_a_command_that_fails_ends_the_measurement_with_its_output(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="exit code 3\nno such thing"):
         _measure.measure(["/bin/sh", "-c", "echo no such thing; exit 3"], os.environ, tmp_path / "log")
