@@ -146,7 +146,7 @@ def pieces_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str, size:
 def pack(pieces: Sequence[Piece], size: int) -> list[list[int]]:
     """Which pieces each task reads, by number: small ones that fit together share a task of about that size.
 
-    Tasks come in the order of their first pieces, except that of the same unit the largest come first.
+    Those that must be alone come first, then the tasks in the order of their units, of each unit the largest first.
     """
     tasks: list[list[int]] = []
     kinds: list[tuple[Piece, list[int]]] = []  # the small pieces that could be one task, by their kind
@@ -160,7 +160,12 @@ def pack(pieces: Sequence[Piece], size: int) -> list[list[int]]:
         numbers.append(number)
     for _, numbers in kinds:
         tasks += fill(numbers, lambda number: pieces[number].size, size, fraction=0.5)
-    return sorted(tasks, key=lambda task: (_first_of_unit(pieces, task[0]), -sum(pieces[n].size for n in task)))
+
+    def order(task: Sequence[int]) -> tuple[bool, int, int]:
+        size = sum(pieces[number].size for number in task)
+        return not pieces[task[0]].is_alone, _first_of_unit(pieces, task[0]), -size
+
+    return sorted(tasks, key=order)
 
 
 def _first_of_unit(pieces: Sequence[Piece], number: int) -> int:
