@@ -162,9 +162,13 @@ class Workspace:
             chosen = choose_ready(self.config, self.known_tables, partitions, source)
             options = Options(request, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
+            if engine.started is not None:
+                report = report.with_start(engine.started)
             emit(Started("", "cleaning up"))
             report = report.after(
-                lambda one, pair: tidy(catalog, engine, *pair, request, one.units if with_compaction else ()), chosen
+                lambda one, pair: tidy(catalog, engine, *pair, request, one.units if with_compaction else ()),
+                chosen,
+                engine.cpu_seconds,
             )
         return self.data.followed(report)
 

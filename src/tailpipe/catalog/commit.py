@@ -30,6 +30,7 @@ from tailpipe.errors import StorageError
 from tailpipe.model.coverage import Coverage
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Manifest
+from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Kind, Staged, StagedFile
 
 __all__ = ["Committed", "Transaction", "begin"]
@@ -78,13 +79,14 @@ class Transaction:
         """The private directory for the job's files; give them names that do not end in `.parquet`."""
         return self.store.layout.staging / self.name
 
-    def commit(self, staged: Staged) -> Committed:
+    def commit(self, staged: Staged, meter: Meter | None = None) -> Committed:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
                 # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
                 check_epoch(self.store, self.partition, self.partition_id, self.epoch)
-                self._verify(staged)
+                with (meter or Meter())("verify"):
+                    self._verify(staged)
                 files = self._store(staged)
         except BaseException:
             self.abort()

@@ -74,6 +74,7 @@ class CollectCommand(click.Command):
 @click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
 @click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)
 @click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
+@click.option("--profile", is_flag=True, help="Show where wall and CPU time went. The JSON report always has it.")
 @click.option(
     "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Report format."
 )
@@ -99,7 +100,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         _preview(workspace, chosen, window, source, flags)
         return
     from tailpipe.cli.progress import Display
-    from tailpipe.cli.report import print_report
+    from tailpipe.cli.report import print_profile, print_report
 
     display = Display(flags["progress"])
     try:
@@ -117,6 +118,8 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     finally:
         display.close()
     print_report(report, flags["output"], workspace.left_out, has_window=window is not None)
+    if flags["profile"] and flags["output"] == "pretty":
+        print_profile(report)
     _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
     if not report.is_done:
         context.exit(EXIT_FAILED)

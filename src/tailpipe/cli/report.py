@@ -14,11 +14,12 @@ from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.meter import Spent, added, ordered
 from tailpipe.model.partition import Partition
 from tailpipe.model.tidied import Tidied
 from tailpipe.model.visible import shorten
 
-__all__ = ["print_preview", "print_report"]
+__all__ = ["print_preview", "print_profile", "print_report"]
 
 _SINGLE = 31
 """So many days are shown one by one."""
@@ -45,6 +46,22 @@ def print_report(
         if has_window and summary.not_requested:
             days = render.days(summary.not_requested)
             render.data(f"  not requested: {days}; to collect them: tailpipe collect {summary.partition} --fill")
+
+
+def print_profile(report: events.Report) -> None:
+    """Where the time of a run went, over all partitions."""
+    total: dict[str, Spent] = {}
+    for summary in report.partitions:
+        total = added(total, summary.profile)
+    records = [
+        {"phase": phase, "wall": f"{spent.wall:.2f}", "cpu": f"{spent.cpu:.2f}"}
+        for phase, spent in ordered(total).items()
+    ]
+    render.data("")
+    render.records(records, "pretty", {"phase": "phase", "wall": "wall s", "cpu": "CPU s"})
+    size = sum(summary.bytes for summary in report.partitions)
+    rows = sum(summary.accounts.read for summary in report.partitions)
+    render.data(f"{render.size(size)} read, {render.counted(rows, 'row')}")
 
 
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
@@ -202,6 +219,11 @@ def _record(summary: events.Summary) -> dict[str, Any]:
         "lost": str(summary.lost),
         "tidied": {**asdict(summary.tidied), "expired": str(summary.tidied.expired)},
         "is_done": summary.is_done,
+        "seconds": round(summary.seconds, 3),
+        "profile": {
+            phase: {"wall_seconds": round(spent.wall, 3), "cpu_seconds": round(spent.cpu, 3)}
+            for phase, spent in ordered(summary.profile).items()
+        },
     }
 
 

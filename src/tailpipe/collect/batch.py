@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tailpipe.collect import events
@@ -10,6 +10,7 @@ from tailpipe.collect.job import Job
 from tailpipe.collect.packing import FIRST_ALONE_BYTES, Piece, Recipe, fetched_bytes, pieces_of, unit_bytes
 from tailpipe.collect.unit import UnitWork
 from tailpipe.kernel.task import Outcome
+from tailpipe.model.meter import Spent
 
 __all__ = ["Batch"]
 
@@ -49,8 +50,9 @@ class Batch:
         self._sizes = [piece.size for piece in found]
         return found
 
-    def take(self, number: int, outcome: Outcome) -> None:
-        """Take the outcome of a piece."""
+    def take(self, number: int, outcome: Outcome, spent: Mapping[str, Spent]) -> None:
+        """Take the outcome of a piece, and what its task has spent on it."""
+        self.job.meter.add(spent)
         work, place = self._owners[number]
         work.take(place, outcome)
         self._done.add(number)

@@ -103,9 +103,13 @@ class _Conductor:
                     run.go_on()
             for task, outcomes in answers:
                 concerned: dict[int, tuple[_Run, Batch]] = {}
+                read = sum(pieces[place][2].size for place in packed[task])
                 for place, outcome in zip(packed[task], outcomes, strict=True):
-                    owner, number, _ = pieces[place]
-                    owner[1].take(number, outcome)
+                    owner, number, piece = pieces[place]
+                    share = piece.size / read if read else 1 / len(outcomes)
+                    owner[1].take(
+                        number, outcome, {phase: one.times(share) for phase, one in outcomes[0].spent.items()}
+                    )
                     concerned[id(owner[0])] = owner
                 for run, batch in concerned.values():
                     batch.report()

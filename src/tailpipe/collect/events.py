@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.meter import Meter, Spent, added
 from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
@@ -171,6 +172,12 @@ class Summary:
     """Dates whose files were lost, and whose logs no source lists any more."""
     tidied: Tidied = field(default_factory=Tidied)
     error: str = ""
+    bytes: int = 0
+    """How many bytes the sources gave for what was committed, as they are stored there."""
+    seconds: float = 0.0
+    """From the beginning of the partition's run to its end."""
+    profile: Mapping[str, Spent] = field(default_factory=dict)
+    """Where time went, by phase."""
 
     @property
     def accounts(self) -> Accounts:
@@ -194,10 +201,38 @@ class Report:
 
     partitions: tuple[Summary, ...]
 
-    def after(self, tidy: Callable[[Summary, T], Tidied], pairs: Sequence[T]) -> Report:
-        """The report once each partition was tidied up; one that could not be collected is left alone."""
-        done = zip(self.partitions, pairs, strict=True)
-        return Report(tuple(one if one.error else replace(one, tidied=tidy(one, pair)) for one, pair in done))
+    def after(
+        self, tidy: Callable[[Summary, T], Tidied], pairs: Sequence[T], cpu_seconds: Callable[[], float] = lambda: 0.0
+    ) -> Report:
+        """The report once each partition was tidied up; one that could not be collected is left alone.
+
+        `cpu_seconds` tells what the engine's other processes have used so far.
+        """
+        used, made = cpu_seconds(), []
+        for one, pair in zip(self.partitions, pairs, strict=True):
+            if one.error:
+                made.append(one)
+                continue
+            meter = Meter()
+            with meter("compact"):
+                tidied = tidy(one, pair)
+            profile = one.profile
+            if tidied.files:
+                before, used = used, cpu_seconds()
+                meter.add({"compact": Spent(cpu=used - before)})
+                profile = added(profile, meter.spent)
+            made.append(replace(one, tidied=tidied, profile=profile))
+        return Report(tuple(made))
+
+    def with_start(self, spent: Spent) -> Report:
+        """The report with what it took to start the engine: it counts for the partition that needed it first."""
+        first = next((number for number, one in enumerate(self.partitions) if one.committed or one.failed), None)
+        return Report(
+            tuple(
+                replace(one, profile={**one.profile, "start": spent}) if number == first else one
+                for number, one in enumerate(self.partitions)
+            )
+        )
 
     @property
     def is_done(self) -> bool:

@@ -264,7 +264,8 @@ class _Round:
             retires = (*(file.path for file in self._live(work).files), *self._rejected(work))
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
-            problem = work.transaction.commit(staged).problem
+            with job.meter("commit"):
+                problem = work.transaction.commit(staged, job.meter).problem
         except CommitError as error:
             self._fail(work.plan, [error.message])
             return

@@ -11,6 +11,7 @@ from tailpipe.collect import events
 from tailpipe.collect.packing import Recipe
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
+from tailpipe.model.meter import Meter
 from tailpipe.model.partition import Partition
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.source import Source
@@ -43,6 +44,7 @@ class Job:
     engine: Engine
     options: Options
     emit: Emit
+    meter: Meter = field(default_factory=Meter)
 
     @cached_property
     def address(self) -> str:

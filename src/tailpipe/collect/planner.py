@@ -20,6 +20,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
+from tailpipe.model.meter import Meter
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
@@ -50,15 +51,17 @@ def plan_job(job: Job, state: PartitionState) -> Planned:
     """What a run of a partition has to do; nothing is changed."""
     job.emit(events.Started(job.address, "listing"))
     others = {source.name for source in job.partition.sources} - job.sources.keys()
-    planned = plan_partition(
-        job.sources,
-        job.table,
-        state,
-        job.request,
-        job.engine,
-        others,
-        lambda count: job.emit(events.Listing(job.address, count)),
-    )
+    with job.meter("plan"):
+        planned = plan_partition(
+            job.sources,
+            job.table,
+            state,
+            job.request,
+            job.engine,
+            others,
+            lambda count: job.emit(events.Listing(job.address, count)),
+            job.meter,
+        )
     return planned if state.first_date is None else replace(planned, unlisted_days=())
 
 
@@ -80,6 +83,7 @@ def plan_partition(
     engine: Engine,
     others: Collection[str] = (),
     count: Callable[[int], None] = lambda _: None,
+    meter: Meter | None = None,
 ) -> Planned:
     """What a run of these sources has to do; the partition's `others` take no part.
 
@@ -104,7 +108,8 @@ def plan_partition(
     unlisted_days: list[UnlistedDays] = []
     problems: dict[str, tuple[str, ...]] = {}
     for name, days in listing(states, request, state.lost).items():
-        found = list_source(sources[name], table, days, today=request.today, count=_adding(count, len(listed)))
+        with (meter or Meter())("list"):
+            found = list_source(sources[name], table, days, today=request.today, count=_adding(count, len(listed)))
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
@@ -21,6 +24,12 @@ _SHARE = 0.1
 
 def run_partition(job: Job) -> Steps[events.Summary]:
     """Collect one partition. Units that fail are rolled back and reported; the others are committed."""
+    begun = time.monotonic()
+    summary = yield from _run(job)
+    return replace(summary, seconds=time.monotonic() - begun)
+
+
+def _run(job: Job) -> Steps[events.Summary]:
     done: Executed | None = None
     try:
         with job.catalog.writer(job.address) as writer, writer.ending():

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed
 from tailpipe.collect.job import Job
+from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.planning import UNFINISHED
 from tailpipe.collect.scope import not_requested, open_days
@@ -49,6 +50,8 @@ def summarise(
         gaps=open_days(coverage, job.partition, now),
         not_requested=not_requested(coverage, job.partition, now),
         lost=planned.lost,
+        bytes=sum(fetched_bytes(item) for one in done.units if one.is_committed for item in one.plan.artifacts),
+        profile=dict(job.meter.spent),
     )
 
 
@@ -56,7 +59,7 @@ def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = No
     """The same for a run that an error has ended, with the units that were settled before it."""
     message = Redactor(secrets_in(job.partition))(error.with_hint)
     committed, failed = (done.committed, done.failed) if done else ((), ())
-    return events.Summary(job.address, committed, failed, error=message)
+    return events.Summary(job.address, committed, failed, error=message, profile=dict(job.meter.spent))
 
 
 def _sums(counts: list[Mapping[str, int]]) -> dict[str, int]:

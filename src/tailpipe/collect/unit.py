@@ -50,6 +50,11 @@ class UnitOutcome:
     unfinished: int = 0
 
     @property
+    def is_committed(self) -> bool:
+        """Whether its rows are there since."""
+        return isinstance(self.event, events.Committed)
+
+    @property
     def open_sources(self) -> frozenset[str]:
         """The sources of a pack that has failed: they may have more of any day."""
         is_open = isinstance(self.event, events.Failed) and self.plan.unit.pack is not None

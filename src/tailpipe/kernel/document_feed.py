@@ -19,6 +19,7 @@ from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.shape import RAW_BYTES
 from tailpipe.kernel.task import Fault, Task
 from tailpipe.model.format import Format
+from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import DocumentParser, Found, Lines, Records, Rejected, Rows
 from tailpipe.unpack.unpack import Member
 
@@ -42,6 +43,7 @@ class DocumentFeed:
         failed: Mapping[int, Fault],
         connection: duckdb.DuckDBPyConnection,
         fields: Mapping[str, str],
+        meter: Meter | None = None,
     ) -> None:
         self._limits = task.limits
         self._format = format
@@ -51,7 +53,7 @@ class DocumentFeed:
         """Small documents that are read together."""
         self._held = Held(CheckedParser(parser, format, format.noun, connection), fields)
         self._columns = Columns(format, connection)
-        self._intake = Intake(task, failed, as_files=format.encoding is None)
+        self._intake = Intake(task, failed, meter, as_files=format.encoding is None)
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import Span
+from tailpipe.model.meter import Spent
 from tailpipe.model.source import Source
 
 if TYPE_CHECKING:  # whoever runs a job loads what it needs
@@ -41,6 +42,15 @@ class Engine(Protocol):
     @property
     def cores(self) -> int:
         """How many tasks run at the same time."""
+        ...
+
+    @property
+    def started(self) -> Spent | None:
+        """What it took to start what the engine works with; None if nothing was started."""
+        ...
+
+    def cpu_seconds(self) -> float:
+        """How much CPU time its other processes on this machine have used so far."""
         ...
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:

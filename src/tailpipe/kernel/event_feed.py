@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import cast
 
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.content import events_of
@@ -12,10 +15,13 @@ from tailpipe.kernel.feed import Batch, Failed
 from tailpipe.kernel.intake import Intake, Open
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
+from tailpipe.model.event import Event
+from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser
 
 __all__ = ["EventFeed"]
 
+_FETCHED = 64
 _EVENTS = 32_768
 """So many events, or a chunk of bytes, are Python objects at a time; then they are Arrow."""
 
@@ -31,12 +37,13 @@ class EventFeed:
         *,
         fields: Mapping[str, str],
         is_json: bool,
+        meter: Meter | None = None,
     ) -> None:
         self._is_json = is_json
         self._limits = task.limits
         self._columns = task.source.event_columns
         self._held = _Held(parser, self._columns, fields)
-        self._intake = Intake(task, failed)
+        self._intake = Intake(task, failed, meter)
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:
@@ -50,7 +57,7 @@ class EventFeed:
         artifact = progress.reading.artifact
         gathering = Gathering(self._columns, place, artifact.uri, limits.line_bytes)
         total = 0
-        for event in events_of(artifact, open_):
+        for event in self._fetched(events_of(artifact, open_)):
             progress.committed_ordinals += 1
             gathering.add(event, progress.committed_ordinals)
             if gathering.size >= limits.chunk_bytes or len(gathering) >= _EVENTS:
@@ -60,6 +67,13 @@ class EventFeed:
                 self._hold(gathering)
                 yield from self._held.parse() if self._held.size >= limits.batch_bytes else ()
         self._hold(gathering)
+
+    def _fetched(self, events: Iterator[Event]) -> Iterator[Event]:
+        """The events, taken some at a time, so that the time for it can be told."""
+        with closing(cast("Generator[Event, None, None]", events)):
+            take = self._intake.meter.timed("fetch", lambda: list(islice(events, _FETCHED)))
+            while some := take():
+                yield from some
 
     def _hold(self, gathering: Gathering) -> None:
         self._held.bad += gathering.bad

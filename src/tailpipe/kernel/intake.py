@@ -13,6 +13,7 @@ from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
 from tailpipe.kernel.watch import GONE, watched
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.meter import Meter
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
 from tailpipe.model.source import Content, Source
@@ -30,8 +31,11 @@ class Intake:
     If artifacts are read `as_files`, each is whole, or it is not there yet.
     """
 
-    def __init__(self, task: Task, failed: Mapping[int, Fault], *, as_files: bool = False) -> None:
+    def __init__(
+        self, task: Task, failed: Mapping[int, Fault], meter: Meter | None = None, *, as_files: bool = False
+    ) -> None:
         self.task = task
+        self.meter = meter or Meter()
         self.plain: BinaryIO | None = None
         """The stream of the artifact in hand, if it can seek; the bytes of a member that is not packed."""
         self._as_files = as_files
@@ -81,7 +85,7 @@ class Intake:
     def _members(self, progress: Progress, open_: Open) -> Iterator[Member]:
         limits, artifact = self.task.limits, progress.reading.artifact
         spill = self.task.spill
-        with watched(artifact, open_) as (stream, watch):
+        with watched(artifact, self.meter.timed("fetch", open_)) as (stream, watch):
             self.plain = stream if stream.seekable() else None
             watch.is_packed = self._as_files
             unpacking = Unpacking(
@@ -89,6 +93,7 @@ class Intake:
                 artifact.uri,
                 limits=UnpackLimits(chunk_bytes=limits.chunk_bytes, max_artifact_bytes=limits.artifact_bytes),
                 spool_dir=Path(spill) if spill else None,
+                meter=self.meter,
             )
             for member in unpacking:
                 watch.is_packed |= member.is_packed

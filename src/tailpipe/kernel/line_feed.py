@@ -8,6 +8,7 @@ from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
+from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser, Lines
 from tailpipe.plugin.arrow import chosen
 from tailpipe.unpack.text import LineSplitter, Split, TextOptions
@@ -28,11 +29,12 @@ class LineFeed:
         fields: Mapping[str, str],
         encoding: str = "utf-8",
         start: str | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._options = TextOptions(encoding=encoding, start=start, max_line_bytes=task.limits.line_bytes)
         self._limits = task.limits
         self._held = Held(parser, fields)
-        self._intake = Intake(task, failed)
+        self._intake = Intake(task, failed, meter)
         self.progress: Sequence[Progress] = self._intake.progress
 
     def events(self) -> Iterator[Batch | Failed]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.addresses import ADDRESS
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
+from tailpipe.model.meter import Meter
 from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Parsed
 from tailpipe.model.table import PATH_COLUMNS
@@ -53,6 +54,7 @@ class Plan:
     wanted: Mapping[str, ColumnType]
     """The fields that are taken from each row, and the shapes in which they are read."""
     noun: str
+    meter: Meter = field(default_factory=Meter)
 
     def years(self) -> Years | None:
         """For formats whose times may lack the year, who knows it."""
@@ -86,13 +88,14 @@ class Plan:
         if isinstance(parser, DocumentParser):
             from tailpipe.kernel.document_feed import DocumentFeed
 
-            return DocumentFeed(self.task, format, parser, failed, connection, self._types())
+            return DocumentFeed(self.task, format, parser, failed, connection, self._types(), self.meter)
         from tailpipe.kernel.checked_parser import CheckedParser
         from tailpipe.kernel.line_feed import LineFeed
 
         checked = CheckedParser(parser, format, format.noun, connection)
         encoding, start = format.encoding or ENCODINGS[0], format.event_start
-        return LineFeed(self.task, checked, failed, fields=self._types(), encoding=encoding, start=start)
+        fields = self._types()
+        return LineFeed(self.task, checked, failed, fields=fields, encoding=encoding, start=start, meter=self.meter)
 
     def _events(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A reader of events: each message is what a line, or a record, is elsewhere."""
@@ -104,7 +107,8 @@ class Plan:
         if isinstance(parser, DocumentParser) and not parser.gives_records:
             raise TailpipeError(f'messages of a "{self.task.source.type}" cannot be {format.type}')
         checked = CheckedParser(parser, format, "message", connection)
-        return EventFeed(self.task, checked, failed, fields=self._types(), is_json=format.is_json)
+        fields = self._types()
+        return EventFeed(self.task, checked, failed, fields=fields, is_json=format.is_json, meter=self.meter)
 
     def _parser(self, format: Format, noun: str, connection: duckdb.DuckDBPyConnection) -> LineParser | DocumentParser:
         context = ParseContext(

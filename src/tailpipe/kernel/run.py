@@ -20,6 +20,7 @@ from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import Parsed
 from tailpipe.model.staged import Sample
 from tailpipe.sql.connection import connect
@@ -39,14 +40,22 @@ def run_task(task: Task) -> tuple[Outcome, ...]:
 
     Bad data comes back as values; only a fault of the infrastructure raises.
     """
+    meter = Meter()
+    with meter("parse"):
+        outcomes = _run(task, meter)
+    return (replace(outcomes[0], spent=meter.spent), *outcomes[1:])
+
+
+def _run(task: Task, meter: Meter) -> tuple[Outcome, ...]:
     failed: dict[int, Fault] = {}
     while True:
         stages = Stages(task.shares)
-        run = TaskRun(task, failed, stages.only)
+        run = TaskRun(task, failed, stages.only, meter)
         try:
             for counts in run.portions():
-                stages.write(run.buffer, counts)
-                stages.write_rejected(run.buffer, run.rejected())
+                with meter("write"):
+                    stages.write(run.buffer, counts)
+                    stages.write_rejected(run.buffer, run.rejected())
             return run.outcomes(stages)
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
@@ -129,10 +138,13 @@ class TaskRun:
     Rows may be written straight through to a `stage`, if it is the only one.
     """
 
-    def __init__(self, task: Task, failed: Mapping[int, Fault], stage: Stage | None = None) -> None:
+    def __init__(
+        self, task: Task, failed: Mapping[int, Fault], stage: Stage | None = None, meter: Meter | None = None
+    ) -> None:
         self.task = task
+        self.meter = meter or Meter()
         self.connection = connect(task.limits.memory, task.spill)
-        self.plan: Plan = plan_task(task, self.connection)
+        self.plan: Plan = replace(plan_task(task, self.connection), meter=self.meter)
         self.years = self.plan.years()
         self.buffer = RowBuffer(self.connection, self.plan.shape, self.plan.references, self.plan.artifacts, self.years)
         self.feed: Feed = self.plan.feed(failed, self.connection)
@@ -180,7 +192,8 @@ class TaskRun:
                 self._widen(self.plan.new_fields(self.connection, parsed))
                 parsed = self.plan.bounded(self.connection, parsed)
         if self.through is not None:
-            written, parsed = self.through.write(parsed)
+            with self.meter("write"):
+                written, parsed = self.through.write(parsed)
             self.written |= written.keys()
             for artifact, count in written.items():
                 self.tallies[artifact].accounts += Accounts(read=count, kept=count)

@@ -11,6 +11,7 @@ from typing import Any
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
+from tailpipe.model.meter import Spent
 from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
@@ -225,6 +226,8 @@ class Outcome:
     widenings: tuple[Widening, ...] = ()
     filled: frozenset[str] = frozenset()
     """The columns that have a value in some row of the files."""
+    spent: Mapping[str, Spent] = field(default_factory=dict, compare=False)
+    """What the whole task has spent, by phase; it comes with the outcome of the first share."""
 
     @property
     def accounts(self) -> Accounts:

@@ -17,6 +17,7 @@ from tailpipe.kernel.engine import PrintTask
 from tailpipe.kernel.task import Outcome, Share, Staging, Task
 from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
+from tailpipe.model.meter import Meter, Spent
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.settings import SparkSettings
@@ -24,11 +25,13 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.spark.jobs import Attempt, Work, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
+from tailpipe.spark.processes import cpu_seconds
 from tailpipe.spark.session import (
     PROTECTION,
     is_alive,
     is_local,
     is_running,
+    java_process,
     leave_context,
     open_context,
     session_of,
@@ -166,6 +169,7 @@ class SparkEngine:
         self._context: SparkContext | None = None
         self._is_borrowed = False
         self._failure: SparkError | None = None
+        self._started: Spent | None = None
 
     @classmethod
     def of(
@@ -199,7 +203,10 @@ class SparkEngine:
         if self._context is None:
             try:
                 self._is_borrowed = is_running()
-                self._context = self._start()
+                meter = Meter()
+                with meter("start"):
+                    self._context = self._start()
+                self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
                 if self._staging is not None and not is_local(str(self._context.master)):
                     check_cluster(self._context, self._staging, self._wait_seconds)
             except SparkError as error:
@@ -226,6 +233,16 @@ class SparkEngine:
         for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], partial(_print, sources)):
             found.update(answer)
         return found
+
+    @property
+    def started(self) -> Spent | None:
+        """What it took to start Spark."""
+        return self._started
+
+    def cpu_seconds(self) -> float:
+        """How much CPU time the processes of Spark on this machine have used so far."""
+        java = java_process(self._context) if self._context is not None else None
+        return cpu_seconds(java) if java is not None else 0.0
 
     @property
     def cores(self) -> int:

@@ -39,6 +39,7 @@ __all__ = [
     "is_alive",
     "is_local",
     "is_running",
+    "java_process",
     "leave_context",
     "open_context",
     "session_of",
@@ -244,6 +245,12 @@ def is_alive(context: SparkContext, *, after: float = 0) -> bool:
     except subprocess.TimeoutExpired:
         return True
     return False
+
+
+def java_process(context: SparkContext) -> int | None:
+    """The number of Spark's Java process; None if somebody else started it."""
+    process = getattr(context._gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 def _forget_gateway() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tailpipe.errors import SparkError
 from tailpipe.kernel.engine import PrintTask
 from tailpipe.model.ledger import Span
+from tailpipe.model.meter import Spent
 
 if TYPE_CHECKING:  # a test that only checks a plugin loads no DuckDB
     from tailpipe.kernel.carry import CarriedFile, Carry
@@ -57,6 +58,15 @@ class InProcessEngine:
     def cores(self) -> int:
         """How many tasks would run at the same time: two, so that work is divided as it is elsewhere."""
         return 2
+
+    @property
+    def started(self) -> Spent | None:
+        """Nothing is started."""
+        return None
+
+    def cpu_seconds(self) -> float:
+        """There are no other processes."""
+        return 0.0
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         """Stage the files of each task, and return its number and the outcomes of its shares."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Literal
 
+from tailpipe.model.meter import Meter
 from tailpipe.unpack.archives import is_tar, is_zip, tar_members, zip_members
 from tailpipe.unpack.streams import CODECS, MEGABYTE, Budget, Codec, Reader, UnpackLimits, inflate
 
@@ -59,12 +60,19 @@ class Member:
     """
 
     def __init__(
-        self, reader: Reader, limits: UnpackLimits, count: Callable[[int], None], *, is_packed: bool = False
+        self,
+        reader: Reader,
+        limits: UnpackLimits,
+        count: Callable[[int], None],
+        *,
+        is_packed: bool = False,
+        meter: Meter | None = None,
     ) -> None:
         self.name = reader.member
         self.is_packed = is_packed
         self.opening = reader.peek(_OPENING)
         self._reader = reader
+        self._fill = (meter or Meter()).timed("unpack", reader.fill)
         self._chunk_bytes = limits.chunk_bytes
         self._count = count
 
@@ -79,7 +87,7 @@ class Member:
             skipped += len(data)
         if skipped < start:
             raise self._reader.fail(f"ends at byte {skipped:,}, before the {start:,} bytes that were taken of it")
-        while chunk := self._reader.fill(self._chunk_bytes):
+        while chunk := self._fill(self._chunk_bytes):
             self._count(len(chunk))
             yield chunk
 
@@ -111,14 +119,23 @@ class Unpacking:
     """
 
     def __init__(
-        self, stream: BinaryIO, name: str, *, limits: UnpackLimits | None = None, spool_dir: Path | None = None
+        self,
+        stream: BinaryIO,
+        name: str,
+        *,
+        limits: UnpackLimits | None = None,
+        spool_dir: Path | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.skipped: list[Skipped] = []
         self._name = name
         self._limits = limits or UnpackLimits()
         self._spool_dir = spool_dir
         self._stream = stream
-        self._source = Reader(stream.read, file=name, leap=self._leap if stream.seekable() else None)
+        self._meter = meter or Meter()
+        self._source = Reader(
+            self._meter.timed("fetch", stream.read), file=name, leap=self._leap if stream.seekable() else None
+        )
         self._budget = Budget(self._limits, self._source)
         self._members = 0
         self._delivered = 0
@@ -138,7 +155,8 @@ class Unpacking:
             name = _without_suffix(name)
         if kind == "plain":
             is_packed = depth + layers > 0
-            member = Member(reader, self._limits, self._counter(reader, is_packed=is_packed), is_packed=is_packed)
+            count = self._counter(reader, is_packed=is_packed)
+            member = Member(reader, self._limits, count, is_packed=is_packed, meter=self._meter)
             yield member
             member.finish()
         elif kind == "unreadable":
