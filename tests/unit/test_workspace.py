@@ -35,19 +35,19 @@ def write(install: Path, name: str) -> None:
 def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("a", "b"):
+    for name in ("a", "b", "c"):
         write(tmp_path, name)
         report = opened(tmp_path).collect(["app.x"], with_compaction=False)
         assert report.partitions[0].tidied.files == 0
-    write(tmp_path, "c")
+    write(tmp_path, "d")
     report = opened(tmp_path).collect(["app.x"])
     print_report(report, "pretty")
-    assert capsys.readouterr().out.splitlines() == ["app.x: 1 row, 1 artifact, 1 day", "  compacted 3 files into 1"]
+    assert capsys.readouterr().out.splitlines() == ["app.x: 1 row, 1 artifact, 1 day", "  compacted 4 files into 1"]
     with Catalog.open(tmp_path / "data" / "default") as catalog:
-        assert [file.rows for file in catalog.snapshot().files] == [3]
+        assert [file.rows for file in catalog.snapshot().files] == [4]
     report = opened(tmp_path, 'retention { keep = "5d" }').collect(["app.x"])
     print_report(report, "pretty")
-    assert capsys.readouterr().out.splitlines() == ["app.x: no new data", f"  expired: {OLD}, 3 rows"]
+    assert capsys.readouterr().out.splitlines() == ["app.x: no new data", f"  expired: {OLD}, 4 rows"]
     print_report(report, "json")
     assert json.loads(capsys.readouterr().out)[0]["tidied"]["expired"] == str(OLD)
     assert opened(tmp_path).compact(["app.x"])[0].files == 0

@@ -1,39 +1,48 @@
-"""Policy: which files are to be put together, and which days have expired. Nothing here reads a clock or a disk."""
+"""Policy: which files to merge, and which days have expired. Nothing here reads a clock or a disk."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
-__all__ = ["FileGroup", "Wanted", "expired_days", "groups_to_compact", "is_right"]
+__all__ = [
+    "FileGroup",
+    "Wanted",
+    "expired_days",
+    "groups_to_compact",
+    "is_right",
+    "not_right",
+    "worth_merging",
+]
 
 _MEGABYTE = 1024 * 1024
 SMALL_BYTES = 128 * _MEGABYTE
-"""Two files that are neighbours in time and not larger than this together should be one."""
+"""A full pass merges two files that follow each other in time and are not larger than this together."""
 LARGE_BYTES = 256 * _MEGABYTE
 """Up to this, the rows of a group become one file."""
 PART_BYTES = 192 * _MEGABYTE
 """About how large the files are if there are several of them."""
-OPEN_DATES = 2
-OPEN_FILES = 8
-"""The newest dates still get rows with each run: after a collection they wait until they have so many files."""
+FULL_BYTES = 32 * _MEGABYTE
+"""Files of this size or more are not rewritten after a collection: opening one takes about 1 % of reading it."""
+GROWTH = 4
+"""After a collection, files are merged if the new one has at least this many times the rows of the largest of them."""
+FEW_FILES = 8
+"""After a collection, a unit has at most this many files below `FULL_BYTES` for each date and index."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be looked at: the dates, and the units if not all of them.
-
-    `today` is given after a collection, when the newest dates wait until it pays.
-    """
+    """Which files to look at, by date and unit, and what to merge: in a full pass whatever is not right, otherwise
+    only what pays."""
 
     days: DaySet = EVERY_DAY
     units: Container[str] | None = None
-    today: date | None = None
+    is_full_pass: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,13 +73,14 @@ class FileGroup:
 def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Container[str] = ()) -> list[FileGroup]:
     """The groups that are to be written again, by unit and date.
 
-    Files of one unit, date and index are a group. If some of a unit's files of a date are `misplaced`
+    A group has files of one unit, date and index. If some of a unit's files of a date are `misplaced`
     (their paths are given), all its files of that date are one, and its rows get their indexes anew.
     """
     places: dict[tuple[str, date], list[LiveFile]] = {}
     for file in files:
         if file.tp_date in wanted.days and (wanted.units is None or file.unit in wanted.units):
             places.setdefault((file.unit, file.tp_date), []).append(file)
+    choose = not_right if wanted.is_full_pass else worth_merging
     groups = []
     for (unit, day), found in sorted(places.items()):
         if any(file.path in misplaced for file in found):
@@ -79,8 +89,35 @@ def groups_to_compact(files: Iterable[LiveFile], wanted: Wanted, misplaced: Cont
         indexes: dict[str | None, list[LiveFile]] = {}
         for file in found:
             indexes.setdefault(file.tp_index, []).append(file)
-        groups += [FileGroup(unit, day, tuple(some)) for some in indexes.values() if _is_due(some, day, wanted)]
+        groups += [FileGroup(unit, day, chosen) for some in indexes.values() if (chosen := choose(some))]
     return groups
+
+
+def not_right(files: Sequence[LiveFile]) -> tuple[LiveFile, ...]:
+    """All of these files of one unit, date and index, or none if they are as they should be."""
+    return () if is_right(files) else tuple(files)
+
+
+def worth_merging(files: Sequence[LiveFile]) -> tuple[LiveFile, ...]:
+    """Those of these files of one unit, date and index that are worth merging: the smallest ones, or none.
+
+    As many as possible are taken that together have `GROWTH` times the rows of the largest of them. So a file grows by
+    that factor each time that its rows are rewritten, which bounds how often that happens by a logarithm. If sizes
+    differ so much that more than `FEW_FILES` are left, those are taken that grow most. Rows are counted rather than
+    bytes, because a merged file has fewer bytes than its parts, but not fewer rows.
+    """
+    small = sorted((file for file in files if file.size < FULL_BYTES), key=lambda file: (-file.rows, file.path))
+    rows = [max(file.rows, 1) for file in small]
+    sums = list(accumulate(reversed(rows)))[::-1]
+    # By what the largest grows if it and all smaller ones are merged; those before it stay.
+    growth = [together / largest for together, largest in zip(sums, rows, strict=True)][:FEW_FILES]
+    for first, factor in enumerate(growth):
+        if factor >= GROWTH:
+            return tuple(small[first:])
+    if len(small) <= FEW_FILES:
+        return ()
+    best = max(range(FEW_FILES), key=lambda first: (growth[first], first))  # of equal ones the cheapest
+    return tuple(small[best:])
 
 
 def is_right(files: Sequence[LiveFile]) -> bool:
@@ -93,11 +130,6 @@ def is_right(files: Sequence[LiveFile]) -> bool:
         (one.max_microseconds or 0) <= (other.min_microseconds or 0) and one.size + other.size > SMALL_BYTES
         for one, other in pairwise(order)
     )
-
-
-def _is_due(files: Sequence[LiveFile], day: date, wanted: Wanted) -> bool:
-    is_open = wanted.today is not None and day > wanted.today - timedelta(days=OPEN_DATES)
-    return not is_right(files) and (not is_open or len(files) >= OPEN_FILES)
 
 
 def expired_days(oldest: date, coverage: Mapping[str, Coverage], first_date: date | None) -> DaySet:

@@ -1,4 +1,4 @@
-"""Tidy up after a collection: drop what has expired, then put together the small files of the days it touched."""
+"""Tidy up after a collection: drop what has expired, then merge small files of the days it touched where that pays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tidy(
     try:
         done = _expire(catalog, partition, request)
         if units:
-            wanted = Wanted(units=units, today=request.today)
+            wanted = Wanted(units=units, is_full_pass=False)
             made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted))
             done = replace(done, files=made.files, new_files=made.new_files or 0)
     except TailpipeError as error:

@@ -30,7 +30,7 @@ from tailpipe.lifecycle.compact import (
     preview,
     subject_of,
 )
-from tailpipe.lifecycle.policy import FileGroup, Wanted
+from tailpipe.lifecycle.policy import FEW_FILES, FileGroup, Wanted
 from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.request import CollectRequest
@@ -265,13 +265,13 @@ def test_files_that_were_put_together_go_after_the_grace_also_when_nothing_else_
 
 
 def test_what_another_process_writes_is_left_alone(world: World) -> None:
-    collect_often(world, 2)
+    collect_often(world, 4)
     with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
         with pytest.raises(LockedError):
             compact(other, world.engine, Subject("app.x"))
         done = tidy(other, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
     assert done.notes[0].startswith('cleanup failed: partition "app.x" is being written by')
-    assert len(files(world)) == 2
+    assert len(files(world)) == 4
 
 
 def test_a_partition_that_is_locked_stops_no_other(world: World) -> None:
@@ -287,21 +287,50 @@ def chosen(world: World) -> tuple[Any, Any]:
     return world.config.partitions["app.x"], world.config.tables["app"]
 
 
-def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World) -> None:
-    collect_often(world, 2)
-    collect_often(world, 2, day=OLD - timedelta(days=3))
+def tidied(world: World, day: date) -> tuple[int, int]:
     with world.catalog() as catalog:
-        done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
-    assert (done.files, done.new_files, done.notes) == (2, 1, ())
-    assert len(files(world)) == 3
+        done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(day)})
+    assert done.notes == ()
+    return done.files, done.new_files
 
 
-def test_after_a_collection_a_day_that_still_gets_rows_waits_until_it_pays(world: World) -> None:
-    for count, new_files in ((7, 0), (8, 1)):
-        collect_often(world, count, TODAY)
-        with world.catalog() as catalog:
-            done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(TODAY)})
-        assert done.new_files == new_files
+def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World) -> None:
+    collect_often(world, 4)
+    collect_often(world, 4, day=OLD - timedelta(days=3))
+    assert tidied(world, OLD) == (4, 1)
+    assert len(files(world)) == 5
+
+
+@pytest.mark.parametrize("day", [TODAY, OLD])
+def test_after_a_collection_a_day_is_compacted_when_it_pays(world: World, day: date) -> None:
+    collect_often(world, 3, day)
+    before = everything(world)
+    assert tidied(world, day) == (0, 0)
+    world.write(f"3/{day}.jsonl", "m3", "n3")
+    world.collect(start=str(day - timedelta(days=1)))
+    assert tidied(world, day) == (4, 1)
+    assert tidied(world, day) == (0, 0)
+    assert sum(before[0].values()) + 2 == len(world.rows())
+    assert doctor.examine(world.root / "home", with_checksums=True) == []
+
+
+def test_many_appends_leave_few_files_and_rewrite_each_row_a_few_times(world: World) -> None:
+    merged = 0
+    for number in range(20):
+        world.write(f"{number}/{TODAY}.jsonl", f"m{number}")
+        world.collect()
+        before = stored(world)
+        tidied(world, TODAY)
+        merged += sum(rows for path, rows in before.items() if path not in stored(world))
+        assert len(files(world)) <= FEW_FILES
+    assert len(world.rows()) == 20
+    assert not world.has_twins()
+    assert (merged, sorted(stored(world).values())) == (16 + 12 + 4, [4, 16])
+
+
+def stored(world: World) -> dict[str, int]:
+    with world.catalog() as catalog:
+        return {one.path: one.rows for one in catalog.snapshot(partition="app.x").files}
 
 
 def test_compaction_is_refused_where_there_is_no_room_for_it(world: World) -> None:

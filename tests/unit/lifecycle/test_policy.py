@@ -8,6 +8,7 @@ import pytest
 
 from tailpipe.catalog.snapshot import LiveFile
 from tailpipe.lifecycle.policy import (
+    FULL_BYTES,
     LARGE_BYTES,
     PART_BYTES,
     SMALL_BYTES,
@@ -16,6 +17,7 @@ from tailpipe.lifecycle.policy import (
     expired_days,
     groups_to_compact,
     is_right,
+    worth_merging,
 )
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
@@ -109,21 +111,58 @@ def test_only_what_is_wanted_is_looked_at() -> None:
     assert len(groups_to_compact(files, Wanted())) == 4
 
 
-@pytest.mark.parametrize(
-    ("day", "count", "is_due"),
-    [(10, 2, False), (10, 7, False), (10, 8, True), (9, 7, False), (9, 8, True), (8, 2, True), (11, 2, False)],
-)
-def test_after_a_collection_the_newest_dates_wait_until_it_pays(day: int, count: int, is_due: bool) -> None:
-    files = [file(str(n), day=date(2024, 3, day)) for n in range(count)]
-    assert bool(groups_to_compact(files, Wanted(today=DAY))) == is_due
-    assert groups_to_compact(files, Wanted())  # who asks for it himself gets it
+def sized(*rows: int) -> list[LiveFile]:
+    return [file(f"{n:02d}")._replace(rows=count, size=count * 100) for n, count in enumerate(rows)]
+
+
+FULL_ROWS = FULL_BYTES // 100 + 1
+PAYS = {
+    "nothing": ([], []),
+    "one file": ([5], []),
+    "two equal ones": ([5, 5], []),
+    "three equal ones": ([5, 5, 5], []),
+    "four equal ones": ([5, 5, 5, 5], [5, 5, 5, 5]),
+    "hundreds of tiny ones": ([1] * 500, [1] * 500),
+    "tiny ones beside a large one": ([900, 1, 1, 1, 1], [1, 1, 1, 1]),
+    "those of one size beside a few others": ([16, 16, 4, 4, 4, 4], [4, 4, 4, 4]),
+    "several sizes in one go": ([16, 16, 16, 4, 4, 4, 1, 1, 1, 1], [16, 16, 16, 4, 4, 4, 1, 1, 1, 1]),
+    "a large one and three that together are half of it": ([12, 2, 2, 2], []),
+    "eight of which each is half of the one before": ([128, 64, 32, 16, 8, 4, 2, 1], []),
+    "one more, so that the best of them are merged": (
+        [2**n for n in range(8, -1, -1)],
+        [2**n for n in range(8, -1, -1)],
+    ),
+    "one more, and the two smallest grow most": ([3**n for n in range(8, 0, -1)] + [3], [3, 3]),
+    "full ones": ([FULL_ROWS] * 20, []),
+    "full ones and three others": ([FULL_ROWS] * 20 + [7, 7, 7], []),
+    "full ones and four others": ([FULL_ROWS] * 20 + [7, 7, 7, 7], [7, 7, 7, 7]),
+}
+
+
+@pytest.mark.parametrize("name", PAYS)
+def test_after_a_collection_only_what_pays_is_merged(name: str) -> None:
+    rows, merged = PAYS[name]
+    groups = groups_to_compact(sized(*rows), Wanted(is_full_pass=False))
+    assert [[one.rows for one in group.files] for group in groups] == ([merged] if merged else [])
+
+
+def test_how_old_a_day_is_does_not_matter() -> None:
+    for day in (DAY, date(1999, 1, 1), date(2077, 1, 1)):
+        files = [one._replace(tp_date=day) for one in sized(1, 1, 1, 1)]
+        assert len(groups_to_compact(files, Wanted(is_full_pass=False))) == 1
+        assert groups_to_compact(files[1:], Wanted(is_full_pass=False)) == []
+        assert len(groups_to_compact(files[1:], Wanted())) == 1  # a full pass merges them
+
+
+def test_a_file_without_rows_is_merged_like_the_smallest() -> None:
+    assert len(worth_merging(sized(1, 1, 1, 0))) == 4
 
 
 def test_a_group_becomes_one_file_as_long_as_that_is_not_too_large() -> None:
     assert FileGroup("u", DAY, (file(megabytes=128), file(megabytes=128))).part_bytes is None
     assert FileGroup("u", DAY, (file(megabytes=128), file(megabytes=129))).part_bytes == PART_BYTES
     # What comes of it is right, so that nothing is written over and over again.
-    assert SMALL_BYTES < PART_BYTES < LARGE_BYTES
+    assert FULL_BYTES < SMALL_BYTES < PART_BYTES < LARGE_BYTES
 
 
 def june(*days: int) -> DaySet:
