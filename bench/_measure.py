@@ -183,7 +183,7 @@ def _root() -> Path | None:
                 continue
             return parent
     print(
-        "WARNING: cannot create a cgroup here (not root?). CPU times are too low: they come from samples of /proc, which\n"
+        "WARNING: cannot create a cgroup (not root?). CPU times are too low: they come from samples of /proc that\n"
         "WARNING: miss processes that end between two samples, such as workers of Spark. Do not publish these figures.",
         file=sys.stderr,
     )
