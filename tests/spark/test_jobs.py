@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.errors import SparkError
-from tailpipe.spark.jobs import Attempt, run_job, told
+from tailpipe.spark.jobs import Attempt, run_job, stream_job, told
 
 
 def echo(payload: bytes, attempt: Attempt) -> bytes:
@@ -45,6 +45,30 @@ def wait(payload: bytes, attempt: Attempt) -> bytes:
     Path(payload.decode(), str(attempt)).touch()
     time.sleep(600)
     return b""
+
+
+def wait_for_file(payload: bytes, attempt: Attempt) -> bytes:
+    """Ends once there is a file of that name; a path that is empty is not waited for."""
+    path = payload.decode()
+    while path and not Path(path).exists():
+        time.sleep(0.02)
+    return payload
+
+
+def test_an_answer_comes_before_the_job_is_over(spark: SparkSession, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    answers = stream_job(spark.sparkContext, [b"", str(gate).encode()], wait_for_file)
+    assert next(answers) == (0, b"")  # the other task is still waiting
+    gate.touch()
+    assert list(answers) == [(1, str(gate).encode())]
+
+
+def test_whoever_closes_a_stream_of_answers_cancels_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    answers = stream_job(spark.sparkContext, [b"", str(tmp_path / "never").encode()], wait_for_file)
+    assert next(answers) == (0, b"")
+    answers.close()
+    assert run_job(spark.sparkContext, [b"a", b"b"], echo)  # no core is taken any more
+    assert not [name for name in threading.enumerate() if name.name.startswith("tailpipe-")]
 
 
 def test_one_payload_is_one_task_and_answers_keep_the_order(spark: SparkSession) -> None:
