@@ -30,6 +30,7 @@ class Batch:
     _owners: list[tuple[UnitWork, int]] = field(default_factory=list)
     _sizes: list[int] = field(default_factory=list)
     _done: set[int] = field(default_factory=set)
+    _bytes: int = 0
 
     @property
     def size(self) -> int:
@@ -48,6 +49,7 @@ class Batch:
             is_alone = self.is_first and not place and self.size > FIRST_ALONE_BYTES
             found += [replace(piece, is_alone=is_alone) for piece in made]
         self._sizes = [piece.size for piece in found]
+        self._bytes = sum(fetched_bytes(item) for work in self.works for item in work.plan.artifacts)
         return found
 
     def take(self, number: int, outcome: Outcome, spent: Mapping[str, Spent]) -> None:
@@ -67,7 +69,6 @@ class Batch:
 
     def report(self) -> None:
         """Report how many tasks are done, and how many bytes were read."""
-        size = sum(fetched_bytes(item) for work in self.works for item in work.plan.artifacts)
-        read = size * sum(self._sizes[number] for number in self._done) // (sum(self._sizes) or 1)
+        read = self._bytes * sum(self._sizes[number] for number in self._done) // (sum(self._sizes) or 1)
         done, pieces = len(self._done), len(self._sizes)
         self.job.emit(events.Progress(self.job.address, done, pieces, self.fetched + read))

@@ -40,8 +40,9 @@ class _Run:
 
     def go_on(self, error: TailpipeError | None = None) -> None:
         """Let it go on until it waits for outcomes, or is done. An error is raised where it waits."""
-        if self.summary is not None or self.batch is not None:
+        if self.summary is not None or (self.batch is not None and error is None):
             return  # it is done, or what it waits for comes with the next job
+        self.batch = None
         try:
             self.batch = next(self.steps) if error is None else self.steps.throw(error)
         except StopIteration as end:
@@ -80,8 +81,9 @@ class _Conductor:
 
     def _job(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
         """Run batches in one job. If it fails, each is run alone: one of them may be the cause."""
-        for run, _ in wanted:
-            run.batch = None
+        for run, batch in wanted:
+            if run.batch is batch:
+                run.batch = None
         try:
             self._run(wanted)
         except _JobFailed as failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from tailpipe.collect import conduct as conducting
 from tailpipe.collect.packing import JOINT_BYTES, LEAST_TASK_BYTES, TASK_BYTES, Piece, pack, task_bytes
 from tailpipe.errors import SparkError, StorageError
-from tailpipe.kernel.task import Outcome, Share, Staging, Task
+from tailpipe.kernel.task import Fault, Outcome, Share, Staging, Task
 
 from .support import NOW, LocalEngine, World
 
@@ -114,6 +115,35 @@ def test_a_job_that_fails_is_run_again_for_each_partition_alone(world: World) ->
     world.engine = LocalEngine()
     assert world.report().is_done
     assert len(everything(world)) == 9
+
+
+class Spoiling(LocalEngine):
+    """Cannot read the newest file of the first partition, then fails, and is sound from then on."""
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        for number, outcomes in super().run(tasks):
+            if len(self.jobs) > 1:
+                yield number, outcomes
+                continue
+            (outcome,) = outcomes
+            spoilt = [one for one in outcome.results if one.reading.artifact.uri.endswith(f"a/{TODAY}.jsonl")]
+            assert len(spoilt) == 1
+            results = (replace(one, fault=Fault("cannot be read")) if one in spoilt else one for one in outcome.results)
+            yield number, (replace(outcome, results=tuple(results)),)
+            raise SparkError("a job failed")
+
+
+def test_a_job_that_fails_after_a_unit_was_begun_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailpipe.collect.batch.FIRST_ALONE_BYTES", 0)
+    world.write(f"a/{TODAY}-more.jsonl", "a0 too")
+    world.report()
+    before = everything(world)
+    world.engine = Spoiling()
+    options: dict[str, Any] = {"overwrite": True, "skip_bad_artifacts": True}
+    report = world.report(str(TODAY - timedelta(days=2)), str(TODAY), **options)
+    assert [one.error for one in report.partitions] == ["", "", ""]
+    assert report.partitions[0].bad_artifacts == ("cannot be read",)
+    assert everything(world) == before
 
 
 class Ending(LocalEngine):
