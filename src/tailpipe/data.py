@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +13,7 @@ from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import current, newer
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Settings
+from tailpipe.frozen import frozen
 from tailpipe.model.table import Table
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Data:
     """What was collected, and who looks at it; `say` gets what a person should know."""
 

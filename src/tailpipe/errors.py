@@ -22,7 +22,7 @@ back from worker processes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tailpipe.frozen import frozen
 
 __all__ = [
     "EXIT_DONE",
@@ -56,7 +56,7 @@ EXIT_TIME_LIMIT = 124
 EXIT_INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """A span of text in a config file; line and column begin at 1, a column counts characters."""
 
@@ -70,7 +70,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A second place that explains a diagnostic, such as the first of two equal names."""
 
@@ -78,7 +78,7 @@ class Note:
     place: Place
 
 
-@dataclass(frozen=True)
+@frozen
 class Diagnostic:
     """One problem in the config: what is wrong, where, and what to do about it."""
 

@@ -19,13 +19,12 @@ from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
 from tailpipe.errors import ConfigError
-from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
 from tailpipe.model.selector import Selection, select
 from tailpipe.model.table import Table
 from tailpipe.model.window import EVER, Window
-from tailpipe.plugin import Registry
+from tailpipe.plugin.registry import Registry
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     import pyarrow as pa
@@ -43,7 +42,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.kernel.trial import Trial
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
-    from tailpipe.model.coverage import Coverage
+    from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.partition import Partition
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
@@ -260,6 +259,7 @@ class Workspace:
         """
         from tailpipe.collect.check import check_sql
         from tailpipe.lifecycle.compact import compact_all, subjects_of
+        from tailpipe.model.coverage import DaySet
 
         names = self.select(partitions)
         days = None if window is None else DaySet.touched(window)
@@ -289,12 +289,16 @@ class Workspace:
 
     def preview_deletion(self, partitions: Selection, window: Window = EVER) -> list[Deletion]:
         """What deleting the whole days of a window would take away; a partition that holds nothing is left out."""
+        from tailpipe.model.coverage import DaySet
+
         held, days = self.held(), DaySet.within(window)
         names = [name for name in self.select(partitions) if name in held]
         return self.data.read(lambda catalog: [catalog.preview_deletion(name, days) for name in names], [])
 
     def delete(self, partition: str, window: Window = EVER) -> Committed:
         """Delete the whole days of a window from a partition, in one transaction."""
+        from tailpipe.model.coverage import DaySet
+
         with self.data.catalog() as catalog:
             deleted = catalog.delete(partition, DaySet.within(window))
         return self.data.followed(deleted)

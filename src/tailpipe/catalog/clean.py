@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from tailpipe.catalog import aside, layout
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.store import Store
+from tailpipe.frozen import frozen
 
 __all__ = ["GRACE", "Cleaned", "clean", "is_due", "sweep"]
 
@@ -17,7 +17,7 @@ GRACE = timedelta(hours=1)
 """How long a retired file stays for readers that took their snapshot before; a query may run that long."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cleaned:
     """What a clean-up has freed."""
 

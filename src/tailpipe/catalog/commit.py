@@ -15,7 +15,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +27,7 @@ from tailpipe.catalog.publish import publish
 from tailpipe.catalog.recover import rollback
 from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import StorageError
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Coverage
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Manifest
@@ -36,7 +37,7 @@ from tailpipe.model.staged import Kind, Staged, StagedFile
 __all__ = ["Committed", "Transaction", "begin"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Committed:
     """A transaction that holds; `problem` says why its files are not in the hive yet, if they are not."""
 
@@ -49,7 +50,7 @@ class Committed:
     problem: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Transaction:
     """One unit of work of a partition, between its intent and its end."""
 

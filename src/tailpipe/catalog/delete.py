@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.commit import Committed, Transaction
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Loss, Manifest
@@ -16,7 +17,7 @@ from tailpipe.model.manifest import Loss, Manifest
 __all__ = ["Deletion", "delete", "preview"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Deletion:
     """What a deletion would take away."""
 
@@ -29,7 +30,7 @@ class Deletion:
     """How many rejected rows go with them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Doomed:
     path: str
     unit: Unit

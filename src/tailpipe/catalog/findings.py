@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -15,6 +14,7 @@ from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.store import Store
 from tailpipe.errors import CatalogError
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
 
 __all__ = [
@@ -49,7 +49,7 @@ REPAIR_BYTES = "tailpipe doctor --repair --checksums"
 REBUILD = "tailpipe doctor --rebuild"
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """One difference: what, where, and the command that repairs it (empty: nothing needs to be done)."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -16,6 +16,7 @@ from zlib import crc32
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.seals import REBUILD
 from tailpipe.errors import CatalogError, WorkspaceError
+from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
     from tailpipe.catalog.store import Store
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "newest", "of", "read", "workspace_of"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Head:
     """The newest transaction of the data in a directory, and the workspace that wrote it."""
 

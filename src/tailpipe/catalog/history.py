@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
+from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
 
 __all__ = ["History", "Hole", "numbers_in", "read_history"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Hole:
     """Something that is missing: the transaction if its name is known, else the number of its commit."""
 
@@ -29,7 +30,7 @@ class Hole:
         return f"{what} of {self.partition}" if self.partition else what
 
 
-@dataclass(frozen=True)
+@frozen
 class History:
     """The manifests that follow from each other, those that come after a hole, and the holes."""
 

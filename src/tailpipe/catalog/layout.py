@@ -12,12 +12,12 @@ own column and in the catalog.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
@@ -31,7 +31,7 @@ LONGEST = 120
 _OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8})-\d{4,}")
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Where everything of one workspace is."""
 

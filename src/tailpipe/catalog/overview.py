@@ -6,13 +6,14 @@ import json
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
 
 from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.store import Store
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
 __all__ = ["LastRun", "Overview", "overview"]
@@ -20,7 +21,7 @@ __all__ = ["LastRun", "Overview", "overview"]
 Outcome = Literal["running", "done", "failed", "interrupted"]
 
 
-@dataclass(frozen=True)
+@frozen
 class LastRun:
     """When the last run of a partition began and ended, and how."""
 
@@ -29,7 +30,7 @@ class LastRun:
     outcome: Outcome
 
 
-@dataclass(frozen=True)
+@frozen
 class Overview:
     """What there is to know of a partition at a glance."""
 

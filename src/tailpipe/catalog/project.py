@@ -8,18 +8,18 @@ it is built aside and exchanged in one step, so that nothing is missing in betwe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.catalog.aside import free_name
 from tailpipe.catalog.layout import is_our_name
 from tailpipe.catalog.store import Store
+from tailpipe.frozen import frozen
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
 __all__ = ["drain", "is_ours", "project"]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Change:
     """What a directory of the hive must get and lose to hold exactly the live files."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.snapshot import ColumnSets, columns_of
 from tailpipe.catalog.store import Store
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionTotals:
     """How much a partition holds."""
 
@@ -48,7 +49,7 @@ class PartitionTotals:
     last_event: datetime | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionState:
     """What a run starts from: the coverage of each source, the ledger, and the dates that units lost.
 

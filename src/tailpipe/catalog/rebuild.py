@@ -6,7 +6,6 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -22,6 +21,7 @@ from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import CatalogError, CommitError
+from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree, Storage
@@ -33,7 +33,7 @@ _MOST = 5
 _IS_OPEN = "SELECT 1 FROM transactions WHERE name = ? AND state = 'committed'"
 
 
-@dataclass(frozen=True)
+@frozen
 class Rebuilt:
     """What the new catalog was told, where the old one lies, and what of the history was given up."""
 
@@ -46,7 +46,7 @@ class Rebuilt:
     orphans: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class _Found:
     """What there is to rebuild from: manifests that can be read, those that cannot, and the newest number known."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from tailpipe.catalog import aside, clean, commit, findings, image
@@ -15,13 +15,14 @@ from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.store import Store, storage_errors
+from tailpipe.frozen import frozen
 from tailpipe.storage.local import CANNOT_LINK, LOCAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["Repaired", "repair"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Repaired:
     """What a repair did, the units that the next collect must bring again, and why partitions were left alone."""
 

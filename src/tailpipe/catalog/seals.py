@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from zlib import crc32
 
 from tailpipe.errors import CatalogError
+from tailpipe.frozen import frozen
 
 __all__ = [
     "FILE",
@@ -54,7 +54,7 @@ class Seal(NamedTuple):
     size: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class _Sealed:
     """Rows of a table that are sealed together: which, by which key, and by which of their columns."""
 

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from tailpipe.catalog import seals
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, below, partition_segment
 from tailpipe.catalog.store import Store, open_store
+from tailpipe.frozen import frozen
 
 __all__ = ["EPOCH", "ColumnSets", "LiveFile", "Snapshot", "column_sets", "current", "newer", "sequence", "snapshot"]
 
@@ -55,7 +55,7 @@ class LiveFile(NamedTuple):
         return None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
 
 
-@dataclass(frozen=True)
+@frozen
 class Snapshot:
     """The live files at one instant, whole Days only; they stay readable for the grace period.
 

@@ -7,7 +7,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tailpipe.catalog.home import has_history
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.place import check_place, remember_place
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
+from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL, NETWORK
 from tailpipe.storage.storage import LocalTree, Storage
 
@@ -30,7 +31,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True)
+@frozen
 class Store:
     """What every step of the catalog works with."""
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tailpipe.cli import render
 from tailpipe.cli.ahead import fetched_ahead
-from tailpipe.cli.answer_exact import Exact
 from tailpipe.cli.answer_text import ROWS_AT_ONCE, cells_of, line_block, plain_line
 from tailpipe.cli.columns import Picked, pick_columns
 from tailpipe.cli.grid import Grid, grid
 from tailpipe.cli.patience import patience
 from tailpipe.cli.sinks import FOR_PEOPLE, Sink, Write
+from tailpipe.frozen import frozen
 from tailpipe.model.visible import visible
 from tailpipe.query.stars import NO_STAR, Starred
+
+if TYPE_CHECKING:
+    from tailpipe.cli.answer_exact import Exact
 
 __all__ = ["ARRAY_END", "BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
 
@@ -59,7 +62,7 @@ class Answered(Protocol):
         """The rows as Arrow batches of about that many."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """How answers are written. `separator` and `null` are what each output is used to, unless they are given."""
 
@@ -77,7 +80,7 @@ class Shape:
     """The columns that come from a star: where they do not fit, some are hidden."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """How many rows were written, and in words which rows and which columns were left out, if any."""
 
@@ -140,6 +143,8 @@ def write_answer(answer: Answered, shape: Shape, write: Write, interrupt: Callab
         return _pretty(answer, shape, write)
     if shape.output in ("plain", "line"):
         return _text(answer, shape, write)
+    from tailpipe.cli.answer_exact import Exact  # late, because what people read needs none of it
+
     fetched = fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
     with Exact(answer.columns, answer.types) as exact, closing(fetched):
         batches = _first(fetched, shape.limit)

@@ -6,12 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.cli.answer_exact import Exact
 from tailpipe.cli.grid import named_lines
+from tailpipe.frozen import frozen
 from tailpipe.model.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ _INEXACT = re.compile(r"INTERVAL|FLOAT|ZONE|_NS|UNION|VARIANT")
 """Types whose values in Python are less than what DuckDB holds, or other than what it shows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cells:
     """A row to be shown: its texts with the lines that they have, and which of them stand for null."""
 
@@ -48,6 +47,8 @@ def cells_of(answer: Answered, null: str, *, has_quotes: bool) -> Iterator[Cells
 
 
 def _exact_cells(answer: Answered, null: str, has_quotes: bool) -> Iterator[Cells]:
+    from tailpipe.cli.answer_exact import Exact  # late, because few types need it
+
     with Exact(answer.columns, answer.types) as exact:
         for batch in answer.batches(ROWS_AT_ONCE):
             for row in exact.texts(batch):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tailpipe.frozen import frozen
 from tailpipe.model.visible import shorten, width
 
 __all__ = ["Segment", "draw_bar", "duration"]
@@ -13,7 +13,7 @@ _WIDEST, _NARROWEST = 30, 8
 _GAP = "  "
 
 
-@dataclass(frozen=True)
+@frozen
 class Segment:
     """Words behind the bar. Where there is little room, those of the highest `rank` go first."""
 

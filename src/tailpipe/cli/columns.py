@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
+from tailpipe.frozen import frozen
 from tailpipe.query.stars import Starred
 
 __all__ = ["Picked", "pick_columns"]
@@ -13,7 +13,7 @@ _TIME = "tp_timestamp"
 _COMMON = "tp_"
 
 
-@dataclass(frozen=True)
+@frozen
 class Picked:
     """The places of the columns to show, in order, and how many were left out for which reason."""
 

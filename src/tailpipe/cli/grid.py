@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from textwrap import wrap
 
 import click
 
+from tailpipe.frozen import frozen
 from tailpipe.model.visible import shorten, width
 
 __all__ = ["Grid", "grid", "named_lines"]
@@ -18,7 +18,7 @@ _NARROWEST = 12
 """What a column keeps when there is little room, if it has that much to show."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Grid:
     """The lines of a table, and how many of its columns had room."""
 

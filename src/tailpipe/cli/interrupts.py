@@ -7,8 +7,8 @@ ends then: whoever presses Ctrl-C twice, or sends SIGTERM, does not wait longer 
 from __future__ import annotations
 
 import os
+import select
 import signal
-import socket
 import sys
 import threading
 import time
@@ -28,6 +28,7 @@ __all__ = ["closed_in_time", "end_late", "guarded", "terminated_cleanly"]
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 1.0
 _CLOSING_SECONDS = 2.0
+_LOOK_MILLISECONDS = 50
 _OVER = b"\0"
 
 
@@ -110,32 +111,31 @@ def guarded() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
     watcher = threading.Thread(target=_watch, args=(ours, _terminal()), name="signals", daemon=True)
-    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
     watcher.start()
     try:
         with terminated_cleanly():
             yield
     finally:
         signal.set_wakeup_fd(before)
-        theirs.send(_OVER)
+        os.write(theirs, _OVER)
         watcher.join()
-        ours.close()
-        theirs.close()
+        os.close(ours)
+        os.close(theirs)
 
 
-def _watch(signals: socket.socket, terminal: list[object] | None) -> None:
+def _watch(signals: int, terminal: list[object] | None) -> None:
     """Wait for signals until it is over; end the process if that takes too long after them."""
     first: float | None = None
     presses, is_told, code = 0, False, 0
+    waiting = select.poll()
+    waiting.register(signals, select.POLLIN)
     while True:
-        signals.settimeout(None if first is None or (is_told and not code) else 0.05)
-        try:
-            received = signals.recv(64)
-        except TimeoutError:
-            received = b""
+        is_idle = first is None or (is_told and not code)
+        received = os.read(signals, 64) if waiting.poll(None if is_idle else _LOOK_MILLISECONDS) else b""
         if _OVER in received:
             return
         presses += received.count(signal.SIGINT)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from tailpipe.config.log_levels import LogLevels
 from tailpipe.errors import UsageError
 from tailpipe.model.redacting import RedactingFormatter
 from tailpipe.model.redaction import REDACTOR, secrets_of
+
+if TYPE_CHECKING:
+    from tailpipe.config.log_levels import LogLevels
 
 __all__ = ["is_debugging", "log_from", "start_logging"]
 
@@ -21,6 +24,7 @@ _LEVELS = {
     "error": logging.ERROR,
     "off": logging.CRITICAL + 1,
 }
+_DEFAULT = "warning"
 _QUIET = {"py4j": "error", "sqlglot": "error"}
 """Py4J logs every word to and from the JVM; what sqlglot cannot translate is an error of ours."""
 
@@ -32,27 +36,37 @@ def start_logging() -> None:
     handler.setFormatter(RedactingFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.getLogger().handlers = [handler]
     logging.raiseExceptions = False  # a record that cannot be formatted is printed with its arguments
-    log_from(_requested())
+    _log(*_requested())
 
 
 def log_from(levels: LogLevels, secrets: Iterable[str] = ()) -> None:
     """Log what is at least that important; loggers that are not ours give warnings alone, unless they are named."""
     REDACTOR.learn(secrets)
-    level = _LEVELS[levels.level]
+    _log(levels.level, levels.named)
+
+
+def _log(least: str, named: Mapping[str, str]) -> None:
+    level = _LEVELS[least]
     logging.getLogger().setLevel(max(level, logging.WARNING))
     logging.getLogger("tailpipe").setLevel(level)
-    for name, one in {**_QUIET, **levels.named}.items():
+    for name, one in {**_QUIET, **named}.items():
         logging.getLogger(name).setLevel(_LEVELS[one])
 
 
 def is_debugging() -> bool:
     """Whether a bug is shown with its traceback."""
-    return _requested().level == "debug"
+    level, _ = _requested()
+    return level == "debug"
 
 
-def _requested() -> LogLevels:
+def _requested() -> tuple[str, Mapping[str, str]]:
     """What the variable says; a wrong one is reported by the command, when it opens its workspace."""
-    try:
-        return LogLevels.parse(os.environ.get("TAILPIPE_LOG_LEVEL") or "warning")
-    except UsageError:
-        return LogLevels()
+    if text := os.environ.get("TAILPIPE_LOG_LEVEL"):
+        from tailpipe.config.log_levels import LogLevels  # late, because it brings the options of a workspace
+
+        try:
+            levels = LogLevels.parse(text)
+        except UsageError:
+            return _DEFAULT, {}
+        return levels.level, levels.named
+    return _DEFAULT, {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from tailpipe.cli import render
 from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.statements import read_file
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.window import Window, parse_moment
 from tailpipe.query.limit import parse_timeout
@@ -29,7 +30,7 @@ class LeaveShell(Exception):  # noqa: N818 - it is a wish, no error
     """The person wants to go."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ShellCommand:
     """A command: what may stand behind its name, what it does in words, and the doing; the word behind may be empty."""
 

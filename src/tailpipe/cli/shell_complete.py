@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
     from tailpipe.query.shapes import ColumnShape, TableShape
@@ -29,7 +30,7 @@ _WANTS_TABLE = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Suggestion:
     """A name that may stand at the cursor instead of the `length` characters before it, and what it is."""
 
@@ -38,7 +39,7 @@ class Suggestion:
     kind: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Vocabulary:
     """All names there are; names without a schema are looked up in `schema`."""
 

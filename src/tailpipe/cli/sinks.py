@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 import tempfile
@@ -80,6 +79,8 @@ class _Pager:
         self._left = lines
         self._process: subprocess.Popen[bytes] | None = None
         try:
+            import shlex
+
             words = shlex.split(os.environ.get("PAGER", "less"))
         except ValueError:  # a quote in it is not closed
             words = []
@@ -134,6 +135,8 @@ class _Pager:
         finally:
             signal.signal(signal.SIGINT, before)
         if self._process.returncode > 0:
+            import shlex
+
             failed = f"{shlex.join(self._command)} ended with exit code {self._process.returncode}"
             render.say(f"warning: the pager failed: {failed}; PAGER=cat prints without one")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from glob import glob
+from dataclasses import replace
 from pathlib import Path
 
 from tailpipe.errors import QueryError, TailpipeError, UsageError
+from tailpipe.frozen import frozen
 
 __all__ = ["STDIN", "Statement", "gather", "names_of", "place_of", "read_file", "split"]
 
@@ -17,7 +17,7 @@ STDIN = "-"
 _STDIN_NAME = "stdin"
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """A statement, and where it stands: in a file or none, in which text, and behind how many of its characters."""
 
@@ -86,6 +86,8 @@ def read_file(path: Path) -> list[Statement]:
 def _paths(pattern: str) -> list[Path]:
     if Path(pattern).exists():
         return [Path(pattern)]
+    from glob import glob  # late, because most statements are given as they are
+
     found = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - an absolute pattern is one too
     if not found:
         raise UsageError(f'there is no file "{pattern}"', hint="what ends in .sql is a file, or a pattern of files")

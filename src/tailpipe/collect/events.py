@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import TypeVar
 
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter, Spent, added
@@ -33,7 +34,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class Started:
     """Something begins that takes a while; `what` says what. It may be for all partitions."""
 
@@ -41,14 +42,14 @@ class Started:
     what: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Opened:
     """The run begins; so many partitions are collected, one after the other."""
 
     partitions: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Listing:
     """How many artifacts the sources of a partition have listed so far."""
 
@@ -56,7 +57,7 @@ class Listing:
     artifacts: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Planned:
     """What a partition has to do; `size` is how many bytes its sources will give, 0 if they do not say."""
 
@@ -66,7 +67,7 @@ class Planned:
     size: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Progress:
     """How many tasks of the current batch are done, and how many bytes of the partition have been read by all tasks."""
 
@@ -76,7 +77,7 @@ class Progress:
     size: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Committed:
     """A unit is there, and can be queried."""
 
@@ -87,7 +88,7 @@ class Committed:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Failed:
     """A unit was rolled back, and why."""
 
@@ -96,7 +97,7 @@ class Failed:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Warned:
     """Something that a person should know now, not at the end."""
 
@@ -107,7 +108,7 @@ class Warned:
 Event = Opened | Started | Listing | Planned | Progress | Committed | Failed | Warned
 
 
-@dataclass(frozen=True)
+@frozen
 class Refused:
     """Files that a source has seen but that its layout does not match."""
 
@@ -118,7 +119,7 @@ class Refused:
     first: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Withheld:
     """Artifacts that a source has listed but cannot give now, and why; `first` is one of them."""
 
@@ -128,7 +129,7 @@ class Withheld:
     first: str
 
 
-@dataclass(frozen=True)
+@frozen
 class UnlistedDays:
     """Artifacts of days that the run did not list: the source has them, but nobody requested those days."""
 
@@ -138,7 +139,7 @@ class UnlistedDays:
     last: date
 
 
-@dataclass(frozen=True)
+@frozen
 class Summary:
     """What became of one partition."""
 
@@ -195,7 +196,7 @@ class Summary:
         return not (self.failed or self.error or self.bad_artifacts or self.changed_artifacts)
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """What became of a run."""
 

@@ -21,6 +21,7 @@ from tailpipe.collect.planner import Planned, check_problems, plan_job
 from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, StorageError, TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.model.staged import Covered
 
@@ -34,7 +35,7 @@ _LISTINGS = 5
 """How often a run lists its sources because artifacts were rotated or replaced before they were read."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Executed:
     """What came of a plan: the last plan, all units, those of its last round, and the error that ended it early."""
 

@@ -15,6 +15,7 @@ from itertools import takewhile
 
 from tailpipe.collect.copies import Copies, find_copies
 from tailpipe.collect.item import Fate, WorkItem
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.ledger import LedgerEntry, Span
 
@@ -33,7 +34,7 @@ TICK = timedelta(seconds=2)
 """The coarsest clock of a file system: within it a second write may leave the time as it is."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PrintRequest:
     """A request for the prints of parts of an artifact's decompressed bytes, all in one reading."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry
@@ -29,7 +30,7 @@ Cause = Literal["overwritten", "lost dates", "other dates", "replaced", "new", "
 """Why an artifact is read; the first of them that holds for any of its artifacts names the unit."""
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkItem:
     """An artifact that a source has listed, and what each step has added to it.
 

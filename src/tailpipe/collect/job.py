@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect import events
 from tailpipe.collect.packing import Recipe
+from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
 from tailpipe.model.meter import Meter
@@ -23,7 +24,7 @@ __all__ = ["Emit", "Job", "Options"]
 Emit = Callable[[events.Event], None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """What was requested, for all partitions alike."""
 
@@ -34,7 +35,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
 
 
-@dataclass(frozen=True)
+@frozen
 class Job:
     """One partition that a run collects."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from tailpipe.collect.events import Refused, UnlistedDays, Withheld
 from tailpipe.collect.item import WorkItem
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.grok import compile_layout
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.source import Source
@@ -27,7 +28,7 @@ _COUNTED = 100
 """After so many artifacts their number is reported."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Listing:
     """What a source has listed; what its layout has refused, what it cannot give, and what is of other days."""
 

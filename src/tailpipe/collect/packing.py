@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, repeat
 
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
+from tailpipe.frozen import frozen
 from tailpipe.kernel.task import Limits, Reading, Share, Staging, Task
 from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
@@ -47,7 +48,7 @@ _RATIO = 8
 """About how much larger a compressed log is when it is read."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Recipe:
     """What the tasks of a partition have in common."""
 
@@ -74,7 +75,7 @@ class Recipe:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A share of a unit on its way into a task; `size` is about how many bytes it reads."""
 

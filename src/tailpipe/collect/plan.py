@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import Literal
 
 from tailpipe.collect.item import WorkItem
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered
@@ -16,7 +17,7 @@ from tailpipe.model.staged import Covered
 __all__ = ["Plan", "Skip", "SourceState", "UnitPlan", "kind_of"]
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceState:
     """A source that takes part in the run, and what is known of its days.
 
@@ -35,7 +36,7 @@ class SourceState:
     since: date | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitPlan:
     """One transaction: what to read, what goes with it, what stays, and which days are covered then.
 
@@ -75,7 +76,7 @@ def kind_of(drops: Sequence[LedgerEntry], keeps: Sequence[LedgerEntry]) -> Liter
     return ("rewrite" if is_carried else "replace") if drops else "append"
 
 
-@dataclass(frozen=True)
+@frozen
 class Skip:
     """An artifact that is not read, and why."""
 
@@ -84,7 +85,7 @@ class Skip:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """All that a run has to do, in this order, and what it leaves alone.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from tailpipe.catalog.read import PartitionState
@@ -17,6 +17,7 @@ from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import check_clock, listing
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
@@ -28,7 +29,7 @@ from tailpipe.model.table import Table
 __all__ = ["Planned", "check_problems", "plan_job", "plan_partition"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Planned:
     """A plan, and what was seen on the way to it."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import get_args
 
@@ -17,6 +17,7 @@ from tailpipe.collect.identity import NOBODY
 from tailpipe.collect.item import Cause, WorkItem
 from tailpipe.collect.plan import Plan, Skip, SourceState, UnitPlan, kind_of
 from tailpipe.collect.scope import Scope, listing, moved_frontiers, scope_of
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.packing import fill
@@ -233,7 +234,7 @@ def _pivot(sources: Iterable[SourceState], request: CollectRequest) -> date:
     return done.last or date.max
 
 
-@dataclass(frozen=True)
+@frozen
 class _Builder:
     """Makes a unit's plan from the artifacts that it takes."""
 

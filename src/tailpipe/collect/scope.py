@@ -7,11 +7,11 @@ reads a clock, a disk or a catalog.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.collect.plan import SourceState
 from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
@@ -24,7 +24,7 @@ CLOCK_DAYS = 2
 """A clock that was ahead by so many days and is right again is no reason to stop."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Scope:
     """What of a source may be taken: the days of dated artifacts, and the dates of rows.
 

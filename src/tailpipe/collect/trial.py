@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.listing import Listing, list_source
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.frozen import frozen
 from tailpipe.kernel.task import Reading, Task
 from tailpipe.kernel.trial import Trial, try_task
 from tailpipe.model.artifact import Artifact
@@ -28,7 +28,7 @@ _DAYS = 7
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
+@frozen
 class SourceTrial:
     """What a source has listed, and what became of the newest artifact; `is_cut` says that there may be more."""
 

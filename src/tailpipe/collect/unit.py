@@ -14,6 +14,7 @@ from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
+from tailpipe.frozen import frozen
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
@@ -28,7 +29,7 @@ SAMPLES = 20
 """So many rejected rows are shown in a report."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitOutcome:
     """What became of a unit: `event` says whether it was committed or has failed, or it was put off.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
@@ -17,7 +17,6 @@ from tailpipe.config.parser import parse
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
-from tailpipe.config.vocabulary import Vocabulary, vocabulary_of
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
@@ -27,7 +26,10 @@ from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.table import COMMON_COLUMNS, STAMPED_COLUMNS, Column, Table
-from tailpipe.plugin import Registry
+from tailpipe.plugin.registry import Registry
+
+if TYPE_CHECKING:
+    from tailpipe.config.vocabulary import Vocabulary
 
 __all__ = ["build_config"]
 
@@ -81,6 +83,8 @@ class _Builder:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names of all blocks and arguments, so that values of others can be hidden."""
+        from tailpipe.config.vocabulary import vocabulary_of  # late, because most configs have no problem to show
+
         types = (declared for by_type in self.classes.values() for declared in by_type.values())
         return vocabulary_of([*types, *self.single.values()], LABELS)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
+from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.option import secrets_in, unresolved_in
@@ -18,7 +19,7 @@ from tailpipe.model.table import Table
 __all__ = ["Config"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     """What the `.tpc` files say. Connections and formats are known by `type.name`, partitions by `table.name`."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tailpipe.config import syntax
 from tailpipe.config.functions import a_kind, shown
 from tailpipe.config.text import Problem
+from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
@@ -24,7 +24,7 @@ _LARGEST = 1e308
 """What a float can hold; a whole number of the language can be larger."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Reference:
     """A reference to a whole block: `connection.aws.prod`."""
 

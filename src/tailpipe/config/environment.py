@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.config.config import Config
 from tailpipe.config.log_levels import LogLevels
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.settings import WorkspaceSettings
 
 __all__ = ["Environment", "Settings"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Environment:
     """What flags and environment variables say, before any config is read."""
 
@@ -57,7 +57,7 @@ class Environment:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """What holds for this run, when everything has been read."""
 

@@ -7,7 +7,6 @@ import math
 import re
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from inspect import Parameter, signature
@@ -16,6 +15,7 @@ from typing import Any
 
 from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.plugin.linear import substitute
 
 __all__ = ["FUNCTIONS", "MissingError", "Surroundings", "a_kind", "arity", "kind_of", "shown"]
@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"[^\W\d]\w*")
 _VERB = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
 
 
-@dataclass(frozen=True)
+@frozen
 class Surroundings:
     """What an evaluation sees of the world: the time, the environment, and files of one directory."""
 

@@ -11,9 +11,8 @@ from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
-from tailpipe.config.vocabulary import Vocabulary
 from tailpipe.errors import Diagnostic, Place
-from tailpipe.plugin import Registry
+from tailpipe.plugin.registry import Registry
 
 __all__ = ["load_config"]
 
@@ -49,6 +48,8 @@ def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
         return ConfigText(name, data.decode("utf-8"), path.parent)
     except UnicodeDecodeError as error:
         text = ConfigText(name, data.decode("utf-8", "replace"))
+        from tailpipe.config.vocabulary import Vocabulary
+
         text.hide(Vocabulary)
         start = len(data[: error.start].decode("utf-8"))
         message = f"the file is not UTF-8 text: 0x{data[error.start]:02x} is no part of it"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.settings import LOG_LEVELS
 
@@ -16,7 +17,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _FORM = "write LEVEL, or LEVEL,NAME=LEVEL, such as info,botocore=debug"
 
 
-@dataclass(frozen=True)
+@frozen
 class LogLevels:
     """The level of our own loggers, and those of others that were named."""
 

@@ -17,6 +17,7 @@ from tailpipe.config.former import former_argument
 from tailpipe.config.functions import FUNCTIONS
 from tailpipe.config.syntax import Span
 from tailpipe.config.vocabulary import Vocabulary
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import nearest
 from tailpipe.model.redaction import SECRET_WORDS, looks_secret, secret_spans
 
@@ -48,7 +49,7 @@ _GUESSES = 200
 """Of how many words the nearest name is looked for; further ones are unknown."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Masked:
     """A text with dots in it, and what they stand for."""
 

@@ -12,6 +12,7 @@ from tailpipe.config.evaluator import Evaluator
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.syntax import Block, Expression, Literal, Name
 from tailpipe.config.text import Absent, ConfigText, Problem
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, options_of
 
@@ -34,7 +35,7 @@ class _Circle(Problem):
     """A value that depends on itself."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Located:
     """A block and the text it stands in."""
 

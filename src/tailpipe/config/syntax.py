@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 from typing import Literal as OneOf
 
 __all__ = [
@@ -30,53 +31,72 @@ Span = tuple[int, int]
 _NOWHERE: Span = (0, 0)
 
 
+class _Node:
+    """Equality and `repr` of all nodes; compiled for each of them, they would double the time of the import."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is self.__class__ and _compared(self) == _compared(other)
+
+    __hash__ = None  # type: ignore[assignment] # nodes are filled while they are read
+
+    def __repr__(self) -> str:
+        shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _compared(node: Any) -> tuple[Any, ...]:
+    return tuple(getattr(node, one.name) for one in fields(node) if one.compare)
+
+
 def _span() -> Span:
     where: Span = field(default=_NOWHERE, compare=False, repr=False)
     return where
 
 
-@dataclass(slots=True)
-class Literal:
+@dataclass(slots=True, eq=False, repr=False)
+class Literal(_Node):
     """A value that stands there as it is: text, number, boolean or null."""
 
     value: str | int | float | bool | None
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Template:
+@dataclass(slots=True, eq=False, repr=False)
+class Template(_Node):
     """Text with values in it: `"a ${b} c"`. A part is plain text or an expression."""
 
     parts: list[str | Expression]
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class List:
+@dataclass(slots=True, eq=False, repr=False)
+class List(_Node):
     """`[a, b]`."""
 
     items: list[Expression]
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Map:
+@dataclass(slots=True, eq=False, repr=False)
+class Map(_Node):
     """`{ a = 1, b : 2 }`; a bare word as the key means itself."""
 
     items: list[tuple[Expression, Expression]]
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Name:
+@dataclass(slots=True, eq=False, repr=False)
+class Name(_Node):
     """A dotted name: `connection.aws.prod`."""
 
     parts: list[str]
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Index:
+@dataclass(slots=True, eq=False, repr=False)
+class Index(_Node):
     """`value[key]`, or `value.key` behind anything that is not a name."""
 
     value: Expression
@@ -84,8 +104,8 @@ class Index:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Call:
+@dataclass(slots=True, eq=False, repr=False)
+class Call(_Node):
     """`function(a, b)`."""
 
     function: str
@@ -93,8 +113,8 @@ class Call:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Unary:
+@dataclass(slots=True, eq=False, repr=False)
+class Unary(_Node):
     """`-a` or `!a`."""
 
     operator: OneOf["-", "!"]
@@ -102,8 +122,8 @@ class Unary:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Binary:
+@dataclass(slots=True, eq=False, repr=False)
+class Binary(_Node):
     """`a + b` and its like."""
 
     operator: str
@@ -112,8 +132,8 @@ class Binary:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Conditional:
+@dataclass(slots=True, eq=False, repr=False)
+class Conditional(_Node):
     """`condition ? then : otherwise`."""
 
     condition: Expression
@@ -125,16 +145,16 @@ class Conditional:
 Expression = Literal | Template | List | Map | Name | Index | Call | Unary | Binary | Conditional
 
 
-@dataclass(slots=True)
-class Label:
+@dataclass(slots=True, eq=False, repr=False)
+class Label(_Node):
     """A label of a block, quoted or bare."""
 
     text: str
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Attribute:
+@dataclass(slots=True, eq=False, repr=False)
+class Attribute(_Node):
     """`name = value`; the span is that of the name."""
 
     name: str
@@ -142,8 +162,8 @@ class Attribute:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Block:
+@dataclass(slots=True, eq=False, repr=False)
+class Block(_Node):
     """`type "label" … { body }`; the span is that of the type."""
 
     type: str
@@ -152,8 +172,8 @@ class Block:
     span: Span = _span()
 
 
-@dataclass(slots=True)
-class Body:
+@dataclass(slots=True, eq=False, repr=False)
+class Body(_Node):
     """What stands between braces, or in a whole file."""
 
     attributes: list[Attribute] = field(default_factory=list)

@@ -6,11 +6,14 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tailpipe.config.masking import Masked, mask
 from tailpipe.config.syntax import Span
-from tailpipe.config.vocabulary import Vocabulary
 from tailpipe.errors import Diagnostic, Note, Place
+
+if TYPE_CHECKING:
+    from tailpipe.config.masking import Masked
+    from tailpipe.config.vocabulary import Vocabulary
 
 __all__ = ["Absent", "ConfigText", "Problem"]
 
@@ -53,6 +56,8 @@ class ConfigText:
 
     @cached_property
     def _masked(self) -> Masked:
+        from tailpipe.config.masking import mask  # late, because most configs have no problem to show
+
         return mask(self.text, self._vocabulary())
 
     @cached_property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
+from tailpipe.frozen import frozen
 from tailpipe.model.option import Declared, Option, options_of
 
 __all__ = ["Vocabulary", "vocabulary_of"]
@@ -14,7 +14,7 @@ _LONG = 5
 """Shorter names are part of many words."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Vocabulary:
     """The names of secrets, of other arguments and labels, and of blocks."""
 

@@ -8,12 +8,14 @@ out each line that is not plain; the rows that come back are numbered by the lin
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
+
+from tailpipe.frozen import frozen
 
 __all__ = ["Cells", "Dialect", "LineText", "join_lines", "read_cells"]
 
@@ -21,7 +23,7 @@ _NEWLINE = 10
 _BLOCK_BYTES = 1 << 22
 
 
-@dataclass(frozen=True)
+@frozen
 class LineText:
     """Lines in one writable run of bytes, a newline before and after each."""
 
@@ -47,7 +49,7 @@ class LineText:
         self.data[np.repeat(self.starts[lines] - before, lengths) + np.arange(lengths.sum())] = _NEWLINE
 
 
-@dataclass(frozen=True)
+@frozen
 class Dialect:
     """What the CSV reader is told of the text; `quote` is empty for none."""
 
@@ -59,7 +61,7 @@ class Dialect:
     """Columns that hold whole numbers of 64 bits and nothing else; the others are text."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cells:
     """The rows that were read, and the line of each; all other lines are not among them."""
 

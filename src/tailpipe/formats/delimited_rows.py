@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tailpipe.formats.csvtext import Cells, Dialect, LineText, join_lines, read_cells
 from tailpipe.formats.delimited_splitter import Splitter
 from tailpipe.formats.header import numbered_names
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines
 from tailpipe.plugin.arrow import places_of
 
@@ -25,7 +26,7 @@ _SPARE = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04\x05\x06"
 """Characters that may stand for a delimiter which the reader does not take, if the text does not hold them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Naming:
     """The names of values, by their place.
 

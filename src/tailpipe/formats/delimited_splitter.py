@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from tailpipe.frozen import frozen
 
 __all__ = ["BLANKS", "Splitter"]
 
@@ -13,7 +14,7 @@ BLANKS = " \t\n\r\f\v"
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
 
 
-@dataclass(frozen=True)
+@frozen
 class Splitter:
     """How values are told apart. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
 

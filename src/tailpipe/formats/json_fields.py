@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from tailpipe.formats.json_rest import keys_at_all_levels, rest_of
+from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.model.wanted import FieldNames
 from tailpipe.plugin import ParseContext
@@ -22,7 +22,7 @@ REST = "*"
 """The field that holds all keys that nobody names; no key can be taken by this name otherwise."""
 
 
-@dataclass(frozen=True)
+@frozen
 class JsonFields:
     """The fields to take from each record; `renamed` maps keys of the record to names of fields."""
 

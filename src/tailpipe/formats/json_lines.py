@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tailpipe.formats.json_fields import JsonFields
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 
 __all__ = ["JsonLines", "record_sql"]
 
 
-@dataclass(frozen=True)
+@frozen
 class JsonLines:
     """Takes the fields out of lines that are JSON objects; any other line is bad."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from tailpipe.formats.json_structure import BLANKS, Ints, Structure
+from tailpipe.frozen import frozen
 
 __all__ = ["Places", "complete", "end_of_values", "is_array", "match_end", "value_of_key", "values_at"]
 
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 
 
-@dataclass(frozen=True)
+@frozen
 class Places:
     """Records found in a run of bytes: record n is `data[starts[n]:ends[n]]`.
 

@@ -6,10 +6,11 @@ It looks at quotes and brackets alone, whole chunks at a time. The text must not
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from tailpipe.frozen import frozen
 
 __all__ = ["BLANKS", "SCALAR", "Ints", "Structure", "structure", "with_scalars"]
 
@@ -31,7 +32,7 @@ Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
+@frozen
 class Structure:
     """Places in a text, in their order."""
 

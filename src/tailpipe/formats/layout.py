@@ -12,10 +12,10 @@ cell matches its part of the pattern. Reading such lines as CSV gives what the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tailpipe.formats.pattern import Atom, Group, Node, Pattern, Repeat, Sequence, walk
+from tailpipe.frozen import frozen
 
 __all__ = ["Cell", "Layout", "recognise"]
 
@@ -25,7 +25,7 @@ _OTHERS = "\x7f\x80ÿĀ߿￿\U0010ffff"
 """For the characters beyond ASCII; no set that `_is_simple` lets pass tells them apart."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cell:
     """One cell: how it is marked off, and what the pattern says of the text in it."""
 
@@ -51,7 +51,7 @@ class Cell:
         return "".join(characters) if all(characters) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """The cells of a delimited pattern."""
 

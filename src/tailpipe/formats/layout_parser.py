@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -15,6 +14,7 @@ from tailpipe.formats.csvtext import Cells, Dialect, LineText, join_lines, read_
 from tailpipe.formats.layout import Cell, Layout, recognise
 from tailpipe.formats.pattern import Pattern, least, re2
 from tailpipe.formats.regex_parser import NO_MATCH, RegexParser, extract, field_columns, group_name, misses
+from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal
@@ -32,7 +32,7 @@ def pattern_parser(pattern: Pattern, is_dotall: bool = False) -> LineParser:
     return LayoutParser(pattern, layout, is_dotall) if layout else RegexParser(pattern, is_dotall)
 
 
-@dataclass(frozen=True)
+@frozen
 class LayoutParser:
     """Gives what the pattern gives, several times faster."""
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+from tailpipe.frozen import frozen
 
 __all__ = ["Atom", "Choice", "Group", "Node", "Pattern", "Repeat", "Sequence", "children", "least", "re2", "walk"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Atom:
     """What matches one character or a place between two."""
 
@@ -31,21 +32,21 @@ class Atom:
         return re.fullmatch(self.python, character, re.ASCII) is not None
 
 
-@dataclass(frozen=True)
+@frozen
 class Sequence:
     """One after the other."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """One or the other, the first that fits."""
 
     options: tuple[Sequence, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """Something in brackets; a field if it has a name."""
 
@@ -54,7 +55,7 @@ class Group:
     flags: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Repeat:
     """Something that may be there several times, or not."""
 
@@ -72,7 +73,7 @@ class Repeat:
 Node = Atom | Sequence | Choice | Group | Repeat
 
 
-@dataclass(frozen=True)
+@frozen
 class Pattern:
     """A pattern that was read: its tree, and what follows from it."""
 

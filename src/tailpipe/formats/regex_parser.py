@@ -9,9 +9,9 @@ not empty. The fields of a bad row mean nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tailpipe.formats.pattern import Group, Pattern, least, re2, walk
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, quoted, text_list
@@ -21,7 +21,7 @@ __all__ = ["NO_MATCH", "RegexParser", "extract", "field_columns", "group_name", 
 NO_MATCH = "does not match the layout"
 
 
-@dataclass(frozen=True)
+@frozen
 class RegexParser:
     """Finds the pattern in each line; `is_dotall` lets `.` match line ends too, for events of many lines."""
 

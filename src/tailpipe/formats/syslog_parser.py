@@ -13,9 +13,9 @@ Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, text_list
@@ -76,7 +76,7 @@ _OLD_GROUPS = [
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class SyslogParser:
     """Reads syslog lines; `rfc` says which of the two to expect, or to tell them by the line."""
 

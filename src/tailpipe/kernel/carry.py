@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
@@ -15,7 +15,7 @@ from tailpipe.sql.quoting import literal
 __all__ = ["CarriedFile", "Carry", "carry_rows"]
 
 
-@dataclass(frozen=True)
+@frozen
 class CarriedFile:
     """A live file some of whose rows stay."""
 
@@ -25,7 +25,7 @@ class CarriedFile:
     columns: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Carry:
     """Live files of one unit, and the beginnings of the `tp_id` of the rows that go.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.feed import Batch
 from tailpipe.kernel.format_faults import format_fault
 from tailpipe.model.format import RESERVED_FIELDS, Format
@@ -26,7 +27,7 @@ __all__ = ["Columns"]
 _TABLE = "rows"
 
 
-@dataclass(frozen=True)
+@frozen
 class _Piece:
     """Rows of one artifact, the first of which has the ordinal `first`."""
 

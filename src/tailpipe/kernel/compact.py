@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.stage import Key, Stage, key_condition
 from tailpipe.kernel.task import Staging
@@ -22,14 +22,14 @@ __all__ = ["Compaction", "Index", "compact_files", "misplaced"]
 _ORDER = "tp_timestamp, tp_id"
 
 
-@dataclass(frozen=True)
+@frozen
 class Index:
     """The column by which files are divided now; None if all rows are to have the same index."""
 
     column: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Compaction:
     """Live files of one unit and date, and the columns that the new files have.
 

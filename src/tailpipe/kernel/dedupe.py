@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
@@ -22,7 +23,7 @@ EVENT = ("tp_id",)
 """The key of rows of events: that of the event, which is in their id, whatever artifact it was requested with."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Dedupe:
     """Staged files of one unit, all of one role, and the live files whose rows stay.
 
@@ -36,7 +37,7 @@ class Dedupe:
     staging: Staging
 
 
-@dataclass(frozen=True)
+@frozen
 class Deduped:
     """What became of the files that lost rows, by path: another file, or none; and the rows lost.
 

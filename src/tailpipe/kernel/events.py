@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.model.event import Event
 from tailpipe.model.outputs import COMMON_TYPES, Output
 from tailpipe.model.parsing import Lines, Parsed
@@ -47,7 +48,7 @@ def event_outputs(outputs: Sequence[Output], prefix: str) -> tuple[Output, ...]:
     return (*outputs, *(output for output in made if output.name not in taken))
 
 
-@dataclass(frozen=True)
+@frozen
 class BadEvent:
     """An event that never gets to the parser: its place, why, its text, and a key that it is known by."""
 
@@ -58,7 +59,7 @@ class BadEvent:
     key: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EventRun:
     """A run of events of one artifact: their messages, and the table of their facts."""
 

@@ -7,9 +7,9 @@ type; anything else is refused before the run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.outputs import COMMON_TYPES, output_columns
 from tailpipe.model.table import Table
 
@@ -30,7 +30,7 @@ _WIDER: Mapping[str, tuple[str, ...]] = {
 """To which types each may change without losing a value; to text any of them may."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Change:
     """What becomes of one column: `old` and `new` are stored DuckDB types, None where there is no column.
 

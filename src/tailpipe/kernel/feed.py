@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault
 from tailpipe.model.parsing import LineParser, Lines, Parsed
@@ -14,7 +15,7 @@ from tailpipe.sql.quoting import quoted
 __all__ = ["BadRow", "Batch", "Failed", "Feed", "Held", "JointFeed", "bad_rows"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Batch:
     """Rows that are shaped by one query; `size` is about how many bytes of text they had."""
 
@@ -23,7 +24,7 @@ class Batch:
     artifacts: Collection[int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Failed:
     """An artifact could not be read to its end: the rows that it gave before must not be kept."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import most_frequent, reject_records
+from tailpipe.frozen import frozen
 from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.format_faults import blamed_on, format_fault
@@ -42,7 +43,7 @@ _FEW = 64
 """Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """How a task is run; `noun` is what a row is called in its artifact."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.shape import KEPT, REJECTED, Shape
 from tailpipe.model.parsing import Parsed
 from tailpipe.sql.casts import month_day
@@ -34,7 +34,7 @@ _STRPTIME = """CREATE OR REPLACE TEMP MACRO strptime(t, layout) AS
 like a cast."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RowCount:
     """Rows that share artifact, disposition, index and date."""
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tailpipe.frozen import frozen
 from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
 from tailpipe.model.addresses import ADDRESS, is_address
@@ -42,7 +43,7 @@ _ENDLESS = ("inf", "infinity", "nan")
 _TEXT = re.compile(r"'(?:[^']|'')*'")
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """How rows of one task are made; `stamps` are the common columns that come from us, as SQL.
 

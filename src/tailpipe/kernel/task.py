@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
@@ -21,7 +22,7 @@ __all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Share"
 _MEGABYTE = 1024 * 1024
 
 
-@dataclass(frozen=True)
+@frozen
 class Reading:
     """One artifact to read: under which identity, and from which offsets on.
 
@@ -48,7 +49,7 @@ class Reading:
         return hashlib.blake2b(name, digest_size=8).hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """How much is held at once, in decompressed bytes; memory follows from these, not from an artifact's size."""
 
@@ -70,7 +71,7 @@ class Limits:
     """Rejected rows that are shown in the report."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Staging:
     """Where files go: `directory` must exist; `prefix` tells this attempt of the task from any other.
 
@@ -82,7 +83,7 @@ class Staging:
     spill: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Decided:
     """The years of an artifact: from each of these ordinals on, up to the next."""
 
@@ -90,7 +91,7 @@ class Decided:
     years: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Share:
     """What a task reads for one unit: the artifacts, the source they come from, and where their rows go."""
 
@@ -105,7 +106,7 @@ class Share:
         return [reading.row_prefix(self.partition) for reading in self.readings]
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """Artifacts, how to read them, and what table to make of them.
 
@@ -169,7 +170,7 @@ class Task:
         return self.at(*(None for _ in self.shares))
 
 
-@dataclass(frozen=True)
+@frozen
 class Fault:
     """Why an artifact could not be read to its end.
 
@@ -180,7 +181,7 @@ class Fault:
     is_changed: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Widening:
     """A field that the task's types do not know, or not wide enough: run again with this type."""
 
@@ -188,7 +189,7 @@ class Widening:
     type: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """What became of one artifact: its accounts, how far it was read, and what was noticed.
 
@@ -216,7 +217,7 @@ class Result:
         return self.fault.reason if self.fault else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """All that a share brings back. If there are widenings, its files are not whole: run it again with them."""
 

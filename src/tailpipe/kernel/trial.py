@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.frozen import frozen
 from tailpipe.kernel.run import OtherYearsError, TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
@@ -29,7 +30,7 @@ _PORTION = 4 * _MEGABYTE
 _ROUNDS = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class Trial:
     """What a try has shown: the first rows, some rows that do not fit, and where the rows went.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import groupby
 
@@ -12,6 +12,7 @@ from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.kernel.carry import CarriedFile
 from tailpipe.kernel.compact import Compaction, Index
 from tailpipe.kernel.engine import Engine
@@ -32,7 +33,7 @@ BATCH_BYTES = 4 * 1024 * 1024 * 1024
 """About how much is staged at once; then it is committed, and the next job begins."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Subject:
     """A partition to compact: its table, if it still has one, and its index now, if that is to be applied."""
 
@@ -42,7 +43,7 @@ class Subject:
     wanted: Wanted = field(default_factory=Wanted)
 
 
-@dataclass(frozen=True)
+@frozen
 class Compacted:
     """What became of a partition, or would: so many files with so many bytes into others."""
 
@@ -134,7 +135,7 @@ class _Columns:
         return self._merged[numbers]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Plan:
     """The groups to be done, and the columns of their new files."""
 
@@ -143,7 +144,7 @@ class _Plan:
     columns: _Columns
 
 
-@dataclass(frozen=True)
+@frozen
 class _Batch:
     """Units that one job does together."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import accumulate, pairwise
 
 from tailpipe.catalog.snapshot import LiveFile
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 
 __all__ = [
@@ -35,7 +35,7 @@ FEW_FILES = 8
 """After a collection, a unit has at most this many files below `FULL_BYTES` for each date and index."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted:
     """Which files to look at, by date and unit, and what to merge: in a full pass whatever is not right, otherwise
     only what pays."""
@@ -45,7 +45,7 @@ class Wanted:
     is_full_pass: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class FileGroup:
     """Files of one unit and date whose rows are written again together; with other indexes if it `is_moved`."""
 

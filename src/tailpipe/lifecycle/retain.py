@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.locks import each_in_turn
+from tailpipe.frozen import frozen
 from tailpipe.lifecycle.policy import expired_days
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.partition import Partition
@@ -20,7 +21,7 @@ WITNESS = timedelta(days=2)
 """A change of the workspace that is so old, and no older than a PAUSE, shows that it has not."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Expired:
     """What has expired of a partition: the dates that had rows, and how much goes with them."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
+
+from tailpipe.frozen import frozen
 
 __all__ = ["Accounts", "Artifact", "FileId"]
 
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
 
 
-@dataclass(frozen=True)
+@frozen
 class FileId:
     """What a file system knows a file by, whatever its name: `host`, device, number, and last change of it.
 
@@ -26,7 +28,7 @@ class FileId:
     links: int = 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Artifact:
     """A file, an object, a time range of an API, or one run of a command, as a source lists it.
 
@@ -58,7 +60,7 @@ class Artifact:
         return self.uri.lower().endswith(_COMPRESSED)
 
 
-@dataclass(frozen=True)
+@frozen
 class Accounts:
     """Where the rows of an artifact went; what was read must be accounted for, row by row."""
 

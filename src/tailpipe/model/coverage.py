@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.window import Window
 
 __all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days", "first_day"]
@@ -19,7 +20,7 @@ State = Literal["covered", "missing", "dropped"]
 _LAST = date.max.toordinal()
 
 
-@dataclass(frozen=True)
+@frozen
 class DaySet:
     """A set of days, kept as spans that include both ends.
 
@@ -139,7 +140,7 @@ NO_DAYS = DaySet()
 EVERY_DAY = DaySet.span(date.min, date.max)
 
 
-@dataclass(frozen=True)
+@frozen
 class Coverage:
     """What is known of the days of one source of a partition; no day has two states.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Literal, Protocol
 
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 
 __all__ = [
@@ -44,7 +45,7 @@ _PIECE = 1024 * 1024
 _TAIL = "tail:"
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """What is committed and replaced as one: the Day `day`, or the pack `pack` of undated artifacts."""
 
@@ -70,7 +71,7 @@ class Unit:
         return self.key
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerEntry:
     """One artifact that was taken, as it was found then, and how far it was read.
 

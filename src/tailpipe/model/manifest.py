@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import Unit
 from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
@@ -14,7 +15,7 @@ from tailpipe.model.staged import Kind, Sample, StagedArtifact, StagedFile
 __all__ = ["ImageRow", "Loss", "Manifest"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """A unit no longer has its rows of `tp_date`, because they were dropped or their file went missing."""
 
@@ -23,7 +24,7 @@ class Loss:
     reason: Literal["dropped", "missing"]
 
 
-@dataclass(frozen=True)
+@frozen
 class ImageRow:
     """A row of the catalog, as an image of a partition holds it."""
 
@@ -31,7 +32,7 @@ class ImageRow:
     values: Mapping[str, str | int | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Manifest:
     """One transaction: the files that came and went, and what is known since.
 

@@ -18,11 +18,12 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from tailpipe.errors import Diagnostic
+from tailpipe.frozen import frozen, make_frozen
 
 __all__ = [
     "Declared",
@@ -72,7 +73,7 @@ class Secret:
         return hash(("Secret", self._value))
 
 
-@dataclass(frozen=True)
+@frozen
 class Unresolved:
     """The value of an option that depends on something this machine lacks, such as an unset variable.
 
@@ -88,7 +89,7 @@ class Unresolved:
         return self.call
 
 
-@dataclass(frozen=True)
+@frozen
 class Option:
     """What is declared of one field: how config spells it, its type, its default and its meaning."""
 
@@ -164,7 +165,7 @@ class Declared:
     def __init_subclass__(cls, *, kw_only: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _adopt_defaults(cls)
-        dataclass(frozen=True, kw_only=kw_only)(cls)
+        make_frozen(cls, kw_only=kw_only)
 
 
 def _adopt_defaults(cls: type) -> None:

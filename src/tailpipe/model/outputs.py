@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from tailpipe.frozen import frozen
 from tailpipe.model.format import RESERVED_FIELDS, Format
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
@@ -23,7 +23,7 @@ _BARE_NAME = re.compile(r'([A-Za-z_]\w*)|"([^"]+)"')
 _NO_NAMES = frozenset({"null", "true", "false", "current_date", "current_time", "current_timestamp", "localtimestamp"})
 
 
-@dataclass(frozen=True)
+@frozen
 class Output:
     """A column that the table fills: from a field, or from an expression over the fields.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol
 
+from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = [
 _MEGABYTE = 1024 * 1024
 
 
-@dataclass(frozen=True)
+@frozen
 class ParseContext:
     """What a task wants of a parser. A parser may give more fields, and need not give any of these."""
 
@@ -51,7 +52,7 @@ class ParseContext:
     """The DuckDB of the task, for queries of the parser's own; None outside a task."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Lines:
     """A run of whole lines of one artifact. Blank lines are left out; they are no rows.
 
@@ -68,7 +69,7 @@ class Lines:
     """The first lines of the artifact, if this run does not begin with them: a header may be among them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Parsed:
     """Rows with named fields, as a DuckDB query over Arrow tables, so that the next step is one query with it.
 
@@ -115,21 +116,21 @@ class Document(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Records:
     """Texts of records, as an Arrow array of strings: `parse` takes them apart with those of other documents."""
 
     texts: pa.Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """Rows in columns, of any Arrow type that DuckDB knows."""
 
     table: pa.Table
 
 
-@dataclass(frozen=True)
+@frozen
 class Rejected:
     """One row that cannot be read, and why. It has a place among the rows like any other."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 __all__ = [
     "DOTS",
@@ -44,10 +45,13 @@ _EVIDENT = (
     rf"""|(?<![\w-])--?(?P<flag>(?=[\w-]{{0,64}}(?:{_WORDS}))[\w-]{{1,128}})"""
     r"""(?:=|[ \t]{1,8}|["'][ \t]{0,8},[ \t]{0,8}["'])(?P<argument>[^\s"',-][^\s"',]*)"""
 )
-_BY_SHAPE = re.compile(_EVIDENT, re.IGNORECASE)
-_BY_SHAPE_AND_NAME = re.compile(
-    rf"""{_EVIDENT}|(?<![a-z0-9])(?:{_KEYS}){_BETWEEN}(?P<key>[^\s"'<>&,;\\)\]}}]+)""", re.IGNORECASE
-)
+_NAMED = rf"""(?<![a-z0-9])(?:{_KEYS}){_BETWEEN}(?P<key>[^\s"'<>&,;\\)\]}}]+)"""
+
+
+@cache
+def _shapes(named: bool) -> re.Pattern[str]:
+    """Compiled when the first text is looked at, because that takes milliseconds and most runs have none."""
+    return re.compile(f"{_EVIDENT}|{_NAMED}" if named else _EVIDENT, re.IGNORECASE)
 
 
 def looks_secret(name: str) -> bool:
@@ -60,8 +64,7 @@ def secret_spans(text: str, *, named: bool = True) -> Iterator[tuple[int, int]]:
 
     With `named`, also what is assigned to a name such as `SecretAccessKey`, in JSON, XML, forms and logs.
     """
-    shapes = _BY_SHAPE_AND_NAME if named else _BY_SHAPE
-    for match in shapes.finditer(text):
+    for match in _shapes(named).finditer(text):
         name = match["parameter"] or match["flag"]
         if name is None or looks_secret(name):
             yield match.span(match.lastgroup or 0)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.window import Window
 
 __all__ = ["CollectRequest"]
 
 
-@dataclass(frozen=True)
+@frozen
 class CollectRequest:
     """What is requested of a run; without a window it goes on from the frontier.
 

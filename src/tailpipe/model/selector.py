@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import translate
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, listed
 
 __all__ = ["Selection", "Selector", "select"]
@@ -18,7 +18,7 @@ Selection = str | Iterable[str]
 _PART = re.compile(r"[\w*?-]+")
 
 
-@dataclass(frozen=True)
+@frozen
 class Selector:
     """`table`, `table.partition`, `aws_*`, `*.prod`, `table.p*`; without a dot it means all partitions."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import BinaryIO, ClassVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from tailpipe.model.artifact import Artifact
 from tailpipe.model.event import Event, event_columns
 from tailpipe.model.format import Format
 from tailpipe.model.names import check_partition_name
 from tailpipe.model.option import Declared, label, option
 from tailpipe.model.window import Window
+
+if TYPE_CHECKING:
+    from tailpipe.model.artifact import Artifact
 
 __all__ = ["Content", "Source"]
 

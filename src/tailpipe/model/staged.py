@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry
@@ -17,7 +18,7 @@ Kind = Literal["append", "replace", "rewrite", "note", "delete", "repair"]
 Role = Literal["data", "rejected"]
 
 
-@dataclass(frozen=True)
+@frozen
 class StagedFile:
     """A parquet file that a task wrote, fsynced and checksummed; it holds one date and one index.
 
@@ -38,7 +39,7 @@ class StagedFile:
     role: Role = "data"
 
 
-@dataclass(frozen=True)
+@frozen
 class StagedArtifact:
     """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
 
@@ -58,7 +59,7 @@ class StagedArtifact:
         return bool(self.offset_bytes or self.offset_rows)
 
 
-@dataclass(frozen=True)
+@frozen
 class Covered:
     """Days of a source that are complete now; those from `settled_before` on may still get late artifacts."""
 
@@ -67,7 +68,7 @@ class Covered:
     settled_before: date
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample:
     """One rejected row, shown in the report: which artifact, where in it, why, and its text."""
 
@@ -77,7 +78,7 @@ class Sample:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Staged:
     """All that one transaction brings.
 

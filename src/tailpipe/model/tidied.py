@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, DaySet
 
 __all__ = ["Tidied"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Tidied:
     """`expired` are dates that were dropped, with their rows; `files` became `new_files`; `notes` tell the rest."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 
 __all__ = ["SCALARS", "ColumnType", "DecimalType", "ListType", "ScalarType", "StructType", "parse_type", "stored_type"]
@@ -19,7 +19,7 @@ def stored_type(kind: str, words: str = "INET|INTERVAL|JSON|UUID") -> str:
     return re.sub(rf'"(?:[^"]|"")*"|\b({words})\b(?=[,)\[]|$)', lambda found: "VARCHAR" if found[1] else found[0], kind)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScalarType:
     """A type without parts. `stored` is its DuckDB type in the parquet files, `arrow` its Arrow type there.
 
@@ -37,7 +37,7 @@ class ScalarType:
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class DecimalType:
     """A number with `precision` digits, `scale` of them behind the point."""
 
@@ -68,7 +68,7 @@ class DecimalType:
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class ListType:
     """A list of values of one type."""
 
@@ -98,7 +98,7 @@ class ListType:
         return self.name
 
 
-@dataclass(frozen=True)
+@frozen
 class StructType:
     """Named fields, in order."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
+from tailpipe.frozen import frozen
 from tailpipe.model.format import RESERVED_FIELDS
 from tailpipe.model.outputs import SECOND, Output
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
@@ -37,7 +38,7 @@ def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[
     return wanted
 
 
-@dataclass(frozen=True)
+@frozen
 class FieldNames:
     """The names of fields, and the keys of JSON objects that they stand for; `renamed` maps keys to names."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, time, timedelta
+from functools import total_ordering
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 
 __all__ = ["EVER", "LOOKBACK", "Window", "day_before", "parse_moment", "requested_window", "window_between"]
 
@@ -26,7 +28,8 @@ _FORMS = (
 _DAYS_BACK = {"today": 0, "yesterday": 1}
 
 
-@dataclass(frozen=True, order=True)
+@total_ordering
+@frozen
 class Window:
     """A span of time from `start`, included, to `end`, excluded; both in UTC.
 
@@ -48,6 +51,9 @@ class Window:
                 f"the window ends before it begins: from {_show(self.start)} to {_show(self.end)}",
                 hint="swap --from and --to",
             )
+
+    def __lt__(self, other: Window) -> bool:
+        return (self.start, self.end) < (other.start, other.end)
 
     @classmethod
     def parse(cls, start: str | None, end: str | None, *, now: datetime) -> Window:

@@ -11,25 +11,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import ChangedError, TailpipeError, UsageError
-from tailpipe.model.addresses import is_address
-from tailpipe.model.artifact import Artifact, FileId
 from tailpipe.model.connection import Connection
-from tailpipe.model.event import Event
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, Secret, fact, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tailpipe.plugin.columns import camel_case, camel_case_keys, pascal_case
-from tailpipe.plugin.files import file_id, modified_at
-from tailpipe.plugin.limits import RequestLimit
-from tailpipe.plugin.paging import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
-from tailpipe.plugin.retry import Retry, is_transient, retry_after
 
 if TYPE_CHECKING:
+    from tailpipe.model.addresses import is_address
+    from tailpipe.model.artifact import Artifact, FileId
+    from tailpipe.model.event import Event
     from tailpipe.model.parsing import (
         Document,
         DocumentParser,
@@ -42,7 +37,12 @@ if TYPE_CHECKING:
         Rejected,
         Rows,
     )
+    from tailpipe.plugin.columns import camel_case, camel_case_keys, pascal_case
+    from tailpipe.plugin.files import file_id, modified_at
     from tailpipe.plugin.functions import document_parser, line_parser
+    from tailpipe.plugin.limits import RequestLimit
+    from tailpipe.plugin.paging import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
+    from tailpipe.plugin.retry import Retry, is_transient, retry_after
 
 __all__ = [
     "ENTRY_POINTS",
@@ -96,25 +96,36 @@ __all__ = [
     "retry_after",
 ]
 
-_FUNCTIONS = ("document_parser", "line_parser")
-_PARSING = (
-    "Document",
-    "DocumentParser",
-    "Found",
-    "LineParser",
-    "Lines",
-    "ParseContext",
-    "Parsed",
-    "Records",
-    "Rejected",
-    "Rows",
-)
+_ON_FIRST_USE = {
+    "tailpipe.model.addresses": ("is_address",),
+    "tailpipe.model.artifact": ("Artifact", "FileId"),
+    "tailpipe.model.event": ("Event",),
+    "tailpipe.model.parsing": (
+        "Document",
+        "DocumentParser",
+        "Found",
+        "LineParser",
+        "Lines",
+        "ParseContext",
+        "Parsed",
+        "Records",
+        "Rejected",
+        "Rows",
+    ),
+    "tailpipe.plugin.columns": ("camel_case", "camel_case_keys", "pascal_case"),
+    "tailpipe.plugin.files": ("file_id", "modified_at"),
+    "tailpipe.plugin.functions": ("document_parser", "line_parser"),
+    "tailpipe.plugin.limits": ("RequestLimit",),
+    "tailpipe.plugin.paging": ("next_link", "pages_by_number", "pages_by_offset", "pages_by_token", "pages_by_url"),
+    "tailpipe.plugin.retry": ("Retry", "is_transient", "retry_after"),
+}
+"""What only listing, fetching and parsing need, by module: most commands do none of these."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what only parsing needs on first use: most commands parse nothing."""
-    if name in _FUNCTIONS:
-        return getattr(import_module("tailpipe.plugin.functions"), name)
-    if name in _PARSING:
-        return getattr(import_module("tailpipe.model.parsing"), name)
+    """Import a name of `_ON_FIRST_USE`."""
+    for module, names in _ON_FIRST_USE.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(module), name)
+            return found
     raise AttributeError(f'module "{__name__}" has no attribute "{name}"')

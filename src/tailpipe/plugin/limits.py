@@ -15,10 +15,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
 
 __all__ = ["RequestLimit"]
 
@@ -29,7 +30,7 @@ _STALE = 60.0
 """A turn that is further away than this, and than a hundred requests, was left by a clock that has been set back."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RequestLimit:
     """At most `parallel` requests at a time and `per_second` of them in a second, over all processes of a host.
 

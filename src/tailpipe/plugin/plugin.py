@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
+from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
@@ -28,7 +29,7 @@ class Late(NamedTuple):
     """Module and class or value, as in an entry point."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Plugin:
     """What a package brings. `formats` are types of formats, `presets` ready formats of such types."""
 

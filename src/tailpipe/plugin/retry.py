@@ -6,9 +6,11 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
     from tailpipe.plugin.limits import RequestLimit
@@ -68,7 +70,7 @@ def _between(low: float, high: float) -> float:
     return random.uniform(low, high)  # noqa: S311 - chance, not secrecy
 
 
-@dataclass(frozen=True)
+@frozen
 class Retry:
     """Calls a request again while it fails transiently, with longer and longer pauses.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,7 +19,7 @@ __all__ = ["Answer"]
 _ROWS_AT_ONCE = 1000
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """What a statement gives: names and DuckDB types of its columns, and its rows, from DuckDB as they are asked for.
 

@@ -10,7 +10,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from errno import EACCES, ENOSPC
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from time import monotonic
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
+from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal
 
 __all__ = ["Databases", "Wish"]
@@ -31,7 +32,7 @@ _REST = 9
 """If it takes longer: so many times as long, commits do not have it done again."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Wish:
     """What a client shall see, in the words of the command line: so that `T-7d` goes on meaning seven days."""
 
@@ -69,7 +70,7 @@ def _raise(error: TailpipeError) -> None:
     raise error
 
 
-@dataclass(frozen=True)
+@frozen
 class Databases:
     """The databases of a workspace. A wish is kept beside its database, and forgotten when that was deleted."""
 

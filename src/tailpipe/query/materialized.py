@@ -26,14 +26,13 @@ from tailpipe.model.types import stored_type
 from tailpipe.model.window import Window
 from tailpipe.query.check import refuse_broken
 from tailpipe.query.narrowing import Narrowing
-from tailpipe.query.views import View, narrowed, schema_views, table_views
+from tailpipe.query.views import COPIES, View, narrowed, schema_views, table_views
 from tailpipe.sql.duck import blank
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["COPIES", "GRACE", "from_copies", "refresh"]
+__all__ = ["GRACE", "from_copies", "refresh"]
 
-COPIES = "schemas"
 GRACE = timedelta(hours=1)
 """How long a copy stays that a running query may still read."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import EVER, Window, window_between
@@ -20,7 +20,7 @@ __all__ = ["Narrowing"]
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Narrowing:
     """What of the tables is shown; empty means all of it.
 

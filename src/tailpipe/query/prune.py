@@ -20,12 +20,7 @@ from tailpipe.query.views import View
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["FEW", "KNOWN", "Pruner"]
-
-FEW = 32
-"""So many files are opened sooner than a plan is made."""
-KNOWN = frozenset({"tp_timestamp", "tp_date", "tp_partition", "tp_index"})
-"""The columns of which the catalog knows what is in each file."""
+__all__ = ["Pruner"]
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.sql.duck import blank, duckdb, first_line
 from tailpipe.sql.quoting import text_list
 
 __all__ = ["RejectedRow", "rejected_rows"]
 
 
-@dataclass(frozen=True)
+@frozen
 class RejectedRow:
     """A row that could not be used; `line` is that of the text, or the number of the record in its document."""
 

@@ -15,21 +15,20 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
-from tailpipe.query import inet, prune
+from tailpipe.query import inet
 from tailpipe.query.answer import Answer
-from tailpipe.query.check import refuse_broken
 from tailpipe.query.limit import TimeLimit
-from tailpipe.query.materialized import COPIES, from_copies
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
-from tailpipe.query.views import SCHEMA, View, schema_views, table_views
+from tailpipe.query.views import COPIES, FEW, KNOWN, SCHEMA, View, schema_views, table_views
 from tailpipe.sql.duck import duckdb, reserved_words
 from tailpipe.sql.inet import INET_WORDS, load_statement, wants_inet
 from tailpipe.sql.quoting import literal, quoted, text_list
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
+    from tailpipe.query.prune import Pruner
     from tailpipe.query.shapes import Content, TableShape
 
 __all__ = ["Answer", "Session"]
@@ -76,7 +75,7 @@ class Session:
         self._has_copies = has_copies
         self._has_inet = False
         self._checked: set[str] = set()
-        self._pruner: prune.Pruner | None = None
+        self._pruner: Pruner | None = None
         self.schema = self._chosen_schema()
         self._take(snapshot)
         self.limit = TimeLimit(timeout_seconds, self.interrupt)
@@ -226,7 +225,9 @@ class Session:
             whole = table_views(self._snapshot, self._tables, self._narrowing, names)
             # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
             is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
-            shown = schema_views if is_narrowed or not self._has_copies else from_copies
+            shown = schema_views
+            if self._has_copies and not is_narrowed and any(schema.materialized for schema in self._schemas):
+                from tailpipe.query.materialized import from_copies as shown  # late, because few schemas are
             self._views[names] = [*whole, *shown(whole, self._schemas, now=self._taken)]
         return self._views[names]
 
@@ -266,7 +267,7 @@ class Session:
         tables = [name for name, lower in self._names.items() if lower in said]
         _refuse_twins(tables)
         named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
-        is_about_known = bool(said & prune.KNOWN)
+        is_about_known = bool(said & KNOWN)
         needed = self._needed_files(sql, named) if is_about_known else {}
         for view in named:
             self._check(view.schema)
@@ -298,15 +299,19 @@ class Session:
         if name not in self._checked:
             for schema in self._schemas:
                 if schema.name == name:
+                    from tailpipe.query.check import refuse_broken
+
                     refuse_broken(self._connection, schema)
             self._checked.add(name)
 
     def _needed_files(self, sql: str, views: Sequence[View]) -> Mapping[Address, tuple[LiveFile, ...]]:
-        many = [view for view in views if len(view.files) > prune.FEW]
+        many = [view for view in views if len(view.files) > FEW]
         if not many:
             return {}
         if self._pruner is None:
-            self._pruner = prune.Pruner(load_statement() if self._has_inet else "")
+            from tailpipe.query.prune import Pruner
+
+            self._pruner = Pruner(load_statement() if self._has_inet else "")
         needed = self._pruner.files(sql, views, self.schema)
         return {view.address: needed[view.address] for view in many if view.address in needed}
 

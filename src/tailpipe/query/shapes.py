@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.query.views import SCHEMA, View
 
 __all__ = ["ColumnShape", "Content", "TableShape", "shape_of"]
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnShape:
     """A column or a field of a struct: its name, its DuckDB type, and the fields inside it."""
 
@@ -21,7 +21,7 @@ class ColumnShape:
     fields: tuple[ColumnShape, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class TableShape:
     """A table of a schema, with its columns in order, and how many rows it has; None if only a query could tell."""
 
@@ -31,7 +31,7 @@ class TableShape:
     rows: int | None = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Content:
     """How much a table of a schema shows: rows, bytes of the files behind them, first and last `tp_timestamp`."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from tailpipe.frozen import frozen
 from tailpipe.model.table import Table
 from tailpipe.query.statements import words
 from tailpipe.sql.duck import duckdb
@@ -17,7 +17,7 @@ __all__ = ["NO_STAR", "Starred", "selected_names", "starred_columns"]
 _TIME = "tp_timestamp"
 
 
-@dataclass(frozen=True)
+@frozen
 class Starred:
     """Places in an answer: of all columns that come from a star, and of those that `tp_timestamp` was made from."""
 

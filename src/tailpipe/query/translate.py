@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.query.allowed import refuse_unknown, refused
 from tailpipe.query.dialects import reconcile
 from tailpipe.query.relations import rename_relations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Translated", "refuse_other", "to_spark", "to_spark_condition"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Translated:
     """Spark SQL; the relations in it by their names there, and what the statement calls them."""
 

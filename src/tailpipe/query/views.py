@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.catalog.layout import index_segment
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.frozen import frozen
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, stored_type
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
+__all__ = ["COPIES", "FEW", "KNOWN", "SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
 
+COPIES = "schemas"
+"""The directory of the copies of materialized schemas."""
+FEW = 32
+"""So many files are opened sooner than a plan is made."""
+KNOWN = frozenset({"tp_timestamp", "tp_date", "tp_partition", "tp_index"})
+"""The columns of which the catalog knows what is in each file."""
 SCHEMA = "tailpipe"
 """The DuckDB schema of the views over whole tables, which is the default one."""
 
@@ -30,7 +37,7 @@ _HIVE = (
 _PLAIN = "hive_partitioning = false"
 
 
-@dataclass(frozen=True)
+@frozen
 class View:
     """A table as queries see it: its columns with their DuckDB types, in order, and the files behind it.
 

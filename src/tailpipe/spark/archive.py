@@ -12,9 +12,10 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from tailpipe.frozen import frozen
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.java import java_version
 
@@ -25,7 +26,7 @@ _AHEAD_OF_TIME = 25
 _LOCK = "making.lock"
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassArchive:
     """The archive for one Java and one Spark; the disk says whether it exists."""
 

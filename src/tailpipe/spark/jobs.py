@@ -7,10 +7,10 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.errors import SparkError, TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.model.redacting import log_redacted
 from tailpipe.model.redaction import REDACTOR
 
@@ -27,7 +27,7 @@ _PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
 _JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempt:
     """Which try of which task this is: names that carry it are never used twice."""
 

@@ -12,12 +12,11 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import SparkError
+from tailpipe.frozen import frozen
 from tailpipe.spark.cluster import count_executors, limited_wait
 from tailpipe.spark.jobs import told
 
@@ -35,7 +34,7 @@ _HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
 _UNITS = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
-@dataclass(frozen=True)
+@frozen
 class Probe:
     """What one executor has: versions by name (Python and packages), its plugins, and what the disk said."""
 
@@ -103,6 +102,8 @@ def _bytes(text: str, unit: str) -> int:
 
 
 def _own() -> Probe:
+    from importlib.metadata import entry_points  # late, because only a cluster is looked at
+
     versions = {"Python": platform.python_version()}
     versions |= {name: importlib.import_module(name).__version__ for name in _PACKAGES}
     plugins = {one.name: one.dist.version if one.dist else "" for one in entry_points(group=_GROUP)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from tailpipe.frozen import frozen
 from tailpipe.model.types import stored_type
 from tailpipe.sql.connection import connect
 from tailpipe.sql.quoting import quoted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FileSet", "table_frame"]
 
 
-@dataclass(frozen=True)
+@frozen
 class FileSet:
     """Live files with the same columns, and what these are stored as."""
 

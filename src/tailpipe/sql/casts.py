@@ -7,9 +7,9 @@ A misfit is a value that is there and does not fit. DuckDB's own casts are too k
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.addresses import NETWORK
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_type
@@ -29,7 +29,7 @@ _EPOCHS = tuple((_YEARS[0] * unit, _YEARS[1] * unit) for unit in (1, 1000, 1000_
 _OFFSET = r" ?([Zz]|[+-]\d{2}(?::?\d{2})?)?$"
 
 
-@dataclass(frozen=True)
+@frozen
 class Cast:
     """A value in its column's stored type, and the condition under which it was a misfit; None if it never is.
 
@@ -41,7 +41,7 @@ class Cast:
     is_lost: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Clock:
     """What is known of times beside their text: the zone of those that name none, UTC if not given; and, as SQL,
     a date near which those lie that have no year; there are none of these if it is not given."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.model.partition import Partition
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 
 
-@dataclass(frozen=True)
+@frozen
 class SqlProblem:
     """One problem in an SQL text of the config.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from tailpipe.errors import TailpipeError
@@ -31,6 +30,8 @@ def load_for(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None])
 
 def load_statement() -> str:
     """The statement that loads the extension from its file."""
+    from importlib.util import find_spec  # late, because few statements are about addresses
+
     spec = find_spec("duckdb_extension_inet")
     places = spec.submodule_search_locations or () if spec else ()
     for place in places:

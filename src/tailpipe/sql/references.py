@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _CLAIMING = frozenset(
 """What gives true or false, by the names of DuckDB's tree."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Word:
     """A name in an expression; `position` counts the characters before it, and is None if it is not known."""
 
@@ -32,7 +32,7 @@ class Word:
     position: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Expression:
     """What an expression is made of; `error` says why it is none, at `error_position`."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.format import Format
 from tailpipe.model.option import options_of
@@ -24,7 +24,7 @@ _ANY_FIELD = Table(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadRows:
     """What a format makes of some bytes: rows of fields, and for each rejected row its place and the reason."""
 

@@ -11,13 +11,13 @@ import bz2
 import lzma
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 import pyarrow as pa
 from isal import igzip_lib
 
 from tailpipe.errors import UnpackError
+from tailpipe.frozen import frozen
 
 __all__ = ["CODECS", "MEGABYTE", "Budget", "Codec", "Note", "Reader", "UnpackLimits", "inflate"]
 
@@ -33,7 +33,7 @@ Note = Callable[[str, str], None]
 """Takes the name of something that was left out, and why."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnpackLimits:
     """How much unpacking may take. A ratio alone tells no bomb: small logs of equal lines reach 294:1."""
 
@@ -164,7 +164,7 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Codec:
     """A compression: how it is told and how a stream of it is begun.
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tailpipe.frozen import frozen
 from tailpipe.model.parsing import Lines
 from tailpipe.plugin.arrow import PADDING, string_views
 from tailpipe.unpack.encoding import Decoder, repair, replacements
@@ -31,7 +31,7 @@ from tailpipe.unpack.multiline import check_start, event_starts
 __all__ = ["LineSplitter", "LongLine", "Split", "TextOptions"]
 
 
-@dataclass(frozen=True)
+@frozen
 class TextOptions:
     """How text is read. `start` is the pattern that begins an event; without it each line is one."""
 
@@ -43,7 +43,7 @@ class TextOptions:
     """How many of the first lines go along with later runs."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LongLine:
     """A line that is longer than allowed: a row that is rejected. It was never held in memory as a whole.
 
@@ -55,7 +55,7 @@ class LongLine:
     sha256: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Split:
     """What became of some text: its lines, and what had to be done to them."""
 

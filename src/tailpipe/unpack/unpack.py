@@ -17,10 +17,10 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Literal
 
+from tailpipe.frozen import frozen
 from tailpipe.model.meter import Meter
 from tailpipe.unpack.archives import is_tar, is_zip, tar_members, zip_members
 from tailpipe.unpack.streams import CODECS, MEGABYTE, Budget, Codec, Reader, UnpackLimits, inflate
@@ -40,7 +40,7 @@ _TEXT_BYTES = bytes([7, 8, 9, 10, 12, 13, 27, *range(32, 127), *range(128, 256)]
 _Kind = Codec | Literal["tar", "zip", "plain", "unreadable"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Skipped:
     """Something in an artifact that was left out: a link, a device, an encrypted member, bytes at the end.
 

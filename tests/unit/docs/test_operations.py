@@ -13,7 +13,7 @@ from tailpipe.cli import answer, report
 from tailpipe.collect import events
 from tailpipe.formats.key_limit import FIELDS_LIMIT
 from tailpipe.kernel.task import Limits
-from tailpipe.query.materialized import COPIES
+from tailpipe.query.views import COPIES
 from tailpipe.unpack.streams import UnpackLimits
 from tailpipe.unpack.unpack import _FOREIGN
 from tests.unit.docs.pages import ROOT, codes, fences, read, rows, section

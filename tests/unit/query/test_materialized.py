@@ -17,9 +17,10 @@ from tailpipe.errors import QueryError, UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
-from tailpipe.query.materialized import COPIES, GRACE, refresh
+from tailpipe.query.materialized import GRACE, refresh
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.session import Session
+from tailpipe.query.views import COPIES
 
 from .support import TIME, Files
 

@@ -261,7 +261,7 @@ def test_addresses_in_an_answer_are_text(session: Session) -> None:
 
 
 def test_without_the_extension_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailpipe.sql.inet.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(TailpipeError) as caught:
         load_statement()
     assert "pip install duckdb-extension-inet==" in caught.value.hint
