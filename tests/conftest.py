@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 for _name in [name for name in os.environ if name.startswith(("TAILPIPE_", "AWS_"))] + ["COLUMNS", "LINES", "LESS"]:
     if _name != "TAILPIPE_UPDATE_GOLDEN":
         os.environ.pop(_name, None)
+os.environ["TAILPIPE_AUTO_WARMUP"] = "no"  # nothing goes on after a test
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
 settings.register_profile(

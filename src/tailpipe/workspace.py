@@ -150,15 +150,17 @@ class Workspace:
         Without a window a run goes on where the last one ended. Then what has expired is dropped, and the days that
         need it are compacted.
         """
-        from tailpipe.collect.collect import collect
-        from tailpipe.collect.events import Started
-        from tailpipe.collect.run import Options
-        from tailpipe.lifecycle.tidy import tidy
-        from tailpipe.model.request import CollectRequest
-
-        request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
         with self._working(emit) as (catalog, engine):
             chosen = choose_ready(self.config, self.known_tables, partitions, source)
+            if not all(catalog.is_known(partition.address) for partition, _ in chosen):
+                engine.prepare()  # a first run has something to collect, as a rule
+            from tailpipe.collect.collect import collect  # Java starts meanwhile
+            from tailpipe.collect.events import Started
+            from tailpipe.collect.run import Options
+            from tailpipe.lifecycle.tidy import tidy
+            from tailpipe.model.request import CollectRequest
+
+            request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
             options = Options(request, skip_bad_artifacts, source, command)
             report = collect(self.config, chosen, catalog, engine, options, emit)
             if engine.started is not None:

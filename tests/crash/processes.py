@@ -28,14 +28,13 @@ class Collecting:
     """A `tailpipe collect` under way, in a session of its own."""
 
     def __init__(self, install: Path, *arguments: str, env: Mapping[str, str] | None = None) -> None:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
         home = {"HOME": str(install.parent), "TAILPIPE_INSTALL_DIR": str(install), "NO_COLOR": "1"}
         self._out = install.parent / f"{install.name}.out"
         self._err = install.parent / f"{install.name}.err"
         with self._out.open("w") as out, self._err.open("w") as err:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tailpipe", "collect", *arguments],
-                env={**kept, **home, **(env or {})},
+                env={**os.environ, **home, **(env or {})},
                 cwd=install.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -68,11 +67,11 @@ class Collecting:
 
     def jvm(self) -> int:
         """The Java process of Spark."""
-        return next(one.pid for one in self.others() if "org.apache.spark.deploy.SparkSubmit" in one.command)
+        return next(one.pid for one in self.others() if "PythonGatewayServer" in one.command)
 
     def workers(self) -> list[int]:
         """The Python processes that do the tasks: the children of the daemon that forks them."""
-        daemons = {one.pid for one in self.others() if "pyspark.daemon" in one.command}
+        daemons = {one.pid for one in self.others() if "tailpipe.spark.daemon" in one.command}
         return [one.pid for one in self.others() if one.parent in daemons]
 
 

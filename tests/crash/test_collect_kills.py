@@ -168,7 +168,7 @@ def test_an_interrupt_rolls_the_day_back_and_keeps_the_others(world: World) -> N
 def test_an_interrupt_while_spark_starts_leaves_no_process_behind(world: World) -> None:
     install = world.install("early")
     run = Collecting(install, PARTITION)
-    until(lambda: any("SparkSubmit" in one.command for one in run.others()), alive=run)
+    until(lambda: any("PythonGatewayServer" in one.command for one in run.others()), alive=run)
     os.killpg(run.process.pid, signal.SIGINT)
     assert run.end() == 130, run.err
     assert "Traceback" not in run.err

@@ -45,11 +45,10 @@ def run_without_spark(tmp_path: Path, install: Path) -> Run:
 
 def _running(module: str, tmp_path: Path, install: Path, **more: str) -> Run:
     def call(*arguments: str, **env: str) -> Done:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
         home = {"HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "NO_COLOR": "1", **more}
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
-            env={**kept, **home, **env},
+            env={**os.environ, **home, **env},
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -41,9 +41,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tailpipe(home: Path) -> Call:
     """Run `tailpipe` on the quickstart's config."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
     env = {
-        **kept,
+        **os.environ,
         "NO_COLOR": "1",
         "TAILPIPE_INSTALL_DIR": str(home / "install"),
         "TAILPIPE_CONFIG_PATH": str(QUICKSTART / "config"),

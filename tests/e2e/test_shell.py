@@ -38,8 +38,7 @@ def data(install: Path) -> Workspace:
 @pytest.fixture
 def shell(tmp_path: Path, install: Path, data: Workspace, write_config: Callable[..., Path]) -> Open:
     write_config(CONFIG)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
-    env = {**kept, "HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "TERM": "xterm", "PAGER": "less"}
+    env = {**os.environ, "HOME": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(install), "TERM": "xterm", "PAGER": "less"}
 
     def start(*arguments: str, **more: str) -> Terminal:
         terminal = Terminal("query", *arguments, env={**env, **more}, cwd=tmp_path)

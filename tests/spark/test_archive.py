@@ -13,6 +13,7 @@ import pytest
 
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.surroundings import writable_cache
+from tests.spark.homes import Home
 from tests.users import unprivileged
 
 RELEASE = 'JAVA_VERSION="{}"\nMODULES="java.base jdk.incubator.vector"\n'
@@ -76,6 +77,25 @@ def test_an_archive_with_which_spark_does_not_start_is_removed(tmp_path: Path) -
     archive.drop()
 
 
+def test_an_archive_is_of_one_way_to_start_java(tmp_path: Path) -> None:
+    home = java(tmp_path / "jdk")
+    assert ClassArchive.of(home, tmp_path).path != ClassArchive.of(home, tmp_path, is_direct=False).path
+
+
+def test_it_is_counted_how_often_an_archive_was_begun_and_drafts_are_removed(tmp_path: Path) -> None:
+    archive = ClassArchive.of(java(tmp_path / "jdk"), tmp_path)
+    archive.path.parent.mkdir()
+    assert archive.tries == 0
+    for number in (1, 2):
+        archive.path.with_name("draft-7").write_bytes(b"left by one that was killed")
+        archive.begin()
+        assert archive.tries == number
+        assert not archive.path.with_name("draft-7").exists()
+    made(archive)
+    assert archive.is_made
+    assert archive.tries == 2
+
+
 def test_a_cache_that_cannot_be_written_is_replaced_by_a_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with unprivileged() as root:
         monkeypatch.setattr("tempfile.tempdir", str(root))
@@ -85,46 +105,6 @@ def test_a_cache_that_cannot_be_written_is_replaced_by_a_private_one(monkeypatch
         assert found == root / f"tailpipe-{os.geteuid()}"
         assert stat.S_IMODE(found.stat().st_mode) == 0o700
         assert writable_cache(found) == found
-
-
-CONFIG = """
-table "app_log" {{
-  format = format.jsonl.default
-  column "tp_timestamp" {{ source = "time" }}
-}}
-partition "app_log" "x" {{
-  source "file" {{ paths = ["{logs}"] }}
-}}
-"""
-
-
-class Home:
-    """An install directory with one log, and the command line that works in it."""
-
-    def __init__(self, root: Path, **env: str) -> None:
-        self.root = root
-        self.env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(root), **env}
-        (root / "config").mkdir(parents=True)
-        (root / "logs").mkdir()
-        (root / "config" / "app.tpc").write_text(CONFIG.format(logs=root / "logs"))
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        call = [sys.executable, "-m", "tailpipe", *words]
-        return subprocess.run(call, env=self.env, cwd=self.root, capture_output=True, text=True, check=False)
-
-    def collect(self, number: int) -> None:
-        """Collect one new file; its row is there once."""
-        (self.root / "logs" / f"{number}.jsonl").write_text('{"time": "2024-03-01T10:00:00Z"}\n')
-        done = self.run("collect", "--from", "2024-03-01", "--no-progress")
-        assert (done.returncode, done.stdout.partition(",")[0]) == (0, "app_log.x: 1 row"), done.stderr
-        assert self.run("query", "SELECT count(*) FROM app_log", "--output", "csv").stdout.split() == [
-            "count_star()",
-            str(number),
-        ]
-
-    @property
-    def archives(self) -> list[Path]:
-        return [*self.root.glob("cache/java/*.jsa"), *self.root.glob("cache/java/*.aot")]
 
 
 @pytest.mark.slow
@@ -144,6 +124,7 @@ def test_an_archive_is_made_and_used_and_a_damaged_one_is_dropped(tmp_path: Path
     home.collect(3)  # its size is not that of its making, so it is not used
     archive.with_name(f"{archive.name}.size").write_text(str(half))
     home.collect(4)
+    home.collect(5)
     assert not list(tmp_path.rglob("hs_err*"))
 
 

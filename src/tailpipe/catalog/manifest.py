@@ -17,6 +17,7 @@ from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.manifest import ImageRow, Loss, Manifest
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
+from tailpipe.sql.arrow import numbers, strings
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import Storage
 
@@ -58,14 +59,13 @@ def write(manifest: Manifest, path: Path) -> None:
             "tailpipe.check": str(_check((kind, _encode(entry)) for kind, entry in entries)),
         },
     )
-    columns = [
-        [kind for kind, _ in entries],
-        [str(entry.get("path") or entry.get("source") or entry.get("transaction") or "") for _, entry in entries],
-        [entry.get("tp_date") for _, entry in entries],
-        [entry.get("rows") for _, entry in entries],
-        [_encode(entry) for _, entry in entries],
+    arrays = [
+        strings([kind for kind, _ in entries]),
+        strings([str(one.get("path") or one.get("source") or one.get("transaction") or "") for _, one in entries]),
+        strings([entry.get("tp_date") for _, entry in entries]),
+        numbers([entry.get("rows") for _, entry in entries], pa.int64()),
+        strings([_encode(entry) for _, entry in entries]),
     ]
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path, compression="zstd")
 
 

@@ -21,12 +21,13 @@ def command(context: click.Context) -> None:
     """Make Spark start faster.
 
     Starts Spark once and stores the classes that it loads in an archive of about 80 MB in the cache directory. Later
-    runs of collect and compact on this machine map the archive, which takes about a quarter off the start. It takes
-    half a minute and is optional. After an update of Java or Spark, run it again: the old archive is not used.
+    runs of collect and compact on this machine map the archive, which takes about a third off the start. It takes
+    half a minute. Without this command the archive is made in the background, after the first run of collect or
+    compact, and again after an update of Java or Spark.
     """
     workspace = workspace_of(context)
     settings, environment = workspace.settings.workspace.spark, workspace.environment
-    from tailpipe.spark.archive import ClassArchive, make_archive
+    from tailpipe.spark.archive import archive_for, make_archive
     from tailpipe.spark.java import find_java
     from tailpipe.spark.session import is_local
     from tailpipe.spark.surroundings import may_write
@@ -40,7 +41,7 @@ def command(context: click.Context) -> None:
     if not may_write(cache):
         raise TailpipeError(f'cannot write to "{cache}"', hint="change its permissions")
     home = find_java(os.environ, cache)
-    archive = ClassArchive.of(home, cache)
+    archive = archive_for(settings, cache, home)
     if archive.is_made:
         render.say(f"up to date: {archive.path}")
         return

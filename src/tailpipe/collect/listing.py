@@ -49,11 +49,12 @@ def list_source(
     *,
     today: date,
     count: Callable[[int], None] = lambda _: None,
+    noticed: Callable[[Artifact], None] = lambda _: None,
     most: int | None = None,
 ) -> Listing:
     """The artifacts of these days, and those without a date; `count` hears now and then how many were seen.
 
-    After `most` artifacts it stops.
+    `noticed` is called with each of them as soon as it is listed. After `most` artifacts it stops.
     """
     window = _window(days, today)
     text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
@@ -88,6 +89,7 @@ def list_source(
                 withheld[dated.withheld].append(dated.uri)
             else:
                 listed.append(WorkItem(source.name, dated))
+                noticed(dated)
         else:
             others.append(dated.day)
     return Listing(

@@ -19,6 +19,7 @@ from tailpipe.collect.scope import check_clock, listing
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
+from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
 from tailpipe.model.meter import Meter
@@ -48,8 +49,8 @@ class Planned:
         return replace(self, plan=self.plan.rest(failed, done))
 
 
-def plan_job(job: Job, state: PartitionState) -> Planned:
-    """What a run of a partition has to do; nothing is changed."""
+def plan_job(job: Job, state: PartitionState, prepare: Callable[[], None] = lambda: None) -> Planned:
+    """What a run of a partition has to do; nothing is changed. `prepare` is called once there seems to be work."""
     job.emit(events.Started(job.address, "listing"))
     others = {source.name for source in job.partition.sources} - job.sources.keys()
     with job.meter("plan"):
@@ -61,6 +62,7 @@ def plan_job(job: Job, state: PartitionState) -> Planned:
             job.engine,
             others,
             lambda count: job.emit(events.Listing(job.address, count)),
+            prepare,
             job.meter,
         )
     return planned if state.first_date is None else replace(planned, unlisted_days=())
@@ -84,11 +86,13 @@ def plan_partition(
     engine: Engine,
     others: Collection[str] = (),
     count: Callable[[int], None] = lambda _: None,
+    prepare: Callable[[], None] = lambda: None,
     meter: Meter | None = None,
 ) -> Planned:
     """What a run of these sources has to do; the partition's `others` take no part.
 
-    `count` hears how many artifacts were listed so far. Contents are read only where names and times do not tell.
+    `count` hears how many artifacts were listed so far, and `prepare` is called with the first one that the ledger
+    does not know. Contents are read only where names and times do not tell.
     """
     since = first_day(known for name, known in state.coverage.items() if name in {*sources, *others})
     states = [
@@ -108,9 +112,11 @@ def plan_partition(
     withheld: list[Withheld] = []
     unlisted_days: list[UnlistedDays] = []
     problems: dict[str, tuple[str, ...]] = {}
+    noticed = _noticing(state.ledger, prepare)
     for name, days in listing(states, request, state.lost).items():
+        counted = _adding(count, len(listed))
         with (meter or Meter())("list"):
-            found = list_source(sources[name], table, days, today=request.today, count=_adding(count, len(listed)))
+            found = list_source(sources[name], table, days, today=request.today, count=counted, noticed=noticed)
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
@@ -128,6 +134,19 @@ def plan_partition(
 def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
     """Counts on from those of the sources before."""
     return lambda seen: count(before + seen)
+
+
+def _noticing(ledger: Iterable[LedgerEntry], prepare: Callable[[], None]) -> Callable[[Artifact], None]:
+    """Calls `prepare` with the first artifact that is new, or has grown."""
+    known = {entry.uri: entry.size for entry in ledger}
+    found: list[str] = []
+
+    def noticed(artifact: Artifact) -> None:
+        if not found and known.get(artifact.uri, -1) != artifact.size:
+            found.append(artifact.uri)
+            prepare()
+
+    return noticed
 
 
 def _lost(state: PartitionState, plan: Plan) -> DaySet:

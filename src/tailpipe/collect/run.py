@@ -58,7 +58,7 @@ def _run(job: Job) -> Steps[events.Summary]:
 def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned:
     """Plan the run and report what it has to do; a run that cannot be planned is recorded as failed."""
     try:
-        planned = plan_job(job, state)
+        planned = plan_job(job, state, job.engine.prepare)
         check_problems(planned, is_strict=not job.options.skip_bad_artifacts)
     except Exception:
         writer.note_run(job.window, "failed", job.options.command)

@@ -31,6 +31,10 @@ class Engine(Protocol):
     `SparkError` with the cause. Bad data raises nothing: it is part of an answer.
     """
 
+    def prepare(self) -> None:
+        """Start what the next job needs, without waiting for it: there will probably be one."""
+        ...
+
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Return prints of contents, by URI and part."""
         ...

@@ -33,7 +33,7 @@ class SparkSettings(Declared):
     driver_memory: str | None = option("Memory of the driver, such as `2g`.", default=None)
     wait_seconds: int = option("How long to wait for the first executor of a cluster.", default=120)
     class_archive: bool = option(
-        "Whether to use the archive of Java classes that `tailpipe warmup` makes.", default=True
+        "Whether to make and use an archive of Java classes, with which Spark starts faster.", default=True
     )
     conf: Mapping[str, str] = option("Further Spark properties.", default={})
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 from tailpipe.frozen import frozen
 from tailpipe.model.settings import SparkSettings
+from tailpipe.spark.gateway import MODULE_OPTIONS, is_plain, spark_home, spark_jars
 from tailpipe.spark.java import java_version
 
-__all__ = ["ClassArchive", "make_archive"]
+__all__ = ["ClassArchive", "archive_for", "make_archive"]
 
 _AHEAD_OF_TIME = 25
 """From this Java on, one run writes a whole ahead-of-time cache."""
@@ -34,10 +35,13 @@ class ClassArchive:
     is_ahead_of_time: bool
 
     @classmethod
-    def of(cls, java_home: Path, cache: Path) -> ClassArchive:
-        """The archive that fits this Java and the Spark that is installed beside us."""
+    def of(cls, java_home: Path, cache: Path, *, is_direct: bool = True) -> ClassArchive:
+        """The archive that fits this Java and the Spark that is installed beside us.
+
+        It also depends on whether Java is started here or by Spark's scripts, which give it other options.
+        """
         is_ahead_of_time = (java_version(java_home) or 0) >= _AHEAD_OF_TIME
-        name = f"spark-{_print(java_home)}.{'aot' if is_ahead_of_time else 'jsa'}"
+        name = f"spark-{_print(java_home, is_direct=is_direct)}.{'aot' if is_ahead_of_time else 'jsa'}"
         return cls(cache / "java" / name, is_ahead_of_time)
 
     @property
@@ -61,6 +65,20 @@ class ClassArchive:
         """The option with which Java writes it, when it ends."""
         return _option("AOTCacheOutput" if self.is_ahead_of_time else "ArchiveClassesAtExit", draft)
 
+    @property
+    def tries(self) -> int:
+        """How often somebody has begun to make it."""
+        try:
+            return int(self._tries.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def begin(self) -> None:
+        """Note that somebody begins to make it, and remove what was left by those who did not end."""
+        for left in self.path.parent.glob("draft-*"):
+            left.unlink(missing_ok=True)
+        self._tries.write_text(str(self.tries + 1))
+
     def keep(self, draft: Path) -> None:
         """Take a finished draft, and remove what was made for other versions."""
         draft.chmod(0o600)
@@ -81,13 +99,24 @@ class ClassArchive:
     def _seal(self) -> Path:
         return self.path.with_name(f"{self.path.name}.size")
 
+    @property
+    def _tries(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.tries")
+
+
+def archive_for(settings: SparkSettings, cache: Path, java_home: Path) -> ClassArchive:
+    """The archive for a Spark with these settings on this machine."""
+    home = spark_home()
+    return ClassArchive.of(java_home, cache, is_direct=is_plain(settings, os.environ, home))
+
 
 def make_archive(settings: SparkSettings, cache: Path, java_home: Path, log: Path) -> bool:
     """Run Spark once for the archive; False if another process makes it, or if Java wrote none."""
-    archive = ClassArchive.of(java_home, cache)
+    archive = archive_for(settings, cache, java_home)
     with _alone(archive.path.parent) as is_alone:
         if not is_alone or archive.is_made:
             return is_alone and archive.is_made
+        archive.begin()
         draft = archive.path.with_name(f"draft-{os.getpid()}")
         try:
             _rehearse(replace(settings, master="local[2]"), cache, log, archive.make(draft))
@@ -122,17 +151,16 @@ def _option(name: str, path: Path) -> str:
     return f'"-XX:{name}={text}"'
 
 
-def _print(java_home: Path) -> str:
+def _print(java_home: Path, *, is_direct: bool) -> str:
     """A print of the Java and of the jars of Spark: an archive of others would be refused at best."""
-    import pyspark
-
     digest = hashlib.blake2b(digest_size=8)
-    digest.update(f"{pyspark.__version__}\0{(java_home / 'bin' / 'java').resolve()}\0".encode())
+    options = "\0".join(MODULE_OPTIONS) if is_direct else "spark-submit"
+    digest.update(f"{options}\0{(java_home / 'bin' / 'java').resolve()}\0".encode())
     with suppress(OSError):
         digest.update((java_home / "release").read_bytes())
     with suppress(OSError):
         digest.update((java_home / "bin" / "java").read_bytes()[:4096])
-    for jar in sorted(Path(pyspark.__file__).with_name("jars").glob("*.jar")):
+    for jar in spark_jars(spark_home()):
         facts = jar.stat()
         digest.update(f"{jar}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
     return digest.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -23,17 +24,18 @@ from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
+from tailpipe.spark.background import make_later
 from tailpipe.spark.jobs import Attempt, Work, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.processes import cpu_seconds
 from tailpipe.spark.session import (
     PROTECTION,
+    Starter,
     is_alive,
     is_local,
     is_running,
     java_process,
     leave_context,
-    open_context,
     session_of,
     stop_context,
 )
@@ -160,9 +162,11 @@ class SparkEngine:
         wait_seconds: float = 120,
         log: Path | None = None,
         end: Callable[[SparkContext], None] = stop_context,
+        starter: Starter | None = None,
     ) -> None:
         self._start = start
         self._end = end
+        self._starter = starter
         self._log = log
         self._staging = staging
         self._wait_seconds = wait_seconds
@@ -186,12 +190,24 @@ class SparkEngine:
         If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for.
         """
 
+        starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_last)
+
         def start() -> SparkContext:
             starting()
-            return open_context(settings, cache=cache, log=layout.spark_log)
+            return starter.open()
 
-        end = leave_context if is_last else stop_context
-        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log, end)
+        def leave(context: SparkContext) -> None:
+            leave_context(context)
+            if sys.exc_info()[0] is None:  # whoever interrupts a run, or sees it fail, expects nothing to go on
+                make_later(starter.archive, cache)
+
+        end = leave if is_last else stop_context
+        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log, end, starter)
+
+    def prepare(self) -> None:
+        """Start Java for the job that is about to come, without waiting for it."""
+        if self._starter is not None and self._context is None and self._failure is None:
+            self._starter.prepare()
 
     @property
     def context(self) -> SparkContext:
@@ -312,6 +328,8 @@ class SparkEngine:
 
     def close(self) -> None:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""
+        if self._starter is not None:
+            self._starter.cancel()
         if self._context is not None:
             context, self._context = self._context, None
             if not self._is_borrowed or not is_alive(context):

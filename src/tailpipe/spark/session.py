@@ -1,10 +1,9 @@
-"""The Spark session: quiet, bound to this machine unless told otherwise, and in UTC."""
+"""The Spark session: how it is started, and how it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import SparkError
+from tailpipe.frozen import frozen
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.cluster import check_master
+from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf
+from tailpipe.spark.daemon import TASKS_ONLY
+from tailpipe.spark.gateway import Launch, connect, is_plain, java_command, launch, spark_home
 from tailpipe.spark.java import check_user, find_java
 from tailpipe.spark.surroundings import (
     environment,
@@ -30,11 +33,13 @@ from tailpipe.spark.surroundings import (
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 __all__ = [
     "PROTECTION",
+    "Starter",
     "end_java",
     "is_alive",
     "is_local",
@@ -47,68 +52,7 @@ __all__ = [
     "stop_context",
 ]
 
-PROTECTION = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
-"""What must hold on a cluster before a secret travels over its network."""
-_TRIES = 4
 _STOP_SECONDS = 20
-_OPTIONS = "spark.driver.extraJavaOptions"
-
-
-def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
-    """The properties of Spark; what the workspace's `conf` says wins.
-
-    The JVM only plans and places: the rows never enter it. So it gets little memory, a simple collector
-    and no second compiler, which makes it start sooner.
-    """
-    given = {key: str(value) for key, value in settings.conf.items()}
-    lean = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    options = f"-Dlog4j2.configurationFile={log4j.as_uri()} {lean} {given.pop(_OPTIONS, '')}".strip()
-    conf = {
-        "spark.master": _with_tries(settings.master),
-        "spark.app.name": "tailpipe",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": settings.driver_memory or "1g",
-        _OPTIONS: options,
-        "spark.sql.session.timeZone": "UTC",
-        "spark.speculation": "false",
-        "spark.python.worker.reuse": "true",
-        "spark.eventLog.enabled": "false",
-        "spark.sql.timeType.enabled": "true",  # for the columns of that type in our files
-        # Work that is larger travels through a file, and credentials are a part of it.
-        "spark.broadcast.UDFCompressionThreshold": "1g",
-    }
-    if is_local(settings.master):
-        conf |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
-            "spark.local.dir": str(scratch),
-            "spark.sql.warehouse.dir": str(scratch / "warehouse"),  # else it is made wherever we are called
-        }
-    else:  # the work is done in Python, beside the heap
-        conf |= {
-            "spark.executor.memory": "1g",
-            "spark.executor.memoryOverhead": "2g",
-            "spark.executorEnv.PYTHONSAFEPATH": "1",
-            # A cancelled task that does not end, such as a large join, is ended with its executor.
-            "spark.task.reaper.enabled": "true",
-            "spark.task.reaper.killTimeout": "60s",
-        }
-    if re.match(r"yarn|k8s:", settings.master):  # these make up the secret that it takes
-        conf |= dict.fromkeys(PROTECTION, "true")
-    return {**conf, **given}
-
-
-def is_local(master: str) -> bool:
-    """Whether all of it runs on this machine, in one process tree."""
-    return re.match(r"local($|\[)", master) is not None
-
-
-def _with_tries(master: str) -> str:
-    """A local master that tries a task again: it does so only if it is told."""
-    match = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
-    return f"local[{match[1] or 1},{_TRIES}]" if match else master
 
 
 def open_context(
@@ -125,56 +69,169 @@ def open_context(
     process has already is taken as it is, with its own log. `java_options` are further ones of the JVM; without
     them it uses the class archive, if there is one.
     """
-    try:
-        from pyspark import SparkContext
-    except ImportError as error:
-        raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
-    if is_running():
-        return SparkContext.getOrCreate()
-    check_user(os.geteuid())
-    check_master(settings.master)
-    cache = writable_cache(cache)
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    log4j = write_log4j(log)
-    log_to(log)
-    scratch = _scratch_of_java() or make_scratch(cache / "spark").path
-    conf = spark_conf(settings, scratch=scratch, log4j=log4j)
-    variables = _variables(conf, os.environ if env is None else env, cache)
-    has_archive = java_options is None and settings.class_archive
-    archive = ClassArchive.of(Path(str(variables["JAVA_HOME"])), cache) if has_archive else None
-    used = archive.use if archive else ""
-    with environment(variables), output_to(log), interrupts_held() as held:
+    return Starter(settings, cache=cache, log=log, env=env, java_options=java_options).open()
+
+
+@frozen
+class _Setup:
+    """What a start of Spark needs to know."""
+
+    conf: Mapping[str, str]
+    variables: Mapping[str, str | None]
+    scratch: Path
+    archive: ClassArchive | None
+    is_direct: bool
+    """Whether Java is started here and not by Spark's scripts."""
+
+
+class Starter:
+    """Starts Spark as `open_context` says; its Java can be started ahead, while there is other work to do.
+
+    If it `is_for_tasks`, nobody uses it for DataFrames with functions of their own.
+    """
+
+    def __init__(
+        self,
+        settings: SparkSettings,
+        *,
+        cache: Path,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        java_options: str | None = None,
+        is_for_tasks: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._cache = cache
+        self._log = log
+        self._env = env
+        self._java_options = java_options
+        self._is_for_tasks = is_for_tasks
+        self._ahead: tuple[_Setup, Launch] | None = None
+        self.archive: ClassArchive | None = None
+        """The class archive for the Java that was started last, if it was started here and may use one."""
+
+    def prepare(self) -> None:
+        """Start Java, if Spark is to run on this machine in a Java of its own, and do not wait for it.
+
+        What goes wrong is left to `open`, which reports it.
+        """
+        if self._ahead is not None or _has_java() or not is_local(self._settings.master):
+            return
+        with interrupts_held() as held, contextlib.suppress(SparkError, OSError):
+            setup = self._set_up()
+            if setup.is_direct:
+                self._ahead = setup, self._launched(setup)
+        if held:
+            self.cancel()
+            raise KeyboardInterrupt
+
+    def cancel(self) -> None:
+        """End a Java that was started ahead and that nobody has used."""
+        if self._ahead is not None:
+            (setup, started), self._ahead = self._ahead, None
+            started.cancel()
+            shutil.rmtree(setup.scratch, ignore_errors=True)
+
+    def open(self) -> SparkContext:
+        """Start Spark, or go on with what was started ahead."""
         try:
-            context = _start(conf, used or java_options or "")
+            from pyspark import SparkContext
+        except ImportError as error:
+            raise SparkError(f"Spark cannot be imported: {error}", hint="pip install tailpipe again") from error
+        if is_running():
+            self.cancel()
+            return SparkContext.getOrCreate()
+        (setup, started), self._ahead = self._ahead or (self._set_up(), None), None
+        self.archive = setup.archive if setup.is_direct else None
+        log_to(self._log)
+        with environment(setup.variables), output_to(self._log), interrupts_held() as held:
+            context = self._start(setup, started)
+        vars(context._gateway)["scratch"] = setup.scratch
+        # It would print a traceback when the JVM is killed.
+        vars(context._accumulatorServer)["handle_error"] = log_error
+        if held:
+            stop_context(context)
+            raise KeyboardInterrupt
+        return context
+
+    def _start(self, setup: _Setup, started: Launch | None) -> SparkContext:
+        """Start Spark; if its Java does not come up, start it in the way of PySpark and without the archive."""
+        used = setup.archive.use if setup.archive else ""
+        is_direct = setup.is_direct and not _has_java()
+        try:
+            try:
+                started = started or (self._launched(setup) if is_direct else None)
+                return _context(setup.conf, used or self._java_options or "", started)
+            except SparkError:
+                is_answer = not is_direct or (started is not None and started.process.poll() is None)
+                if started is not None:
+                    started.cancel()
+                if is_answer and not used:  # Spark refuses its settings: it would do so again
+                    raise
+                context = _context(setup.conf, self._java_options or "")
         except SparkError as error:
-            if archive is None or not used:
-                raise SparkError(error.message, hint=f"its own words are in {log}") from error
-            archive.drop()
-            context = _start(conf, "")
-    vars(context._gateway)["scratch"] = scratch
-    # It would print a traceback when the JVM is killed.
-    vars(context._accumulatorServer)["handle_error"] = log_error
-    if held:
-        stop_context(context)
-        raise KeyboardInterrupt
-    return context
+            raise SparkError(error.message, hint=f"its own words are in {self._log}") from error
+        if setup.archive is not None and used:
+            setup.archive.drop()
+        return context
+
+    def _set_up(self) -> _Setup:
+        settings, env = self._settings, os.environ if self._env is None else self._env
+        check_user(os.geteuid())
+        check_master(settings.master)
+        cache = writable_cache(self._cache)
+        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch = _scratch_of_java() or make_scratch(cache / "spark").path
+        conf = spark_conf(settings, scratch=scratch, log4j=write_log4j(self._log))
+        variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self._is_for_tasks else None}
+        is_direct = is_local(settings.master) and is_plain(settings, env, spark_home())
+        has_archive = self._java_options is None and settings.class_archive and is_local(settings.master)
+        java_home = Path(str(variables["JAVA_HOME"]))
+        archive = ClassArchive.of(java_home, cache, is_direct=is_direct) if has_archive else None
+        return _Setup(conf, variables, scratch, archive, is_direct)
+
+    def _launched(self, setup: _Setup) -> Launch:
+        used = setup.archive.use if setup.archive else ""
+        options = f"{setup.conf[JAVA_OPTIONS]} {used or self._java_options or ''}"
+        home = spark_home()
+        command = java_command(
+            Path(str(setup.variables["JAVA_HOME"])), home, setup.conf["spark.driver.memory"], options
+        )
+        return launch(command, log=self._log, scratch=setup.scratch, variables=setup.variables, home=home)
 
 
-def _start(conf: Mapping[str, str], java_options: str) -> SparkContext:
+def _context(conf: Mapping[str, str], java_options: str, started: Launch | None = None) -> SparkContext:
+    """The context, in a Java that was started, or in one that PySpark starts now or has started before."""
     from pyspark import SparkConf, SparkContext
 
-    options = f"{conf[_OPTIONS]} {java_options}".rstrip()
+    options = f"{conf[JAVA_OPTIONS]} {java_options}".rstrip()
+    made = SparkConf().setAll([*conf.items(), (JAVA_OPTIONS, options)])
     try:
-        return SparkContext.getOrCreate(SparkConf().setAll([*conf.items(), (_OPTIONS, options)]))
+        if SparkContext._gateway is None:
+            gateway = connect(made) if started is None else started.connect()
+            _convert_numpy(gateway, is_wanted=False)
+            SparkContext._ensure_initialized(gateway=gateway)
+            for name, value in made.getAll() if started else ():  # as `spark-submit` does with what it is given
+                gateway.jvm.System.setProperty(name, value)
+        return SparkContext.getOrCreate(made)
     except Exception as error:
         _forget_gateway()
         raise SparkError(f"Spark did not start: {_first_line(error)}") from error
+
+
+def _convert_numpy(gateway: JavaGateway, *, is_wanted: bool) -> None:
+    """Whether numpy's numbers may be given to Java: to recognise them, PySpark imports numpy, pandas and much else."""
+    from py4j.protocol import INPUT_CONVERTER
+
+    wanted = [one for one in INPUT_CONVERTER if is_wanted or not type(one).__name__.startswith("Numpy")]
+    gateway._gateway_client.converters = wanted
 
 
 def session_of(context: SparkContext) -> SparkSession:
     """Spark's SQL and DataFrames on top of a context; the same session each time."""
     from pyspark.sql import SparkSession
 
+    _convert_numpy(context._gateway, is_wanted=True)
     return SparkSession.builder.config(conf=context.getConf()).getOrCreate()
 
 
@@ -188,6 +245,7 @@ def stop_context(context: SparkContext) -> None:
         with contextlib.suppress(Exception):  # the JVM is gone already
             (context if session is None else session).stop()
 
+    _convert_numpy(context._gateway, is_wanted=True)  # this process may use its Java for a Spark of its own
     # Not in this thread: an interrupt may have cut short its talk with the JVM.
     thread = threading.Thread(target=stop, name="tailpipe-stop", daemon=True)
     thread.start()
@@ -263,8 +321,16 @@ def _forget_gateway() -> None:
     SparkSession._instantiatedSession = None
 
 
+def _has_java() -> bool:
+    """Whether this process has a Java of Spark already: it is used again."""
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.SparkContext._gateway is not None
+
+
 def _scratch_of_java() -> Path | None:
     """Where the Java process of an earlier Spark keeps its things: it goes on with that for as long as it lives."""
+    if not _has_java():
+        return None
     from pyspark import SparkContext
 
     scratch: Path | None = getattr(SparkContext._gateway, "scratch", None)

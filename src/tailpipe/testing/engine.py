@@ -38,6 +38,9 @@ class InProcessEngine:
     def __init__(self) -> None:
         self._numbers = itertools.count()
 
+    def prepare(self) -> None:
+        """Start nothing: it has nothing to start."""
+
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Return prints of contents, by URI and part."""
         from tailpipe.kernel.prints import read_prints
