@@ -7,6 +7,7 @@ rm -rf .demo
 export TAILPIPE_INSTALL_DIR="$PWD/.demo"
 export TAILPIPE_CONFIG_PATH="examples/quickstart/config"
 export TAILPIPE_DEMO_LOGS="$PWD/.demo/logs"
+export TAILPIPE_AUTO_WARMUP=no  # nothing goes on when the demo has ended
 unset TAILPIPE_WORKSPACE
 python=$(command -v python || command -v python3)
 bold= plain=

@@ -39,6 +39,7 @@ def main() -> None:
         print(f"   {count} objects over {DAYS} days in s3://org-trail", flush=True)
         env = {"DEMO_S3_URL": url, "DEMO_S3_KEY": ACCESS_KEY, "DEMO_S3_SECRET": SECRET_KEY}
         env |= {"TAILPIPE_INSTALL_DIR": str(home), "TAILPIPE_CONFIG_PATH": "examples/s3/config"}
+        env["TAILPIPE_AUTO_WARMUP"] = "no"  # nothing goes on when the demo has ended
         print("\n2. Collect it. Only the folders of the last 30 days are listed.")
         run(env, "collect", "--no-progress")
         print("\n3. Who made keys, and from where?")

@@ -65,6 +65,8 @@ def main() -> None:
     os.nice(19)
     signal.alarm(_LIMIT_SECONDS)  # Java ends with this process
     cache = Path(sys.argv[1])
+    if not cache.is_dir():
+        return  # it was removed meanwhile
     make_archive(SparkSettings(), cache, find_java(os.environ, cache), cache / "warmup.log")
 
 
