@@ -1,15 +1,18 @@
 """What holds for every test: nothing is set for it, interrupts are heard, and property tests try the same examples and
-judge no speed."""
+judge no speed. One S3 server serves all that need it."""
 
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # What people set for their own work would lead the tests, and all that they start, to other configs and accounts, and
 # tell them the size of another terminal.
-for _name in [name for name in os.environ if name.startswith(("TAILPIPE_", "AWS_"))] + ["COLUMNS", "LINES", "LESS"]:
+_OWN = ("TAILPIPE_", "AWS_", "AZURE_", "AZURITE_", "GOOGLE_")
+for _name in [name for name in os.environ if name.startswith(_OWN)] + ["COLUMNS", "LINES", "LESS"]:
     if _name != "TAILPIPE_UPDATE_GOLDEN":
         os.environ.pop(_name, None)
 os.environ["TAILPIPE_AUTO_WARMUP"] = "no"  # nothing goes on after a test
@@ -25,3 +28,18 @@ settings.load_profile("steady")
 # What a script runs in the background ignores interrupts, and so does all that it starts in turn.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep what needs the S3 server in one worker of the run."""
+    if "s3_url" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("s3"))
+
+
+@pytest.fixture(scope="session")
+def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an S3 server."""
+    from tests.aws.server import s3_server  # loads boto3: not for those who need none
+
+    with s3_server(tmp_path_factory.mktemp("s3")) as url:
+        yield url

@@ -10,6 +10,7 @@
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
     ├── QueryError           a statement that cannot be answered, with the place in it         exit 1
     ├── TimeLimitError       a statement that took longer than its time limit                  exit 124
+    ├── ObjectStoreError     a bucket, container or directory of objects that refuses or does not answer  exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
         ├── LockedError      another process writes this partition, or took it over            exit 1
@@ -37,6 +38,7 @@ __all__ = [
     "Diagnostic",
     "LockedError",
     "Note",
+    "ObjectStoreError",
     "Place",
     "PluginError",
     "QueryError",
@@ -159,6 +161,20 @@ class TimeLimitError(TailpipeError):
     """A statement took longer than its time limit, and was ended."""
 
     exit_code = EXIT_TIME_LIMIT
+
+
+class ObjectStoreError(TailpipeError):
+    """A store of objects refused a request or did not answer; `key` is empty where no single object is meant.
+
+    `is_unknown` says that a write may or may not have happened: its reply was lost. Whoever gets this looks at the
+    store before doing anything else.
+    """
+
+    def __init__(self, message: str, *, location: str, key: str = "", is_unknown: bool = False, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.location = location
+        self.key = key
+        self.is_unknown = is_unknown
 
 
 class WorkspaceError(TailpipeError):

@@ -1,4 +1,4 @@
-"""One S3 server for the run, a bucket for each test, and no credentials of the machine."""
+"""A bucket for each test, and no credentials of the machine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,13 @@ from typing import Any
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tailpipe.plugins.aws.buckets import region_of
 from tailpipe.plugins.aws.connection import Aws
-from tailpipe.plugins.aws.s3 import _region_of
 from tailpipe.plugins.aws.s3_fetch import bucket_of
 from tests.aws.proxy import Proxy
-from tests.aws.server import owner, s3_server
+from tests.aws.server import owner
 
 _NUMBERS = itertools.count(1)
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Keep what needs the server in one worker of the run."""
-    if "s3_url" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.xdist_group("s3"))
 
 
 @pytest.fixture(autouse=True)
@@ -40,14 +34,7 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     yield
     Aws().renew()
     bucket_of.cache_clear()
-    _region_of.cache_clear()
-
-
-@pytest.fixture(scope="session")
-def s3_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the server."""
-    with s3_server(tmp_path_factory.mktemp("s3")) as url:
-        yield url
+    region_of.cache_clear()
 
 
 @pytest.fixture(scope="session")

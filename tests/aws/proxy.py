@@ -57,7 +57,12 @@ class Slow:
     seconds: float
 
 
-Fault = Answer | Cut | Slow | None
+@dataclass(frozen=True)
+class Lost:
+    """The server does what is asked, but the connection is reset before its answer."""
+
+
+Fault = Answer | Cut | Slow | Lost | None
 
 
 class Proxy:
@@ -105,6 +110,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._serve()
 
+    def do_PUT(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        self._serve()
+
     def log_message(self, *_: Any) -> None:
         pass
 
@@ -113,6 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
         asked = Asked(self.command, unquote(parts.path), query, {k.lower(): v for k, v in self.headers.items()})
         self.proxy.asked.append(asked)
+        sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         fault = self.proxy.fault(asked)
         if isinstance(fault, Answer):
             body = f"<Error><Code>{fault.code}</Code><Message>by the proxy</Message></Error>".encode()
@@ -124,9 +139,12 @@ class _Handler(BaseHTTPRequestHandler):
             connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():
                 connection.putheader(name, value)
-            connection.endheaders()
+            connection.endheaders(sent or None)
             answer = connection.getresponse()
             body = answer.read()
+            if isinstance(fault, Lost):
+                self._reset()
+                return
             skipped = ("transfer-encoding", "connection", "content-length")
             headers = {k: v for k, v in answer.getheaders() if k.lower() not in skipped}
             if self.command == "HEAD":
@@ -145,9 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(fault, Cut):
             self.wfile.write(body[: fault.after])
             self.wfile.flush()
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-            self.close_connection = True
+            self._reset()
             return
         half = len(body) // 2 if isinstance(fault, Slow) else 0
         self.wfile.write(body[:half])
@@ -155,3 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(fault.seconds)
         self.wfile.write(body[half:])
+
+    def _reset(self) -> None:
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True

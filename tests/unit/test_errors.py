@@ -20,6 +20,7 @@ from tailpipe.errors import (
     Diagnostic,
     LockedError,
     Note,
+    ObjectStoreError,
     Place,
     PluginError,
     QueryError,
@@ -48,6 +49,7 @@ EXAMPLES: list[TailpipeError] = [
     QueryError("no such column", hint="did you mean", place=Place("statement", 1, 8, 4, "SELECT levl")),
     ChangedError("was rotated", hint="collect again"),
     TimeLimitError("stopped at the time limit of 30 s", hint="raise it"),
+    ObjectStoreError("no answer", location="s3://lake", key="log/1", is_unknown=True, hint="run it again"),
     UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from tailpipe.errors import UsageError
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label, secrets_in
 
@@ -28,3 +29,13 @@ class Connection(Declared):
     def address(self) -> str:
         """How config names it: `connection.aws.prod`."""
         return f"connection.{self.type}.{self.name}"
+
+    def object_store(self, location: str) -> Any:
+        """The bucket or container of a location such as `s3://bucket/prefix`, as a store of obstore.
+
+        A type of connection that can open one overrides this. The caller sets the prefix, time limits and retries.
+        """
+        raise UsageError(
+            f'{self.address} cannot open "{location}"',
+            hint=f'a connection of type "{self.type}" opens no buckets: name one that fits the location',
+        )

@@ -70,6 +70,19 @@ class Aws(Connection):
         with _MAKING:
             return _client(self, session, service, region)
 
+    def object_store(self, location: str) -> Any:
+        """The bucket of `s3://bucket/prefix`; the server checks the SHA-256 of what is written to it."""
+        from tailpipe.plugins.aws.buckets import make_store, region_of
+        from tailpipe.plugins.aws.faults import Answer, told
+
+        parts = urlsplit(location)
+        if parts.scheme != "s3":
+            return super().object_store(location)
+        try:
+            return make_store(self, parts.netloc, region_of(self, parts.netloc), checksum_algorithm="SHA256")
+        except Answer as error:
+            raise told(error, self, f'open "{location}"') from None
+
     def renew(self) -> None:
         """Forget the session, so that the next one looks for credentials anew: the server has refused the old ones."""
         with _MAKING:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from tailpipe.formats.grok import check_patterns, compile_layout
 from tailpipe.plugin import Artifact, Source, UsageError, Window, option
 from tailpipe.plugin.linear import compile_linear
-from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import told
+from tailpipe.plugins.aws.connection import Aws
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.aws.s3_fetch import Bucket
@@ -132,9 +130,9 @@ class S3Bucket(Source):
         return bucket_of(self.connection, name, self._region(name), self.request_payer), key
 
     def _region(self, bucket: str) -> str | None:
-        if self.region or self.connection.region or self.connection.endpoint_url:
-            return self.region or self.connection.region
-        return _region_of(self.connection, bucket)
+        from tailpipe.plugins.aws.buckets import region_of
+
+        return self.region or region_of(self.connection, bucket)
 
     def _places(self) -> list[tuple[str, str, str]]:
         """Bucket, folder and the glob below it, for each place to look at."""
@@ -178,17 +176,3 @@ def _glob(glob: str) -> str:
     pieces = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     return "".join(pieces.get(part, re.escape(part)) for part in parts) + "(?:/.*)?"
-
-
-@lru_cache(maxsize=64)
-def _region_of(connection: Aws, bucket: str) -> str | None:
-    """The region that a bucket says it is in; it says so also to those whom it denies all else."""
-    faults = imported("botocore.exceptions")
-    try:
-        answer = connection.client("s3").head_bucket(Bucket=bucket)
-    except faults.ClientError as error:
-        answer = error.response
-    except faults.BotoCoreError as error:
-        raise told(error, connection, f'reach bucket "{bucket}"') from None
-    region: str | None = answer["ResponseMetadata"]["HTTPHeaders"].get("x-amz-bucket-region")
-    return region

@@ -13,12 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tailpipe.plugin import Artifact, ChangedError, TailpipeError
-from tailpipe.plugins.aws.connection import Aws, imported
+from tailpipe.plugins.aws.buckets import make_store
+from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.faults import Answer, code_of, is_busy, request, told
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _REQUESTS = 16
 _AHEAD_BYTES = 64 * 1024 * 1024
 _SOON_ENOUGH = 3
 """After so many objects in a row that could not be had, no time is spent on trying the next ones again."""
-_CREDENTIAL_MINUTES = 5
 _SAID = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
 _REDIRECTED = "redirect without LOCATION"
 """What obstore says if the bucket is in another region; it keeps to itself in which."""
@@ -89,29 +88,8 @@ class Bucket:
     def _store(self) -> S3Store:
         with self._making:
             if self._made is None:
-                self._made = self._make_store()
+                self._made = make_store(self.connection, self.name, self.region, request_payer=self.request_payer)
             return self._made
-
-    def _make_store(self) -> S3Store:
-        connection = self.connection
-        is_path = connection.s3_force_path_style or connection.endpoint_url is not None or "." in self.name
-        options: dict[str, Any] = {"endpoint": connection.endpoint_url} if connection.endpoint_url else {}
-        made: S3Store = imported("obstore.store").S3Store(
-            self.name,
-            region=connection.client("s3", self.region).meta.region_name,
-            request_payer=self.request_payer,
-            virtual_hosted_style_request=not is_path,
-            credential_provider=_credentials(connection.session().get_credentials()),
-            client_options={
-                "allow_http": (connection.endpoint_url or "").startswith("http:"),
-                "connect_timeout": timedelta(seconds=10),
-                "timeout": timedelta(seconds=120),
-                "user_agent": "tailpipe",
-            },
-            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=120)},
-            **options,
-        )
-        return made
 
     def _renew(self) -> None:
         self.connection.renew()
@@ -233,23 +211,6 @@ class _Ranges(io.RawIOBase):
 def bucket_of(connection: Aws, name: str, region: str | None, request_payer: bool) -> Bucket:
     """The bucket; the same one each time, in a process, so that its connections are used again."""
     return Bucket(connection, name, region, request_payer)
-
-
-def _credentials(credentials: Any) -> Callable[[], Any]:
-    """What obstore asks for credentials; boto3 renews them before they expire."""
-    if credentials is None:
-        raise Answer("NoCredentialsError")
-
-    def give() -> dict[str, Any]:
-        frozen = credentials.get_frozen_credentials()
-        return {
-            "access_key_id": frozen.access_key,
-            "secret_access_key": frozen.secret_key,
-            "token": frozen.token,
-            "expires_at": datetime.now(UTC) + timedelta(minutes=_CREDENTIAL_MINUTES),
-        }
-
-    return give
 
 
 def _is_plain(key: str) -> bool:
