@@ -45,9 +45,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Cut:
-    """The server's answer, but the connection is reset after so many bytes of the body."""
+    """The server's answer, but the connection ends after so many bytes of the body.
+
+    If it is reset, the last of these bytes may not arrive either.
+    """
 
     after: int
+    is_reset: bool = True
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(fault, Cut):
             self.wfile.write(body[: fault.after])
             self.wfile.flush()
-            self._reset()
+            self.close_connection = True
+            if fault.is_reset:
+                self._reset()
             return
         half = len(body) // 2 if isinstance(fault, Slow) else 0
         self.wfile.write(body[:half])

@@ -25,6 +25,7 @@ from tailpipe.storage.objects import (
     is_plain,
     list_prefix,
 )
+from tailpipe.storage.storage import LocalTree
 
 __all__ = ["DirectoryObjects"]
 
@@ -45,9 +46,10 @@ class DirectoryObjects:
     killed writer leaves a draft, which a later one removes after a week. Directories have the mode 0700, files 0600.
     """
 
-    def __init__(self, root: Path, location: str | None = None) -> None:
+    def __init__(self, root: Path, location: str | None = None, *, tree: LocalTree = LOCAL) -> None:
         self.location = location or str(root)
         self.requests = Requests()
+        self._tree = tree
         self._root = root
         self._is_swept = False
 
@@ -91,7 +93,7 @@ class DirectoryObjects:
         path = self._path(key)
         self.requests.count("get")
         with self._told("read", key), self._found(key):
-            return LOCAL.read(path, start, length)
+            return self._tree.read(path, start, length)
 
     def fetch(self, key: str, target: Path) -> str:
         """Copy an object into a local file."""
@@ -133,6 +135,7 @@ class DirectoryObjects:
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, durably, and the directories that are empty then."""
+        self._check_root()
         changed: set[Path] = set()
         for key in keys:
             path = self._path(key)
@@ -177,7 +180,7 @@ class DirectoryObjects:
         self._check_root()
         drafts = self._root / RESERVED
         if not drafts.is_dir():
-            self._settle(LOCAL.make_directory(drafts))
+            self._settle(self._tree.make_directory(drafts))
         draft = drafts / f"{_DRAFT}{os.urandom(8).hex()}"
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -198,10 +201,10 @@ class DirectoryObjects:
         def link() -> None:
             nonlocal is_new
             try:
-                os.link(draft, path)
+                self._tree.link(draft, path)
             except FileExistsError:
                 # A file server whose reply is lost is asked again, and then the name is taken by our own link.
-                is_new = LOCAL.is_same(draft, path)
+                is_new = self._tree.is_same(draft, path)
             except OSError as error:
                 if error.errno not in CANNOT_LINK:
                     raise
@@ -222,16 +225,12 @@ class DirectoryObjects:
 
     def _with_directory(self, path: Path, step: Callable[[], object]) -> set[Path]:
         """Make the directory of an object and do the step; again, if the directory was empty and removed meanwhile."""
-        for attempt in range(_TRIES):
-            changed = LOCAL.make_directory(path.parent) | {path.parent}
-            try:
+        for _ in range(_TRIES):
+            with suppress(FileNotFoundError):
+                changed = self._tree.make_directory(path.parent) | {path.parent}
                 step()
-            except FileNotFoundError:
-                if attempt == _TRIES - 1 or path.parent.is_dir():
-                    raise
-            else:
                 return changed
-        raise AssertionError
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path.parent))
 
     def _sweep(self, drafts: Path, fresh: Path) -> None:
         """Remove what killed writers have left, once; how old it is, a fresh draft tells by the same clock."""
@@ -247,7 +246,7 @@ class DirectoryObjects:
 
     def _prune(self, directory: Path) -> Path:
         """Remove directories that are empty; the first that stays."""
-        while directory != self._root and LOCAL.remove_empty(directory):
+        while directory != self._root and self._tree.remove_empty(directory):
             directory = directory.parent
         return directory
 
@@ -255,7 +254,7 @@ class DirectoryObjects:
         for directory in sorted(set(directories)):
             # Others may have removed it when it was empty.
             with suppress(FileNotFoundError):
-                LOCAL.sync(directory)
+                self._tree.sync(directory)
 
     def _walk(self, prefix: str, after: str) -> Iterator[ObjectFacts]:
         try:

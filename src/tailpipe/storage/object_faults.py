@@ -26,6 +26,7 @@ _REDIRECTED = "redirect without LOCATION"
 """What obstore says of a bucket in another region; it does not say in which."""
 
 _NO_BUCKET = frozenset({"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "InvalidBucketName"})
+_PRESENT = frozenset({"", "BlobAlreadyExists", "ConditionNotMet", "PathAlreadyExists", "PreconditionFailed"})
 _CONFLICT = frozenset({"ConditionalRequestConflict", "OperationAborted"})
 """Another conditional write of the key was under way: this one was refused, whatever became of the other."""
 _WRONG = frozenset(
@@ -74,7 +75,7 @@ class Fault:
     @property
     def is_present(self) -> bool:
         """Whether an object stands in the way of a put-if-absent."""
-        return self.status in (409, 412, 304) and self.code not in _CONFLICT
+        return self.status in (409, 412, 304) and self.code in _PRESENT
 
     @property
     def is_refused(self) -> bool:
@@ -123,7 +124,9 @@ def _status_by_type(error: Exception, code: str) -> int | None:
     """The status that obstore has put into the type of the error, where it leaves it out of the text."""
     types = {"AlreadyExistsError": 409, "PreconditionError": 412, "NotModifiedError": 304}
     types |= {"PermissionDeniedError": 403, "UnauthenticatedError": 401, "FileNotFoundError": 404}
-    return types.get(type(error).__name__) or (400 if code else None)
+    # When many objects are deleted at once, each that is not has a code and no status.
+    codes = {"AccessDenied": 403, "InternalError": 500, "SlowDown": 503, "ServiceUnavailable": 503, "NoSuchKey": 404}
+    return types.get(type(error).__name__) or codes.get(code) or (400 if code else None)
 
 
 def store_error(fault: Fault, location: str, action: str, key: str, *, is_write: bool = False) -> ObjectStoreError:

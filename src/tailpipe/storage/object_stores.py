@@ -24,7 +24,7 @@ _PUBLIC = "core.windows.net"
 
 
 def open_objects(location: str, credentials: Connection | None = None) -> Objects:
-    """The objects of a location; nothing is asked of it yet.
+    """The objects of a location; whether it exists is seen with the first request.
 
     `s3://` needs a connection. `gs://` and `az://` without one take the credentials of the environment.
     """
@@ -37,11 +37,11 @@ def open_objects(location: str, credentials: Connection | None = None) -> Object
         return _directory(unquote(parts.path), location)
     match = _REMOTE.fullmatch(location)
     if match is None:
-        raise _refused(location, "it is no location for objects")
+        raise _refused(location, "not a location for objects")
     scheme, host, root = match[1], match[2], match[3].strip("/")
     bucket = host.partition("@")[0]
     if not _BUCKET.fullmatch(bucket) or ("@" in host and not scheme.startswith("abfs")):
-        raise _refused(location, f'"{bucket}" is no name of a bucket or container')
+        raise _refused(location, "the name of the bucket or container is not valid")
     plain = f"{scheme}://{host}/{root}".rstrip("/")
     if root:
         check_key(root, plain)

@@ -72,13 +72,21 @@ class RemoteObjects:
     a conflict. Reads, deletions and `replace` are repeated here; a put only if it was refused for certain.
     """
 
-    def __init__(self, store: RemoteStore, location: str, root: str = "", *, backoff: Backoff | None = None) -> None:
+    def __init__(
+        self,
+        store: RemoteStore,
+        location: str,
+        root: str = "",
+        *,
+        backoff: Backoff | None = None,
+        timeout: timedelta = _TIMEOUT,
+    ) -> None:
         self.location = location
         self.requests = Requests()
         self.backoff = backoff or Backoff()
         self._root = f"{root}/" if root else ""
-        self._store: Any = _rebuilt(store, retries=0)
-        self._parts: Any = _rebuilt(store, retries=_PART_RETRIES)
+        self._store: Any = _rebuilt(store, timeout, retries=0)
+        self._parts: Any = _rebuilt(store, timeout, retries=_PART_RETRIES)
         self._is_s3 = type(store).__name__ == "S3Store"
 
     def put(self, key: str, data: bytes, *, sha256: str | None = None) -> bool:
@@ -353,10 +361,10 @@ _MEMORY = _Budget(_MEMORY_BYTES)
 """For the bodies of all puts of the process, which may be many at once."""
 
 
-def _rebuilt(store: RemoteStore, *, retries: int) -> Any:
+def _rebuilt(store: RemoteStore, timeout: timedelta, *, retries: int) -> Any:
     """The same bucket with our own limits of time and repetition."""
     arguments, options = cast("Any", store).__getnewargs_ex__()
-    limits = {"connect_timeout": _CONNECT_TIMEOUT, "timeout": _TIMEOUT, "user_agent": "tailpipe"}
+    limits = {"connect_timeout": _CONNECT_TIMEOUT, "timeout": timeout, "user_agent": "tailpipe"}
     options["client_options"] = {**(options.get("client_options") or {}), **limits}
     options["retry_config"] = {"max_retries": retries, "retry_timeout": timedelta(minutes=3)}
     return type(store)(*arguments, **options)
