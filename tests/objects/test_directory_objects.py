@@ -33,6 +33,10 @@ class WithoutLinks(LocalStorage):
     def link(self, source: Path, target: Path) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM), str(target))
 
+    def rename(self, source: Path, target: Path) -> None:
+        time.sleep(0.02)  # for all who have seen that the name is free
+        super().rename(source, target)
+
 
 class ForgetfulLinks(LocalStorage):
     """A file server whose reply is lost, so that the client asks again and finds the name taken."""

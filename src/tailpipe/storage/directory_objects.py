@@ -83,7 +83,7 @@ class DirectoryObjects:
         with self._told("write", key):
             draft = self._make_draft(iter((data,)))
             try:
-                changed = self._with_directory(path, lambda: draft.rename(path))
+                changed = self._with_directory(path, lambda: self._tree.rename(draft, path))
                 self._settle(changed)
             finally:
                 draft.unlink(missing_ok=True)
@@ -163,7 +163,7 @@ class DirectoryObjects:
     def _put(self, key: str, path: Path, chunks: Iterator[bytes]) -> bool:
         self.requests.count("put")
         with self._told("write", key):
-            if os.path.lexists(path):
+            if self._tree.is_taken(path):
                 self._settle({path.parent})  # its writer may not have come so far
                 return False
             draft = self._make_draft(chunks)
@@ -218,9 +218,9 @@ class DirectoryObjects:
         visible before its bytes are."""
         with (self._root / RESERVED / "lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if os.path.lexists(path):
+            if self._tree.is_taken(path):
                 return False
-            draft.rename(path)
+            self._tree.rename(draft, path)
             return True
 
     def _with_directory(self, path: Path, step: Callable[[], object]) -> set[Path]:
