@@ -96,13 +96,13 @@ def _fill(home: Path) -> None:
             connection.execute("INSERT INTO partitions VALUES (?, ?, 0)", (table, f"log_{table}.prod"))
             connection.execute(
                 "INSERT INTO transactions"
-                " VALUES (?, ?, ?, 'append', '2024-01-01', 'published', 0, NULL, '', '', ?, NULL)",
-                (table + 1, f"{table:08d}-00000000", table, table + 1),
+                " VALUES (?, ?, ?, 'append', '2024-01-01', 'published', 0, NULL, '', '', ?, NULL, NULL, NULL, ?)",
+                (table + 1, f"{table:08d}-00000000", table, table + 1, table + 1),
             )
             rows = FILES // 5 if table == 0 else FILES // 10
             connection.executemany(
                 "INSERT INTO files VALUES"
-                " (?, ?, ?, ?, 'data', 'index', ?, 1000, 100000, ?, 0, 1, 1, 'live', NULL, NULL)",
+                " (?, ?, ?, ?, 'data', 'index', ?, 1000, 100000, ?, 0, 1, 1, 'live', NULL, NULL, 1, 0)",
                 [_row(table, number) for number in range(rows)],
             )
 

@@ -12,7 +12,8 @@
     ├── TimeLimitError       a statement that took longer than its time limit                  exit 124
     ├── ObjectStoreError     a bucket, container or directory of objects that refuses or does not answer  exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
-        ├── CatalogError     `catalog.db` is missing, damaged or too new                       exit 1
+        ├── CatalogError     `catalog.db` or a manifest is missing or damaged                  exit 1
+        │   └── NewerError   it was written by a newer version                                 exit 1
         ├── LockedError      another process writes this partition, or took it over            exit 1
         └── StorageError     the disk is full, read-only, not ours, or fails                   exit 1
 
@@ -37,6 +38,7 @@ __all__ = [
     "ConfigError",
     "Diagnostic",
     "LockedError",
+    "NewerError",
     "Note",
     "ObjectStoreError",
     "Place",
@@ -219,6 +221,10 @@ class UnpackError(TailpipeError):
 
 class CatalogError(WorkspaceError):
     """The catalog itself cannot be read; the doctor catches this and writes it anew."""
+
+
+class NewerError(CatalogError):
+    """A newer version has written it, so nothing is damaged; the doctor leaves it alone."""
 
 
 class LockedError(WorkspaceError):

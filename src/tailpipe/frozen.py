@@ -38,6 +38,8 @@ def make_frozen(cls: type[T], *, kw_only: bool = False) -> type[T]:
         made.__hash__ = _hash  # type: ignore[method-assign]
     compared = [one.name for one in fields(made) if one.compare]  # type: ignore[arg-type]
     made.__compared_values__ = _values_of(compared)  # type: ignore[attr-defined]
+    hashed = [one.name for one in fields(made) if (one.compare if one.hash is None else one.hash)]  # type: ignore[arg-type]
+    made.__hashed_values__ = _values_of(hashed)  # type: ignore[attr-defined]
     made.__signature__ = _Signature()  # type: ignore[attr-defined]
     return made
 
@@ -66,7 +68,7 @@ def _eq(self: Any, other: Any) -> Any:
 
 
 def _hash(self: Any) -> int:
-    return hash(self.__class__.__compared_values__(self))
+    return hash(self.__class__.__hashed_values__(self))
 
 
 def _repr(self: Any) -> str:

@@ -226,3 +226,14 @@ def test_threads_that_make_the_first_values_at_once_get_theirs() -> None:
         for thread in threads:
             thread.join()
         assert sorted(one.weight for one in found) == list(range(8))
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=["frozen", "dataclass"])
+def test_a_field_may_be_compared_and_not_hashed(make: Make) -> None:
+    class Labelled:
+        name: str
+        labels: dict[str, str] = field(default_factory=dict, hash=False)
+
+    made = make(Labelled)
+    assert hash(made("a", {"x": "1"})) == hash(made("a"))
+    assert made("a", {"x": "1"}) != made("a")

@@ -5,31 +5,34 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tailpipe.catalog import frontier
-from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.coverage import change
+from tailpipe.catalog.hosts import own_hosts
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.host import Host
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact, StagedFile
 
 if TYPE_CHECKING:
     from tailpipe.catalog.commit import Transaction
 
-__all__ = ["apply", "columns_id", "load_coverage", "refused", "save_coverage"]
+__all__ = ["apply", "columns_id", "refused"]
 
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
-STATES = ("covered", "missing", "dropped", "unsettled")
 
 
-def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int) -> None:
-    """Make the catalog know what the manifest says; the caller holds the transaction."""
+def apply(
+    connection: sqlite3.Connection, manifest: Manifest, *, partition_id: int, transaction_id: int, applied: int = 0
+) -> None:
+    """Make the catalog know what the manifest says; the caller holds the transaction.
+
+    So many of the first changes of coverage are `applied` already: those of the runs that have begun here.
+    """
     for path in manifest.removed:
         _retire(connection, path, manifest, partition_id, transaction_id)
     _forget_replaced(connection, manifest, partition_id, transaction_id)
@@ -37,8 +40,8 @@ def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: i
         _add(connection, file, manifest, partition_id, transaction_id)
     if manifest.artifacts:
         _enter(connection, manifest, partition_id, transaction_id)
-    for source, coverage in manifest.coverage.items():
-        save_coverage(connection, partition_id, source, coverage)
+    change(connection, partition_id, manifest.coverage[applied:])
+    _set_cursors(connection, manifest, partition_id)
     _restore(connection, manifest, partition_id)
     connection.executemany(
         "INSERT INTO losses VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
@@ -49,40 +52,22 @@ def apply(connection: sqlite3.Connection, manifest: Manifest, *, partition_id: i
         connection.execute("INSERT INTO images VALUES (?, ?)", (partition_id, transaction_id))
     connection.executemany(
         "INSERT INTO rejected_samples VALUES (?, ?, ?, ?, ?, ?)",
-        [(transaction_id, number, *astuple(sample)) for number, sample in enumerate(manifest.samples)],
+        [
+            (transaction_id, number, sample.uri, sample.position, sample.reason, sample.text)
+            for number, sample in enumerate(manifest.samples)
+        ],
     )
 
 
-def load_coverage(connection: sqlite3.Connection, partition_id: int) -> dict[str, Coverage]:
-    """What is known of the days of each source of a partition."""
-    rows = connection.execute(
-        "SELECT source, state, days FROM coverage WHERE partition_id = ? ORDER BY source", (partition_id,)
-    )
-    found: dict[str, dict[str, str]] = {}
-    for source, state, days in rows:
-        found.setdefault(source, {})[state] = days
-    frontiers: dict[str, str | None] = {}
-    if found and has_table(connection, "frontiers"):
-        rows = connection.execute("SELECT source, day FROM frontiers WHERE partition_id = ?", (partition_id,))
-        frontiers = dict(rows.fetchall())
-    coverage = {source: Coverage.parse(states, frontiers.get(source)) for source, states in found.items()}
-    for source in coverage.keys() - frontiers.keys():
-        known = coverage[source]
-        coverage[source] = replace(known, frontier=frontier.derived(connection, partition_id, known))
-    return coverage
-
-
-def save_coverage(connection: sqlite3.Connection, partition_id: int, source: str, coverage: Coverage) -> None:
-    """Let this be what is known of the days of a source."""
-    connection.executemany(
-        "INSERT INTO coverage VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET days = excluded.days",
-        [(partition_id, source, state, str(getattr(coverage, state))) for state in STATES],
-    )
-    day = coverage.frontier.isoformat() if coverage.frontier else None
-    connection.execute(
-        "INSERT INTO frontiers VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET day = excluded.day",
-        (partition_id, source, day),
-    )
+def _set_cursors(connection: sqlite3.Connection, manifest: Manifest, partition_id: int) -> None:
+    for name, value in manifest.cursors.items():
+        if value is None:
+            connection.execute("DELETE FROM cursors WHERE partition_id = ? AND name = ?", (partition_id, name))
+        else:
+            connection.execute(
+                "INSERT INTO cursors VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+                (partition_id, name, value),
+            )
 
 
 def _retire(
@@ -206,12 +191,16 @@ def _write_entries(
     connection: sqlite3.Connection, artifacts: Sequence[StagedArtifact], partition_id: int, transaction_id: int
 ) -> None:
     # A name belongs to the artifact that was last seen there: after a rotation that is another one.
-    owners = {one.entry.uri: one.entry.identity for one in artifacts}
-    for some in _portions([uri for uri in owners if uri is not None]):
-        connection.execute(
-            f"UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri IN ({_marks(some)})",  # noqa: S608
-            (partition_id, *some),
-        )
+    own = own_hosts(connection)
+    owners = {(_owner(one, own), one.entry.uri): one.entry.identity for one in artifacts}
+    for owner in {owner for owner, _ in owners}:
+        names = [owner] if owner else sorted(own.before)
+        others = f"host IN ({_marks(names)})" + ("" if owner else " OR host IS NULL")
+        for some in _portions([uri for of, uri in owners if of == owner and uri is not None]):
+            connection.execute(
+                f"UPDATE artifacts SET uri = NULL WHERE partition_id = ? AND uri IN ({_marks(some)}) AND ({others})",  # noqa: S608
+                (partition_id, *some, *names),
+            )
     rows = []
     for one in artifacts:
         entry = one.entry
@@ -219,7 +208,7 @@ def _write_entries(
             (
                 partition_id,
                 *entry.identity,
-                entry.uri if owners.get(entry.uri) == entry.identity else None,
+                entry.uri if owners.get((_owner(one, own), entry.uri)) == entry.identity else None,
                 entry.source,
                 str(entry.unit),
                 entry.kind,
@@ -235,9 +224,15 @@ def _write_entries(
                 str(entry.taken),
                 str(entry.left_out),
                 transaction_id,
+                entry.host,
             )
         )
     connection.executemany(f"INSERT OR REPLACE INTO artifacts VALUES ({_marks(rows[0])})", rows)  # noqa: S608
+
+
+def _owner(one: StagedArtifact, own: Host) -> str:
+    """Among whose artifacts a name is given once: those of this workspace (empty), or those of another host."""
+    return "" if own.owns(one.entry.host) else str(one.entry.host)
 
 
 def _counts(accounts: Accounts) -> tuple[int, ...]:

@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import Literal
 
 from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover
-from tailpipe.catalog.apply import load_coverage, save_coverage
+from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequence, snapshot
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet, dropped_days
+from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
@@ -52,8 +52,12 @@ class Catalog:
         failpoints: Failpoints | None = None,
         on_commit: Callable[[], None] = lambda: None,
         may_be_lost: bool = False,
+        host: str | None = None,
     ) -> Catalog:
-        """Open the workspace directory `home`; for writing, it is made if need be."""
+        """Open the workspace directory `home`; for writing, it is made if need be.
+
+        With a `host`, new files and commands get origins of that host: several hosts share a store.
+        """
         layout = Layout.of(home, data)
         return cls(
             open_store(
@@ -64,6 +68,7 @@ class Catalog:
                 failpoints=failpoints,
                 on_commit=on_commit,
                 may_be_lost=may_be_lost,
+                host=host,
             )
         )
 
@@ -113,6 +118,10 @@ class Catalog:
     def left_out(self, partition: str) -> DaySet:
         """The days of rows of a partition that were read and not taken, because nobody had requested them."""
         return read.left_out(self.store, partition)
+
+    def cursors(self, partition: str) -> dict[str, str]:
+        """The named positions that transactions of a partition have set."""
+        return read.cursors(self.store, partition)
 
     def first_date(self, partition: str) -> date | None:
         """The oldest date of which a partition holds rows."""
@@ -218,13 +227,10 @@ class Writer:
         with self.store.writing() as connection:
             locks.check_epoch(self.store, self.partition, self.partition_id, self.epoch)
             known = load_coverage(connection, self.partition_id)
-            # What was dropped before there was a source stays away from it too.
-            dropped = dropped_days(known.values())
-            for source in sorted({*known, *requests, *frontiers}):
-                coverage = known.get(source, Coverage(dropped=dropped))
-                if source in frontiers:
-                    coverage = coverage.advance(frontiers[source])
-                save_coverage(connection, self.partition_id, source, coverage.request(requests.get(source, NO_DAYS)))
+            for key, coverage in known.items():
+                # A frontier that was derived from the runs before must not follow from this one.
+                save_coverage(connection, self.partition_id, key, coverage)
+            postpone(connection, self.partition_id, self._begun(known, requests, frontiers))
             self.run_id = connection.execute(
                 "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",
                 (
@@ -235,6 +241,22 @@ class Writer:
                     self.store.now().isoformat(),
                 ),
             ).lastrowid
+
+    def _begun(
+        self, known: Mapping[str, Coverage], requests: Mapping[str, DaySet], frontiers: Mapping[str, date]
+    ) -> Iterator[tuple[str, Operation]]:
+        """How a run changes what is known by beginning."""
+        own = self.store.host.own(known)
+        # What was dropped before there was a source stays away from it too.
+        dropped = dropped_days(own.values())
+        for source in sorted({*requests, *frontiers}):
+            key = self.store.host.key(source, known)
+            if source not in own and dropped:
+                yield key, Drop(dropped)
+            if source in frontiers:
+                yield key, Advance(frontiers[source])
+            if requests.get(source):
+                yield key, Request(requests[source])
 
     def end_run(self, outcome: Ended) -> None:
         """Note how the run ended; without one, there is nothing to note."""
@@ -312,13 +334,18 @@ class Writer:
             raise
         return begun
 
-    def note(self, entries: Sequence[LedgerEntry], covers: Sequence[Covered] = ()) -> commit.Committed:
-        """Note what needs no unit: artifacts with another name or date but no new rows, and empty days."""
+    def note(
+        self,
+        entries: Sequence[LedgerEntry] = (),
+        covers: Sequence[Covered] = (),
+        cursors: Mapping[str, str | None] | None = None,
+    ) -> commit.Committed:
+        """Note what needs no unit: artifacts with another name or date but no new rows, empty days, and cursors."""
         transaction = self._begin("note", None)
         seen = tuple(
             StagedArtifact(entry, Accounts(), entry.committed_bytes, entry.committed_ordinals) for entry in entries
         )
-        return transaction.commit(Staged(artifacts=seen, covers=tuple(covers)))
+        return transaction.commit(Staged(artifacts=seen, covers=tuple(covers), cursors=cursors or {}))
 
     def delete(self, days: DaySet = EVERY_DAY) -> commit.Committed:
         """Retire every file of these dates and mark the days dropped."""

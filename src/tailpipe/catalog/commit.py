@@ -16,19 +16,20 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 from tailpipe.catalog import layout, manifest, verify
-from tailpipe.catalog.apply import apply, load_coverage, refused
+from tailpipe.catalog.apply import apply, refused
+from tailpipe.catalog.coverage import load_coverage, take_pending
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.publish import publish
 from tailpipe.catalog.recover import rollback
 from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import StorageError
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.coverage import Cover
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.meter import Meter
@@ -164,10 +165,7 @@ class Transaction:
             )
             removed = tuple(path for (path,) in rows)
         self._check_carried(connection, staged, removed)
-        coverage = load_coverage(connection, self.partition_id)
-        for one in staged.covers:
-            known = coverage.get(one.source, Coverage())
-            coverage[one.source] = known.cover(one.days, settled_before=one.settled_before)
+        known = load_coverage(connection, self.partition_id)
         return replace(
             draft,
             added=files,
@@ -175,8 +173,12 @@ class Transaction:
             artifacts=staged.artifacts,
             drops=staged.drops,
             restores=staged.restores,
-            coverage=coverage,
+            coverage=tuple(
+                (self.store.host.key(one.source, known), Cover(one.days, one.settled_before)) for one in staged.covers
+            ),
             samples=staged.samples,
+            ingested_at=staged.ingested_at,
+            cursors=staged.cursors,
         )
 
     def _check_carried(self, connection: sqlite3.Connection, staged: Staged, removed: tuple[str, ...]) -> None:
@@ -194,35 +196,49 @@ class Transaction:
         self.store.failpoints.reach("commit.begin")
         with self.store.writing() as connection:
             check_epoch(self.store, self.partition, self.partition_id, self.epoch)
-            (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) + 1 FROM transactions").fetchone()
-            made = draft(
-                connection,
-                Manifest(
-                    self.name,
-                    sequence,
-                    self.partition,
-                    self.kind,
-                    self.unit,
-                    self.begun_at,
-                    self.store.now(),
-                    previous=self._previous(connection),
-                ),
-            )
+            # What runs have changed since the last manifest is applied already; an image tells it by itself.
+            pending = take_pending(connection, self.partition_id)
+            made = draft(connection, self._empty(connection))
+            applied = 0 if made.image else len(pending)
+            made = replace(made, coverage=(*pending[:applied], *made.coverage))
             row = connection.execute(
-                "UPDATE transactions SET state = 'committed', sequence = ?, committed_at = ?, record = ?"
+                "UPDATE transactions SET state = 'committed', number = ?, committed_at = ?, ingested_at = ?, host = ?,"
+                " record = ?, sequence = (SELECT coalesce(max(sequence), 0) + 1 FROM transactions)"
                 " WHERE name = ? AND state = 'intent' RETURNING id",
-                (sequence, made.committed_at.isoformat(), manifest.to_text(made), self.name),
+                (
+                    made.sequence,
+                    made.committed_at.isoformat(),
+                    made.ingested_at.astimezone(UTC).isoformat() if made.ingested_at else None,
+                    made.host,
+                    manifest.to_text(made),
+                    self.name,
+                ),
             ).fetchone()
             if row is None:
                 raise refused(self, "its transaction is over")
-            apply(connection, made, partition_id=self.partition_id, transaction_id=row[0])
+            apply(connection, made, partition_id=self.partition_id, transaction_id=row[0], applied=applied)
             self.store.failpoints.reach("commit.before")
         return made
 
+    def _empty(self, connection: sqlite3.Connection) -> Manifest:
+        """The next manifest of the workspace, before it says anything."""
+        (number,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM transactions").fetchone()
+        return Manifest(
+            self.name,
+            number,
+            self.partition,
+            self.kind,
+            self.unit,
+            self.begun_at,
+            self.store.now(),
+            previous=self._previous(connection),
+            host=self.store.host.name,
+        )
+
     def _previous(self, connection: sqlite3.Connection) -> str:
-        """The last transaction of the partition: a rebuild notices by it that a manifest was lost."""
+        """The last transaction of the partition in this workspace: a rebuild notices by it that a manifest was lost."""
         row = connection.execute(
-            "SELECT name FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL"
+            "SELECT name FROM transactions WHERE partition_id = ? AND number IS NOT NULL"
             " ORDER BY sequence DESC LIMIT 1",
             (self.partition_id,),
         ).fetchone()
@@ -265,8 +281,8 @@ def begin(
         (number,) = connection.execute(
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'transactions'), 0) + 1"
         ).fetchone()
-        # The random part keeps names apart from those of a catalog that was lost before it was rebuilt.
-        name = f"{number:08d}-{secrets.token_hex(4)}"
+        # The random part keeps names apart from those of other hosts, and of a catalog that was lost.
+        name = f"{number:08d}-{secrets.token_hex(8)}"
         connection.execute(
             "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at)"
             " VALUES (?, ?, ?, ?, 'intent', ?, ?, ?)",

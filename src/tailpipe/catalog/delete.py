@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
-from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.commit import Committed, Transaction
+from tailpipe.catalog.coverage import Changes, load_coverage
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet
+from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, Drop
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Loss, Manifest
 
@@ -54,7 +54,7 @@ def preview(connection: sqlite3.Connection, partition: str, partition_id: int, d
 
 
 def delete(transaction: Transaction, days: DaySet) -> Committed:
-    """Retire every file of these dates, and mark the days dropped for all sources."""
+    """Retire every file of these dates, and mark the days dropped for all sources of all hosts."""
 
     def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:
         doomed = _doomed(connection, transaction.partition_id, days)
@@ -90,6 +90,7 @@ def _doomed(connection: sqlite3.Connection, partition_id: int, days: DaySet) -> 
     return dated + [one for one in undated if one.unit in going or days == EVERY_DAY]
 
 
-def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> dict[str, Coverage]:
-    """Only days of which something is known are dropped; the others can still be asked for."""
-    return {source: known.drop(days & (known.known | dates)) for source, known in coverage.items()}
+def _dropped(coverage: Mapping[str, Coverage], days: DaySet, dates: DaySet) -> Changes:
+    """Only days of which something is known are dropped; the others can still be requested."""
+    dropped = ((key, days & (known.known | dates)) for key, known in coverage.items())
+    return tuple((key, Drop(some)) for key, some in dropped if some)

@@ -10,7 +10,7 @@ from tailpipe.catalog.findings import REBUILD, Finding
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.catalog.repair import Repaired, repair
 from tailpipe.catalog.store import Store, storage_errors
-from tailpipe.errors import CatalogError
+from tailpipe.errors import CatalogError, NewerError
 
 __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
@@ -20,6 +20,8 @@ def examine(home: Path, *, data: Path | None = None, with_checksums: bool = Fals
     try:
         with Catalog.open(home, data=data, is_read_only=True, may_be_lost=True) as catalog, storage_errors(home):
             return _findings(catalog.store, with_checksums)
+    except NewerError:
+        raise  # a rebuild by this version would make it worse
     except CatalogError as problem:
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]
 

@@ -11,9 +11,9 @@ from tailpipe.catalog import aside, layout, seals
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.project import is_ours
 from tailpipe.catalog.recover import orphans
-from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.catalog.store import Store
-from tailpipe.errors import CatalogError
+from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
 
@@ -193,10 +193,12 @@ def unstored(store: Store, partition: str) -> Iterator[Finding]:
 
 
 def transactions(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
-    """Transactions that are not over, and those that could not be told again."""
+    """Transactions that are not over, and those that could not be told again; a store records those of other hosts."""
+    number = "number" if has_column(store.connection, "transactions", "number") else "sequence"
     rows = store.connection.execute(
-        "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"
-        " WHERE p.name = ? AND state <> 'aborted' AND coalesce(sequence, ?) >= ? ORDER BY t.id",
+        "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"  # noqa: S608
+        f" WHERE p.name = ? AND state <> 'aborted' AND (sequence IS NULL OR {number} IS NOT NULL)"
+        " AND coalesce(sequence, ?) >= ? ORDER BY t.id",
         (partition, first := _first_needed(store, partition), first),
     ).fetchall()
     for name, state, unit in rows:
@@ -236,6 +238,8 @@ def unknown(store: Store) -> Iterator[Finding]:
 def _is_readable(store: Store, manifest: Path) -> bool:
     try:
         manifests.read(manifest, store.storage)
+    except NewerError:
+        return True  # by the version that wrote it
     except CatalogError:
         return False
     return True

@@ -79,10 +79,10 @@ def foreign(layout: Layout, head: Head) -> WorkspaceError:
 
 
 def newest(store: Store) -> Head | None:
-    """The newest published transaction that the catalog knows."""
+    """The newest published transaction of this workspace that the catalog knows."""
     row = store.connection.execute(
-        "SELECT p.name, t.name, sequence FROM transactions t JOIN partitions p ON p.id = partition_id"
-        " WHERE sequence IS NOT NULL AND state = 'published' ORDER BY sequence DESC LIMIT 1"
+        "SELECT p.name, t.name, number FROM transactions t JOIN partitions p ON p.id = partition_id"
+        " WHERE number IS NOT NULL AND state = 'published' ORDER BY number DESC LIMIT 1"
     ).fetchone()
     workspace = workspace_of(store.connection)
     return Head(workspace, str(store.layout.home), *row) if row and workspace else None

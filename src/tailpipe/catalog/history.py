@@ -70,8 +70,10 @@ def read_history(found: Iterable[Manifest], newest: int = 0, accepted: Collectio
 
 
 def numbers_in(manifest: Manifest) -> set[int]:
-    """The numbers of the commits that an image tells of."""
-    return {int(row.values["sequence"] or 0) for row in manifest.image if row.table == "transactions"}
+    """The numbers of the commits of this workspace that an image tells of; earlier versions had the sequence alone."""
+    rows = (row.values for row in manifest.image if row.table == "transactions")
+    numbers = (values.get("number", values["sequence"]) for values in rows)
+    return {int(number) for number in numbers if number is not None}
 
 
 def _by_partition(manifests: Iterable[Manifest]) -> Mapping[str, list[Manifest]]:

@@ -6,7 +6,7 @@ A rebuild begins the history of a partition with its newest image.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tailpipe.catalog.apply import columns_id
 from tailpipe.model.manifest import ImageRow
@@ -16,7 +16,11 @@ __all__ = ["restore", "take"]
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
 _SET = "(SELECT columns FROM column_sets c WHERE c.id = columns_id)"
-_NOT_TOLD = frozenset({"runs", "images"})
+_NOT_TOLD = frozenset({"runs", "images", "pending", "stores"})
+"""What is known of runs and stores is of this catalog alone, and `coverage` holds what is pending."""
+_REFERENCES = ("transaction_id", "retired_by", "superseded_by")
+
+Value = str | int | None
 
 
 def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, ...]:
@@ -38,22 +42,40 @@ def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, .
 
 
 def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition_id: int) -> None:
-    """Let these be the rows of a partition of which nothing is known yet."""
-    known = set(_tables(connection))
+    """Let these be the rows of a partition of which nothing is known yet.
+
+    Transactions whose numbers are taken get others. Tables and columns that a newer version has added are left out.
+    """
+    known = {table: set(_columns(connection, table)) for table in _tables(connection)}
+    ids: dict[Value, Value] = {}
     for row in image:
         if row.table not in known:
-            raise ValueError(f"unknown table {row.table}")
-        values = dict(row.values)
-        if row.table == "transactions":
-            values["state"] = "published"
+            continue
+        values = {**row.values, "partition_id": partition_id}
         if "columns" in values:
             values["columns_id"] = columns_id(connection, str(values.pop("columns")))
-        if "partition_id" in _columns(connection, row.table):
-            values["partition_id"] = partition_id
-        connection.execute(
+        if row.table == "transactions":
+            # Earlier versions numbered all transactions by their sequence.
+            values = {"number": values["sequence"], **values, "state": "published"}
+            values |= _free(connection, values)
+        values |= {name: ids[values[name]] for name in _REFERENCES if values.get(name) in ids}
+        values = {name: value for name, value in values.items() if name in known[row.table]}
+        done = connection.execute(
             f"INSERT INTO {row.table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608
             list(values.values()),
         )
+        if row.table == "transactions":
+            ids[row.values["id"]] = done.lastrowid
+
+
+def _free(connection: sqlite3.Connection, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The numbers of a transaction that are taken, exchanged for such that are not."""
+    found: dict[str, Value] = {}
+    for name in ("id", "sequence", "number"):
+        taken = f"SELECT 1 FROM transactions WHERE {name} = ?"  # noqa: S608 - one of three names
+        if connection.execute(taken, (values[name],)).fetchone():
+            (found[name],) = connection.execute(f"SELECT max({name}) + 1 FROM transactions").fetchone()  # noqa: S608
+    return found
 
 
 def _tables(connection: sqlite3.Connection) -> list[str]:

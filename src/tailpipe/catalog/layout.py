@@ -28,7 +28,8 @@ MANIFEST = ".manifest"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 120
 
-_OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8})-\d{4,}")
+_OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8}(?:[0-9a-f]{8})?)-\d{4,}")
+"""Transactions of earlier versions have 8 random digits, later ones 16."""
 
 
 @frozen

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import date
 
 from tailpipe.catalog import commit
-from tailpipe.catalog.apply import load_coverage
 from tailpipe.catalog.catalog import Writer
-from tailpipe.model.coverage import DaySet
+from tailpipe.catalog.coverage import load_coverage
+from tailpipe.model.coverage import DaySet, Lose
 from tailpipe.model.ledger import Unit
 from tailpipe.model.manifest import Loss, Manifest
 
@@ -34,7 +34,7 @@ def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
         return replace(
             made,
             removed=tuple(paths),
-            coverage={source: known.lose(days) for source, known in coverage.items()},
+            coverage=tuple((key, Lose(days)) for key, known in coverage.items() if known.covered & days),
             losses=tuple(sorted(losses, key=lambda loss: (str(loss.unit), loss.tp_date))),
         )
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
 
-from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
@@ -53,7 +53,7 @@ def overview(store: Store) -> list[Overview]:
                 " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
             )
         }
-        coverage = {key: load_coverage(connection, key) for key, _ in known}
+        coverage = {key: store.host.own(load_coverage(connection, key)) for key, _ in known}
         lost = {key: _lost(connection, key) for key, _ in known}
     return [
         Overview(

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog import seals
-from tailpipe.catalog.apply import load_coverage
+from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.snapshot import ColumnSets, columns_of
@@ -17,6 +17,7 @@ from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.host import Host
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample
 
@@ -24,6 +25,7 @@ __all__ = [
     "PartitionState",
     "PartitionTotals",
     "coverage",
+    "cursors",
     "first_date",
     "left_out",
     "partition_state",
@@ -53,6 +55,7 @@ class PartitionTotals:
 class PartitionState:
     """What a run starts from: the coverage of each source, the ledger, and the dates that units lost.
 
+    The coverage is that of this workspace, the ledger that of all hosts; `host` tells whose an entry is.
     `first_date` is the oldest date of which it holds rows, `columns` are those of its live files, and
     `table_columns` those of all partitions of its table. `recipe` is a print of the config that its rows were last
     made by, as `Writer.finish` recorded it.
@@ -66,6 +69,7 @@ class PartitionState:
     columns: ColumnSets = field(default_factory=dict)
     table_columns: ColumnSets = field(default_factory=dict)
     recipe: str | None = None
+    host: Host = field(default_factory=Host)
 
 
 def partitions(store: Store) -> list[PartitionTotals]:
@@ -105,7 +109,7 @@ def partition_state(store: Store, partition: str) -> PartitionState:
         of_table = columns_of(store, connection, table=partition.partition(".")[0])
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
         if row is None:
-            return PartitionState(partition, table_columns=of_table)
+            return PartitionState(partition, table_columns=of_table, host=store.host)
         lost: dict[Unit, list[date]] = {}
         for unit, day, _ in _checked(store, connection, "losses", row[0]):
             lost.setdefault(Unit.from_key(unit), []).append(date.fromisoformat(day))
@@ -113,13 +117,14 @@ def partition_state(store: Store, partition: str) -> PartitionState:
             _checked(store, connection, part, row[0])
         return PartitionState(
             partition,
-            load_coverage(connection, row[0]),
+            store.host.own(load_coverage(connection, row[0])),
             tuple(_entry(*one) for one in _checked(store, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
             _first_date(connection, partition),
             columns_of(store, connection, partition=partition),
             of_table,
             _recipe(connection, partition),
+            store.host,
         )
 
 
@@ -140,10 +145,17 @@ def _first_date(connection: sqlite3.Connection, partition: str) -> date | None:
 
 
 def coverage(store: Store, partition: str) -> dict[str, Coverage]:
-    """What is known of the days of each source of a partition."""
+    """What is known of the days of each source of a partition, as far as this workspace collects it."""
     with store.reading() as connection:
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
-        return load_coverage(connection, row[0]) if row else {}
+        return store.host.own(load_coverage(connection, row[0])) if row else {}
+
+
+def cursors(store: Store, partition: str) -> dict[str, str]:
+    """The named positions that transactions of a partition have set, if they are those that were committed."""
+    with store.reading() as connection:
+        row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
+        return dict(_checked(store, connection, "cursors", row[0])) if row else {}
 
 
 def left_out(store: Store, partition: str) -> DaySet:
@@ -208,10 +220,10 @@ def rejected_files(store: Store, partition: str, unit: str | None = None) -> lis
 
 def _checked(store: Store, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:
     """The sealed rows of a partition, if they are those that were committed."""
-    path, (table, columns) = str(store.layout.database), seals.columns_of(part)
+    path, (table, columns) = str(store.layout.database), seals.columns_of(connection, part)
     sealed = seals.load(connection, part, path)
-    if sealed is None and not has_table(connection, table):
-        return []
+    if not columns or (sealed is None and not has_table(connection, table)):
+        return []  # a catalog of an earlier version
     rows = connection.execute(
         f"SELECT {', '.join(columns)} FROM {table} WHERE partition_id = ? ORDER BY {', '.join(columns)}",  # noqa: S608
         (partition_id,),
@@ -235,6 +247,7 @@ def _entry(
         head,
         taken,
         left_out,
+        *host,
     ) = rest
     return LedgerEntry(
         origin,
@@ -254,6 +267,7 @@ def _entry(
         head,
         DaySet.parse(taken),
         DaySet.parse(left_out),
+        host[0] if host else None,  # catalogs of earlier versions have none
     )
 
 

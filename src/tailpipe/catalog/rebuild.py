@@ -7,12 +7,10 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 
-from tailpipe.catalog import aside, clean, findings, head, image, schema, seals
+from tailpipe.catalog import aside, clean, findings, head, schema, seals
 from tailpipe.catalog import manifest as manifests
-from tailpipe.catalog.apply import apply
 from tailpipe.catalog.history import History, numbers_in, read_history
 from tailpipe.catalog.home import has_files
 from tailpipe.catalog.layout import MANIFEST, Layout
@@ -20,7 +18,8 @@ from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
-from tailpipe.errors import CatalogError, CommitError
+from tailpipe.catalog.tell import tell
+from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
 from tailpipe.storage.local import LOCAL
@@ -114,6 +113,8 @@ def _find(layout: Layout, storage: Storage) -> _Found:
     for path in sorted(path for path in storage.objects(layout.manifests) if path.suffix == MANIFEST):
         try:
             told[path.stem] = manifests.read(path, storage)
+        except NewerError:
+            raise  # without it the history would not be whole
         except CatalogError as problem:
             unreadable[path] = problem
     try:
@@ -156,7 +157,7 @@ def _bring_in_line(store: Store, history: History, found: _Found) -> int:
 
 def _write_gaps(store: Store, history: History, found: _Found) -> None:
     """Remember the numbers that no manifest has and none will have: the next rebuild must not take them for lost."""
-    (top,) = store.connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
+    (top,) = store.connection.execute("SELECT coalesce(max(number), 0) FROM transactions").fetchone()
     cut = {one.transaction for one in history.cut}
     told = {one.sequence for one in found.manifests.values() if one.transaction not in cut}
     told |= {number for one in history.whole for number in numbers_in(one)}
@@ -222,11 +223,9 @@ def _write_database(
         connection.execute("BEGIN")
         if workspace:
             connection.execute("UPDATE workspace SET id = ?", (workspace,))
-        numbers = _numbers(history)
         for manifest in history.whole:
             try:
-                is_published = tree.exists(layout.manifest(manifest.transaction))
-                _tell(connection, manifest, numbers[manifest.transaction], is_published=is_published)
+                tell(connection, manifest, is_published=tree.exists(layout.manifest(manifest.transaction)))
             except CommitError as problem:
                 return manifest, problem.message
             except (sqlite3.IntegrityError, ValueError, KeyError, TypeError) as problem:
@@ -258,39 +257,3 @@ def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
 def _remove_database(tree: LocalTree, path: Path) -> None:
     for suffix in ("", "-journal", "-wal", "-shm"):
         tree.delete(Path(f"{path}{suffix}"))
-
-
-def _numbers(history: History) -> dict[str, int]:
-    """The number of each transaction: that in its name, which keeps later names ascending, or a free one."""
-    named = {one.transaction: int(one.transaction.partition("-")[0]) for one in history.whole}
-    taken: set[int] = set()
-    free = count(max(named.values(), default=0) + 1)
-    for name, number in named.items():
-        named[name] = next(free) if number in taken else number
-        taken.add(number)
-    return named
-
-
-def _tell(connection: sqlite3.Connection, manifest: Manifest, number: int, *, is_published: bool) -> None:
-    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
-    (partition_id,) = connection.execute("SELECT id FROM partitions WHERE name = ?", (manifest.partition,)).fetchone()
-    if manifest.image:
-        image.restore(connection, manifest.image, partition_id)
-    connection.execute(
-        "INSERT INTO transactions"
-        " (id, name, partition_id, kind, unit, state, epoch, begun_at, committed_at, sequence, record)"
-        " VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
-        (
-            number,
-            manifest.transaction,
-            partition_id,
-            manifest.kind,
-            str(manifest.unit) if manifest.unit else None,
-            "published" if is_published else "committed",
-            manifest.begun_at.isoformat(),
-            manifest.committed_at.isoformat(),
-            manifest.sequence,
-            None if is_published else manifests.to_text(manifest),
-        ),
-    )
-    apply(connection, manifest, partition_id=partition_id, transaction_id=number)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 from tailpipe.catalog import seals
-from tailpipe.errors import CatalogError
+from tailpipe.errors import CatalogError, NewerError
 
-__all__ = ["APPLICATION", "VERSION", "ensure", "has_table", "migrate"]
+__all__ = ["APPLICATION", "VERSION", "ensure", "has_column", "has_table", "migrate"]
 
 APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
 
@@ -164,7 +164,75 @@ CREATE TABLE images ( -- the newest manifest of a partition that tells all of it
 """
 """What damage is noticed by: who this catalog is, where the history of a partition begins, and the seals."""
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH + seals.migration())
+_FIFTH = """
+ALTER TABLE files ADD COLUMN here INTEGER NOT NULL DEFAULT 1 CHECK (here IN (0, 1));
+ALTER TABLE files ADD COLUMN there INTEGER NOT NULL DEFAULT 0 CHECK (there IN (0, 1));
+ALTER TABLE transactions ADD COLUMN ingested_at TEXT;
+ALTER TABLE transactions ADD COLUMN host TEXT;
+ALTER TABLE transactions ADD COLUMN number INTEGER -- of those committed here, without gaps; null: pulled from a store
+;
+UPDATE transactions SET number = sequence;
+CREATE UNIQUE INDEX transactions_numbered ON transactions (number);
+CREATE TABLE artifacts_5 (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    origin TEXT NOT NULL,
+    generation INTEGER NOT NULL CHECK (generation >= 0),
+    uri TEXT,
+    source TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    as_of TEXT NOT NULL,
+    size INTEGER,
+    modified TEXT,
+    etag TEXT,
+    fingerprint TEXT,
+    head TEXT,
+    committed_bytes INTEGER NOT NULL CHECK (committed_bytes >= 0),
+    committed_ordinals INTEGER NOT NULL CHECK (committed_ordinals >= 0),
+    unread_bytes INTEGER NOT NULL CHECK (unread_bytes >= 0),
+    taken TEXT NOT NULL, -- sets of days: 2024-01-01..2024-01-31, 2024-02-02
+    left_out TEXT NOT NULL,
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    host TEXT, -- null: of this workspace, or of no host
+    PRIMARY KEY (partition_id, origin, generation)
+) STRICT, WITHOUT ROWID;
+INSERT INTO artifacts_5 SELECT partition_id, origin, generation, uri, source, unit, kind, as_of, size, modified, etag,
+    fingerprint, head, committed_bytes, committed_ordinals, unread_bytes, taken, left_out, transaction_id, NULL
+    FROM artifacts;
+DROP TABLE artifacts;
+ALTER TABLE artifacts_5 RENAME TO artifacts;
+CREATE INDEX artifacts_of_unit ON artifacts (partition_id, unit);
+CREATE UNIQUE INDEX artifacts_named ON artifacts (partition_id, uri, coalesce(host, ''));
+CREATE TABLE stores ( -- up to which version of its log in a store a partition is known here
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    store TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version >= 0),
+    PRIMARY KEY (partition_id, store)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE cursors (
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (partition_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE pending ( -- changes of coverage that no manifest has yet; 'whole' stands for all that is known
+    id INTEGER PRIMARY KEY,
+    partition_id INTEGER NOT NULL REFERENCES partitions (id),
+    source TEXT NOT NULL,
+    operation TEXT NOT NULL
+) STRICT;
+INSERT INTO pending (partition_id, source, operation) SELECT id, '', 'whole' FROM partitions;
+"""
+"""For stores: whose artifacts they are, where files are, and coverage as changes. What runs have requested before this
+version is in no manifest, so the next one says all that is known."""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH + seals.fourth_migration(),
+    _FIFTH + seals.fifth_migration(),
+)
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
 VERSION = len(MIGRATIONS)
@@ -199,6 +267,12 @@ def has_table(connection: sqlite3.Connection, name: str) -> bool:
     return found.fetchone() is not None
 
 
+def has_column(connection: sqlite3.Connection, table: str, name: str) -> bool:
+    """Whether a table has this column, for the same reason."""
+    found = connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, name))
+    return found.fetchone() is not None
+
+
 def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -209,7 +283,7 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
             hint="move it away, or choose another workspace",
         )
     if version > newest:
-        raise CatalogError(
+        raise NewerError(
             f"{path} was written by a newer tailpipe (version {version}, this one knows {newest})",
             path=path,
             hint="upgrade tailpipe",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from zlib import crc32
 
@@ -24,9 +25,10 @@ __all__ = [
     "check",
     "columns_of",
     "damaged",
+    "fifth_migration",
+    "fourth_migration",
     "install",
     "load",
-    "migration",
     "sum_of",
     "verify",
 ]
@@ -39,10 +41,11 @@ FILE = (
     *("path", "unit", "tp_index", "tp_date", "rows", "bytes", "min_timestamp", "max_timestamp", "columns_id"),
     "partition_id",
 )
-LEDGER = (
+_LEDGER_4 = (
     *("origin", "source", "unit", "as_of", "generation", "uri", "kind", "size", "modified", "etag", "committed_bytes"),
     *("committed_ordinals", "unread_bytes", "fingerprint", "head", "taken", "left_out"),
 )
+LEDGER = (*_LEDGER_4, "host")
 
 
 class Seal(NamedTuple):
@@ -67,17 +70,22 @@ class _Sealed:
 
 
 _LIVE = "{{row}}.state = 'live' AND {{row}}.role = '{role}'"
-_SEALED = (
+_SEALED_4 = (
     _Sealed("data", "files", FILE, where=_LIVE.format(role="data"), sums="{row}.rows, {row}.bytes"),
     _Sealed("rejected", "files", FILE, where=_LIVE.format(role="rejected"), sums="{row}.rows, {row}.bytes"),
     _Sealed("checksums", "files", ("path", "sha256"), where="{row}.state = 'live'"),
-    _Sealed("ledger", "artifacts", LEDGER),
+    _Sealed("ledger", "artifacts", _LEDGER_4),
     _Sealed("coverage", "coverage", ("source", "state", "days")),
     _Sealed("frontiers", "frontiers", ("source", "day")),
     _Sealed("losses", "losses", ("unit", "tp_date", "reason")),
     _Sealed("columns", "column_sets", ("columns",), key="{row}.id"),
     _Sealed("partitions", "partitions", ("id", "name"), key="0 * {row}.id"),
 )
+_NEW_5 = (
+    replace(next(one for one in _SEALED_4 if one.part == "ledger"), columns=LEDGER),
+    _Sealed("cursors", "cursors", ("name", "value")),
+)
+_SEALED = (*(one for one in _SEALED_4 if one.part != "ledger"), *_NEW_5)
 
 _TABLE = """
 CREATE TABLE seals (
@@ -115,9 +123,15 @@ def sum_of(rows: Iterable[tuple[object, ...]], columns: Sequence[str]) -> Seal:
     return Seal(len(digests), sum(digests))
 
 
-def columns_of(part: str) -> tuple[str, tuple[str, ...]]:
-    """The table of a part, and the columns that are sealed."""
-    return next((one.table, one.columns) for one in _SEALED if one.part == part)
+def columns_of(connection: sqlite3.Connection, part: str) -> tuple[str, tuple[str, ...]]:
+    """The table of a part, and the columns that are sealed in a catalog of this version."""
+    return next(((one.table, one.columns) for one in _sealed(connection) if one.part == part), (part, ()))
+
+
+def _sealed(connection: sqlite3.Connection) -> tuple[_Sealed, ...]:
+    """What is sealed in a catalog of this version; by its tables, because its number could be damaged too."""
+    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'cursors'").fetchone()
+    return _SEALED if found else _SEALED_4
 
 
 def load(connection: sqlite3.Connection, part: str, path: str) -> dict[int, Seal] | None:
@@ -142,7 +156,7 @@ def check(seal: Seal | None, found: Seal, what: str, path: str) -> None:
 
 def verify(connection: sqlite3.Connection, path: str) -> None:
     """Refuse a catalog in which any sealed row is not as it was committed."""
-    for one in _SEALED:
+    for one in _sealed(connection):
         sealed = load(connection, one.part, path)
         if sealed is None:
             return
@@ -162,10 +176,19 @@ def damaged(path: str, reason: str) -> CatalogError:
     return CatalogError(f"{path} is damaged: {reason}", path=path, hint=REBUILD)
 
 
-def migration() -> str:
+def fourth_migration() -> str:
     """The statements that seal a catalog as it is, and keep it sealed from then on."""
-    statements = [_TABLE]
-    for one in _SEALED:
+    return ";\n".join([_TABLE, *_statements(_SEALED_4)])
+
+
+def fifth_migration() -> str:
+    """The statements that seal the ledger with the hosts of artifacts, and cursors."""
+    return ";\n".join(["DELETE FROM seals WHERE part = 'ledger'", *_statements(_NEW_5)])
+
+
+def _statements(sealed: Iterable[_Sealed]) -> list[str]:
+    statements = []
+    for one in sealed:
         words = _words(one, one.table, is_total=True)
         statements.append(
             f"INSERT INTO seals SELECT '{one.part}', {words['key']}, count(*), {words['sums']},"  # noqa: S608
@@ -180,7 +203,7 @@ def migration() -> str:
                 ("entered", "UPDATE", "NEW"),
             )
         ]
-    return ";\n".join(statements)
+    return statements
 
 
 def _trigger(one: _Sealed, name: str, event: str, row: str) -> str:

@@ -14,10 +14,12 @@ from pathlib import Path
 from tailpipe.catalog import head, schema, seals
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.home import has_history
+from tailpipe.catalog.hosts import own_hosts, remember_host
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.place import check_place, remember_place
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 from tailpipe.frozen import frozen
+from tailpipe.model.host import Host, check_host
 from tailpipe.storage.local import LOCAL, NETWORK
 from tailpipe.storage.storage import LocalTree, Storage
 
@@ -46,6 +48,8 @@ class Store:
     failpoints: Failpoints = field(default_factory=Failpoints)
     on_commit: Callable[[], None] = lambda: None
     """Called after each commit, when it is published; it may not fail."""
+    host: Host = field(default_factory=Host)
+    """Whose files and commands are this workspace's own."""
 
     def now(self) -> datetime:
         """The time by the clock, in UTC: times are compared as text."""
@@ -93,11 +97,14 @@ def open_store(
     failpoints: Failpoints | None = None,
     on_commit: Callable[[], None] = lambda: None,
     may_be_lost: bool = False,
+    host: str | None = None,
 ) -> Store:
     """Open the catalog of a workspace; for writing it is made if the workspace has none yet.
 
     It is refused where its files are not, unless they `may_be_lost`: then they are only if they were there.
     """
+    if host is not None:
+        check_host(host)
     points = failpoints or Failpoints.from_environment(os.environ)
     with storage_errors(layout.database):
         if not is_read_only:
@@ -115,10 +122,12 @@ def open_store(
             check_place(connection, layout, storage, may_be_lost=may_be_lost)
             if not is_read_only:
                 remember_place(connection, layout)
+                remember_host(connection, host)
+            own = own_hosts(connection, host)
         except BaseException:
             connection.close()
             raise
-    return Store(layout, connection, is_read_only, storage, storage, clock, points, on_commit)
+    return Store(layout, connection, is_read_only, storage, storage, clock, points, on_commit, own)
 
 
 def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from tailpipe.collect.copies import Copies, find_copies
 from tailpipe.collect.item import Fate, WorkItem
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.host import Host, place_of
 from tailpipe.model.ledger import LedgerEntry, Span
 
 __all__ = ["NOBODY", "PrintRequest", "Prints", "decide", "needs"]
@@ -26,6 +27,8 @@ Prints = Mapping[tuple[str, Span], str | None]
 
 NOBODY = ""
 """Stands in an entry for a source that there is no more: any other may go on with its content."""
+
+NO_HOST = Host()
 
 IDLE = timedelta(seconds=60)
 """A file that nobody has written to for so long is closed: its last line counts without a line end."""
@@ -44,27 +47,28 @@ class PrintRequest:
 
 
 def needs(
-    listed: Sequence[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime
+    listed: Sequence[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime, host: Host = NO_HOST
 ) -> tuple[PrintRequest, ...]:
     """The prints without which `decide` cannot decide, as far as can be told from those that are known.
 
     Call it until it wants nothing more; it is done after six rounds at most. First it requests the
     heads, which cost next to nothing, and for long prints only where the heads agree.
     """
-    entries = tuple(ledger)
+    entries = _own(ledger, host)
     return _compare(_once(listed, entries), entries, prints, now).requests
 
 
 def decide(
-    listed: Sequence[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime
+    listed: Sequence[WorkItem], ledger: Iterable[LedgerEntry], prints: Prints, *, now: datetime, host: Host = NO_HOST
 ) -> tuple[WorkItem, ...]:
     """The fate of every listed artifact, in the order of the listing.
 
     Each artifact gets an identity of its own, and each entry of the ledger goes on in one artifact at
     most: content alone never makes one artifact of two. An undated entry that a source does not list is
-    taken to have vanished; so a source always lists its undated artifacts, and a day whole.
+    taken to have vanished; so a source always lists its undated artifacts, and a day whole. Entries of other
+    hosts than this one are none of ours, whatever their names and contents are.
     """
-    entries = tuple(ledger)
+    entries = _own(ledger, host)
     once = _once(listed, entries)
     comparison = _compare(once, entries, prints, now)
     if comparison.requests:
@@ -77,8 +81,11 @@ def decide(
     seen: set[str] = set()
     for one in listed:
         uri = one.artifact.uri
+        origin, kind = host.origin(uri, one.artifact.kind), one.artifact.kind
         is_closed = _is_closed(one.artifact, now)
-        fresh = WorkItem(one.source, one.artifact, "new", uri, newest[uri] + 1, is_closed=is_closed)
+        fresh = WorkItem(
+            one.source, one.artifact, "new", origin, newest[origin] + 1, is_closed=is_closed, host=host.of(kind)
+        )
         if uri in seen or uri not in once:
             decided.append(replace(fresh, fate="repeated", has_news=False))
         elif uri in comparison.copies.all:
@@ -188,7 +195,7 @@ def _pair(pairs: Iterable[tuple[Artifact, LedgerEntry]]) -> dict[str, LedgerEntr
 
     def rank(pair: tuple[Artifact, LedgerEntry]) -> tuple[int, bool, int, str, tuple[str, int]]:
         found, entry = pair
-        names = zip(found.uri, entry.uri or entry.origin, strict=False)
+        names = zip(found.uri, entry.uri or place_of(entry.origin, entry.host), strict=False)
         alike = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], names))
         other_time = found.modified != entry.modified
         return -entry.committed_bytes, other_time, -alike, found.uri, entry.identity
@@ -218,6 +225,7 @@ def _decide_whole(fresh: WorkItem, known: LedgerEntry | None, now: datetime) -> 
         origin=known.origin,
         generation=known.generation,
         entry=known,
+        host=known.host,
         fate="unchanged" if is_unchanged else "requested_again",
         has_news=not is_unchanged,
     )
@@ -260,6 +268,7 @@ def _continue(fresh: WorkItem, entry: LedgerEntry) -> WorkItem:
         entry=entry,
         offset_bytes=entry.committed_bytes,
         offset_rows=entry.committed_ordinals,
+        host=entry.host,
     )
 
 
@@ -312,6 +321,10 @@ def _once(listed: Iterable[WorkItem], entries: Sequence[LedgerEntry]) -> dict[st
             if name not in kept:
                 del once[name]
     return once
+
+
+def _own(ledger: Iterable[LedgerEntry], host: Host) -> tuple[LedgerEntry, ...]:
+    return tuple(entry for entry in ledger if host.owns(entry.host))
 
 
 def _by_uri(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:

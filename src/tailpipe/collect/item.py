@@ -36,7 +36,8 @@ class WorkItem:
 
     The listing gives `source` and `artifact`. `identity.decide` adds the fate, the identity (`origin` and
     `generation`), the ledger's `entry` of the content or of the object that this one replaces, the offsets from
-    which reading goes on, and whether it `has_news`, that is, may hold something to read. `planning.plan_units` adds
+    which reading goes on, the `host` that it belongs to, and whether it `has_news`, that is, may hold something to
+    read. `planning.plan_units` adds
     the cause of reading it. If it `is_anew`, the rows that it left before go in the same commit. `dates` are those
     to which the rows of an undated artifact are cut; None takes it whole. An artifact that goes on has taken, in the
     end, these dates and those that it had taken before.
@@ -55,6 +56,7 @@ class WorkItem:
     cause: Cause = "new"
     is_anew: bool = False
     dates: DaySet | None = None
+    host: str | None = None
 
     @property
     def identity(self) -> tuple[str, int]:

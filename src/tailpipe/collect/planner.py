@@ -21,6 +21,7 @@ from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
+from tailpipe.model.host import Host, qualified
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
 from tailpipe.model.meter import Meter
 from tailpipe.model.request import CollectRequest
@@ -123,9 +124,9 @@ def plan_partition(
         unlisted_days += [found.unlisted_days] if found.unlisted_days else []
         problems |= {name: found.problems} if found.problems else {}
     _refuse_shared(listed)
-    ledger = _disowned(state.ledger, {*sources, *others})
-    prints = _prints(sources, listed, ledger, engine, request.now)
-    items = decide(_with_problems(listed, prints), ledger, prints, now=request.now)
+    ledger = _disowned(state.ledger, {*sources, *others}, state.host)
+    prints = _prints(sources, listed, ledger, engine, request.now, state.host)
+    items = decide(_with_problems(listed, prints), ledger, prints, now=request.now, host=state.host)
     plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
     lost = NO_DAYS if request.window or others else _lost(state, plan)
     return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(unlisted_days), lost, problems)
@@ -156,9 +157,18 @@ def _lost(state: PartitionState, plan: Plan) -> DaySet:
     return left - dropped_days(state.coverage.values())
 
 
-def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str]) -> tuple[LedgerEntry, ...]:
-    """The ledger; what is from a source that the config no longer names is nobody's, and anyone's to go on with."""
-    return tuple(entry if entry.source in names else replace(entry, source=NOBODY) for entry in ledger)
+def _disowned(ledger: Iterable[LedgerEntry], names: Collection[str], host: Host) -> tuple[LedgerEntry, ...]:
+    """The ledger; what is from a source that the config no longer names is nobody's, and anyone's to go on with.
+
+    A source of another host is another source, whatever its name is.
+    """
+    found = []
+    for entry in ledger:
+        source = entry.source if entry.source in names else NOBODY
+        if entry.host is not None and not host.owns(entry.host):
+            source = qualified(entry.source, entry.host)
+        found.append(entry if source == entry.source else replace(entry, source=source))
+    return tuple(found)
 
 
 def _refuse_shared(listed: Iterable[WorkItem]) -> None:
@@ -185,10 +195,15 @@ def _with_problems(listed: Iterable[WorkItem], prints: Prints) -> list[WorkItem]
 
 
 def _prints(
-    sources: Mapping[str, Source], listed: list[WorkItem], ledger: Sequence[LedgerEntry], engine: Engine, now: datetime
+    sources: Mapping[str, Source],
+    listed: list[WorkItem],
+    ledger: Sequence[LedgerEntry],
+    engine: Engine,
+    now: datetime,
+    host: Host,
 ) -> Prints:
     artifacts = {(one.source, one.artifact.uri): one.artifact for one in listed}
     prints: dict[tuple[str, Span], str | None] = {}
-    while requests := needs(listed, ledger, prints, now=now):
+    while requests := needs(listed, ledger, prints, now=now, host=host):
         prints |= engine.prints([(sources[one.source], artifacts[one.source, one.uri], one.spans) for one in requests])
     return prints

@@ -217,6 +217,7 @@ class UnitWork:
             carried_rejected=sum(file.rows for file in self.carried if file.role == "rejected"),
             restores=self.plan.restores,
             samples=tuple(self._samples),
+            ingested_at=now,
         )
 
 
@@ -247,5 +248,6 @@ def staged_artifact(result: Result, item: WorkItem, unit: Unit, now: datetime) -
         head=result.head,
         taken=taken,
         left_out=left_out,
+        host=item.host,
     )
     return StagedArtifact(entry, result.accounts, item.offset_bytes, item.offset_rows)

@@ -8,12 +8,28 @@ from dataclasses import field, replace
 from datetime import date, time, timedelta
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, assert_never
 
 from tailpipe.frozen import frozen
 from tailpipe.model.window import Window
 
-__all__ = ["EVERY_DAY", "NO_DAYS", "Coverage", "DaySet", "State", "dropped_days", "first_day"]
+__all__ = [
+    "EVERY_DAY",
+    "NO_DAYS",
+    "Advance",
+    "Cover",
+    "Coverage",
+    "DaySet",
+    "Drop",
+    "Known",
+    "Lose",
+    "Operation",
+    "Request",
+    "State",
+    "dropped_days",
+    "first_day",
+    "parse_operation",
+]
 
 State = Literal["covered", "missing", "dropped"]
 
@@ -239,6 +255,24 @@ class Coverage:
             frontier=today,
         )
 
+    def after(self, operation: Operation) -> Coverage:
+        """The coverage once an operation was applied."""
+        match operation:
+            case Request(days):
+                return self.request(days)
+            case Advance(day):
+                return self.advance(day)
+            case Cover(days, settled_before):
+                return self.cover(days, settled_before=settled_before)
+            case Lose(days):
+                return self.lose(days)
+            case Drop(days):
+                return self.drop(days)
+            case Known(coverage):
+                return coverage
+            case _:
+                assert_never(operation)
+
     def lose(self, days: DaySet) -> Coverage:
         """The coverage once files of these days were lost: what was covered is missing."""
         lost = self.covered & days
@@ -253,6 +287,96 @@ class Coverage:
             dropped=self.dropped | days,
             unsettled=self.unsettled - days,
         )
+
+
+@frozen
+class Request:
+    """Somebody has requested these days; see `Coverage.request`."""
+
+    days: DaySet
+
+    def __str__(self) -> str:
+        return f"request {self.days}"
+
+
+@frozen
+class Advance:
+    """A run without an end has begun on this day; see `Coverage.advance`."""
+
+    day: date
+
+    def __str__(self) -> str:
+        return f"advance {self.day}"
+
+
+@frozen
+class Cover:
+    """These days are done; see `Coverage.cover`."""
+
+    days: DaySet
+    settled_before: date
+
+    def __str__(self) -> str:
+        return f"cover {self.days}{_SETTLED}{self.settled_before}"
+
+
+@frozen
+class Lose:
+    """Files of these days were lost; see `Coverage.lose`."""
+
+    days: DaySet
+
+    def __str__(self) -> str:
+        return f"lose {self.days}"
+
+
+@frozen
+class Drop:
+    """These days were deleted or have expired; see `Coverage.drop`."""
+
+    days: DaySet
+
+    def __str__(self) -> str:
+        return f"drop {self.days}"
+
+
+@frozen
+class Known:
+    """The whole coverage, whatever was known before: what manifests of the first format say."""
+
+    coverage: Coverage
+
+    def __str__(self) -> str:
+        facts = {name: getattr(self.coverage, name) for name in (*_SETS, "frontier")}
+        return "known " + "; ".join(f"{name} {fact}" for name, fact in facts.items() if fact)
+
+
+Operation = Request | Advance | Cover | Lose | Drop | Known
+"""A change of the coverage of one source. Its text is what catalogs and manifests hold: it never changes."""
+
+_SETS = ("covered", "missing", "dropped", "unsettled")
+_SETTLED = " settled before "
+
+
+def parse_operation(text: str) -> Operation:
+    """The operation that `str` has written as `text`; ValueError if it is none."""
+    verb, _, rest = text.partition(" ")
+    match verb:
+        case "request":
+            return Request(DaySet.parse(rest))
+        case "advance":
+            return Advance(date.fromisoformat(rest))
+        case "cover":
+            days, _, settled_before = rest.partition(_SETTLED)
+            return Cover(DaySet.parse(days), date.fromisoformat(settled_before))
+        case "lose":
+            return Lose(DaySet.parse(rest))
+        case "drop":
+            return Drop(DaySet.parse(rest))
+        case "known":
+            facts = dict(fact.split(" ", 1) for fact in rest.split("; ") if fact)
+            return Known(Coverage.parse(facts, facts.get("frontier")))
+    raise ValueError(f'"{text}" is not a change of coverage')
 
 
 def first_day(known: Iterable[Coverage]) -> date | None:

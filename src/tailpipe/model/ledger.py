@@ -83,6 +83,9 @@ class LedgerEntry:
     Prints are over decompressed bytes: `fingerprint` over the last of the `committed_bytes` (see `printed`),
     `head` over the first of them (see `_head_length`). `unread_bytes` were there after them but ended no
     line. `as_of` is the `now` of the run that took it.
+
+    `host` is whose file or command it is. None for one that was collected without a store, which is this
+    workspace's own, and for objects and ranges, which are the same for all hosts.
     """
 
     origin: str
@@ -104,6 +107,7 @@ class LedgerEntry:
     """The dates to which its rows were cut; a dated artifact is taken whole."""
     left_out: DaySet = field(default=NO_DAYS)
     """The dates of the rows that were read and left out, because nobody had requested them."""
+    host: str | None = None
 
     @property
     def identity(self) -> tuple[str, int]:

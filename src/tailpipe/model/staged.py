@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
@@ -37,6 +37,8 @@ class StagedFile:
     max_timestamp: datetime | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     role: Role = "data"
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a newer version has written of it, to be kept."""
 
 
 @frozen
@@ -52,6 +54,8 @@ class StagedArtifact:
     accounts: Accounts
     offset_bytes: int = 0
     offset_rows: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a newer version has written of it, to be kept."""
 
     @property
     def is_resumed(self) -> bool:
@@ -76,6 +80,8 @@ class Sample:
     position: str
     reason: str
     text: str
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What a newer version has written of it, to be kept."""
 
 
 @frozen
@@ -86,7 +92,8 @@ class Staged:
     staged as resumed. A rewrite retires exactly `retires` and forgets the artifacts `drops` (origin and
     generation). `carried` counts the rows of retired files that the new files hold again, and
     `carried_rejected` the rejected ones, so that files and accounts can be held against each other.
-    `restores` are lost dates that are whole again.
+    `restores` are lost dates that are whole again. `ingested_at` is the `tp_ingest_timestamp` of its new
+    rows; None if it has none. `cursors` are named positions that change with it; None removes one.
     """
 
     files: tuple[StagedFile, ...] = ()
@@ -98,6 +105,8 @@ class Staged:
     restores: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()
     carried_rejected: int = 0
+    ingested_at: datetime | None = None
+    cursors: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def accounts(self) -> Accounts:

@@ -7,10 +7,10 @@ own message are taken from it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from tailpipe.errors import ObjectStoreError
+from tailpipe.frozen import frozen
 from tailpipe.model.redaction import redacted
 
 __all__ = ["Fault", "fault_of", "store_error"]
@@ -48,7 +48,7 @@ _ARCHIVED = frozenset({"InvalidObjectState", "BlobArchived"})
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
 
-@dataclass(frozen=True)
+@frozen
 class Fault:
     """A failed request: the answer of the service, or how the connection failed."""
 

@@ -8,12 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tailpipe.errors import ObjectStoreError, TailpipeError
+from tailpipe.frozen import frozen
 from tailpipe.storage.object_faults import Fault, fault_of, store_error
 from tailpipe.storage.objects import (
     RESERVED,
@@ -50,7 +50,7 @@ _CONNECT_TIMEOUT = timedelta(seconds=10)
 _TIMEOUT = timedelta(minutes=5)
 
 
-@dataclass(frozen=True)
+@frozen
 class Backoff:
     """How often a request that may be repeated is repeated, and how long the pauses are; the clock is not read."""
 

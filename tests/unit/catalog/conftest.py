@@ -13,7 +13,7 @@ from typing import Literal
 
 import pytest
 
-from tailpipe.catalog import manifest
+from tailpipe.catalog import manifest, schema
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.commit import Committed
 from tailpipe.catalog.failpoints import Failpoints
@@ -117,14 +117,16 @@ def entry(origin: str, day: date, rows: int, generation: int = 0) -> LedgerEntry
 def to_third_version(workspace: Workspace) -> None:
     """Make a workspace as it was before there were seals, heads, images and manifests that name the one before."""
     layout = Layout.of(workspace.home)
-    with contextlib.closing(sqlite3.connect(layout.database, isolation_level=None)) as connection:
-        names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for (name,) in names:
-            connection.execute(f"DROP TRIGGER {name}")
-        for table in ("seals", "workspace", "images"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("DROP INDEX transactions_of_partition")
-        connection.execute("PRAGMA user_version = 3")
+    draft = layout.database.with_name("old.db")
+    with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        schema.migrate(connection, str(draft), schema.MIGRATIONS[:3])
+        connection.execute("ATTACH ? AS new", (str(layout.database),))
+        tables = connection.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+            columns = ", ".join(name for (name,) in rows)
+            connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
+    draft.replace(layout.database)
     layout.head.unlink(missing_ok=True)
     for path in layout.manifests.glob("*.manifest"):
         old = replace(manifest.read(path), previous=None)

@@ -37,12 +37,13 @@ def _age(catalog: Catalog, years: int) -> None:
                     "INSERT INTO runs VALUES (?, ?, '', '', '', '2020-01-01', '2020-01-01', 'done')", (key, partition)
                 )
                 connection.execute(
-                    "INSERT INTO transactions VALUES (?, ?, ?, 'append', ?, 'published', 0, NULL, '', '', ?, NULL)",
-                    (key, f"{key:08d}-00000000", partition, day, key),
+                    "INSERT INTO transactions (id, name, partition_id, kind, unit, state, epoch, begun_at,"
+                    " committed_at, sequence, number) VALUES (?, ?, ?, 'append', ?, 'published', 0, '', '', ?, ?)",
+                    (key, f"{key:08d}-00000000", partition, day, key, key),
                 )
                 path = f"tp_table=old_log/tp_partition={name[-1]}/tp_index=i/tp_date={day}/{key:08d}-00000000-0000"
-                values = (partition, key, day, "data", "i", day, 1, 1, "", 0, 1, 900, "live", None, None)
-                connection.execute(f"INSERT INTO files VALUES (?, {', '.join('?' * 15)})", (f"files/{path}", *values))
+                values = (partition, key, day, "data", "i", day, 1, 1, "", 0, 1, 900, "live", None, None, 1, 0)
+                connection.execute(f"INSERT INTO files VALUES (?, {', '.join('?' * 17)})", (f"files/{path}", *values))
 
 
 def _deeds() -> dict[str, Callable[[Catalog], Any]]:
