@@ -105,7 +105,7 @@ def environment(install: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("TAILPIPE_") and name != "PYTHONDONTWRITEBYTECODE"
     }
-    return {**kept, "TAILPIPE_INSTALL_DIR": str(install)}
+    return {**kept, "TAILPIPE_INSTALL_DIR": str(install), "TAILPIPE_AUTO_WARMUP": "no"}
 
 
 def _output(command: list[str], env: dict[str, str]) -> str:

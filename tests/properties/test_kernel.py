@@ -6,12 +6,15 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tailpipe.formats import Delimited, Json, Jsonl, Logfmt, Regex
+from tailpipe.kernel import through
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
 from tests.unit.kernel.support import run
@@ -40,6 +43,14 @@ records = st.lists(
     max_size=30,
 )
 limits = st.sampled_from([Limits(), TINY])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def written_through() -> Iterator[None]:
+    """Batches of any size are written through, if their rows are alike."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(through, "LEAST_ROWS", 1)
+        yield
 
 
 def shown(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
