@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -108,6 +110,29 @@ def test_java_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     assert started.process.stdin is not None
     started.process.stdin.close()
     assert started.process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_java_does_not_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
+    """Java may not notice the end of its input: not if a later run has removed the place for its address."""
+    code = """
+import sys, time
+from pathlib import Path
+from tailpipe.spark.gateway import launch
+place = Path(sys.argv[1])
+started = launch(["/bin/sleep", "600"], log=place / "log", scratch=place, variables={}, home=place)
+print(started.process.pid, flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        process = Path("/proc", parent.stdout.readline().strip())
+        assert process.exists()
+        parent.kill()
+    end = time.monotonic() + 60
+    while process.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_numbers_of_numpy_reach_spark_once_there_are_dataframes(spark: SparkSession) -> None:

@@ -3,12 +3,13 @@
 `spark-submit` runs a shell script that starts a first Java to put together the command of the second one, and that one
 then prepares what a submitted application may need. On this machine the command is always the same, so the process is
 started at once, and it starts while this one goes on. Whatever a script would have to read (see `is_plain`) is left to
-the scripts. The process ends when its standard input is closed, however this one ends.
+the scripts. Java ends when its standard input is closed, and on Linux with this process, however that ends.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import os
 import pwd
@@ -17,8 +18,9 @@ import shlex
 import signal
 import struct
 import subprocess
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +71,8 @@ _MEMORY = re.compile(r"\d+[kmgtKMGT]?")
 _LONGEST = 100_000
 """Linux takes no argument that is longer than 128 KB."""
 _POLL_SECONDS = 0.005
+_SET_DEATH_SIGNAL = 1
+"""The number of that request to Linux."""
 
 
 def spark_home() -> Path:
@@ -168,7 +172,7 @@ def launch(command: list[str], *, log: Path, scratch: Path, variables: Mapping[s
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
-            preexec_fn=_ignore_interrupts,
+            preexec_fn=_setting_up(),
         )
     except OSError as error:
         raise SparkError(f"Java did not start: {error.strerror}: {command[0]}") from error
@@ -177,8 +181,23 @@ def launch(command: list[str], *, log: Path, scratch: Path, variables: Mapping[s
     return Launch(process, address)
 
 
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _setting_up() -> Callable[[], None]:
+    """What the new process does before it becomes Java: it ignores interrupts, and dies with this one.
+
+    The end of its standard input is not enough: a Java that cannot write down its address goes on for ever. Linux
+    ends a process with the thread that started it, so this is requested for the main thread only.
+    """
+    prctl = getattr(ctypes.CDLL(None), "prctl", None) if threading.current_thread() is threading.main_thread() else None
+    parent = os.getpid()
+
+    def set_up() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if prctl is not None:
+            prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+            if os.getppid() != parent:  # it has ended already
+                os._exit(1)
+
+    return set_up
 
 
 def _parsed(data: bytes) -> tuple[int, str]:
