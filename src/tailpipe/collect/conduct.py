@@ -124,7 +124,7 @@ class _Conductor:
             raise _JobFailed(error) from error
 
     def _answers(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
-        """What the engine answers. Its errors are told from those of the partitions, which take steps meanwhile."""
+        """Yield the engine's answers; wrap its errors, so that they differ from errors of the partitions."""
         try:
             yield from self.engine.run(tasks)
         except StorageError:

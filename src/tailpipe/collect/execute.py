@@ -113,7 +113,7 @@ def _plan_again(job: Job, state: PartitionState, units: Sequence[UnitOutcome]) -
     """The plan after another listing, without what has failed, and when all is overwritten without what is done."""
     planned = plan_job(job, state)
     check_problems(planned, is_strict=not job.options.skip_bad_artifacts)
-    is_done = (one.plan.unit for one in units if isinstance(one.event, events.Committed))
+    is_done = (one.plan.unit for one in units if one.is_committed)
     hopeless = frozenset[str]().union(*(one.hopeless for one in units))
     return planned.rest(hopeless, set(is_done) if job.request.overwrite else set())
 

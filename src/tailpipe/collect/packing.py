@@ -162,19 +162,23 @@ def pack(pieces: Sequence[Piece], size: int) -> list[list[int]]:
     for _, numbers in kinds:
         tasks += fill(numbers, lambda number: pieces[number].size, size, fraction=0.5)
 
+    firsts = _firsts(pieces)
+
     def order(task: Sequence[int]) -> tuple[bool, int, int]:
         size = sum(pieces[number].size for number in task)
-        return not pieces[task[0]].is_alone, _first_of_unit(pieces, task[0]), -size
+        return not pieces[task[0]].is_alone, firsts[task[0]], -size
 
     return sorted(tasks, key=order)
 
 
-def _first_of_unit(pieces: Sequence[Piece], number: int) -> int:
-    """The number of the first piece of the same unit: the pieces of a unit follow each other."""
-    staging = pieces[number].share.staging
-    while number and staging and (before := pieces[number - 1].share.staging) and before.directory == staging.directory:
-        number -= 1
-    return number
+def _firsts(pieces: Sequence[Piece]) -> list[int]:
+    """For each piece, the number of the first piece of its unit: the pieces of a unit follow each other."""
+    directories = [piece.share.staging.directory if piece.share.staging else None for piece in pieces]
+    firsts: list[int] = []
+    for number, directory in enumerate(directories):
+        is_same = number > 0 and directory is not None and directory == directories[number - 1]
+        firsts.append(firsts[-1] if is_same else number)
+    return firsts
 
 
 def batches(units: Sequence[UnitPlan], *, is_stepwise: bool) -> list[list[UnitPlan]]:

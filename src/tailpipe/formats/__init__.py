@@ -1,7 +1,8 @@
 """The formats that belong to no product, for tables of any plugin: how each kind of text becomes named fields."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from tailpipe.model.first_use import import_name as _import_name
 
 if TYPE_CHECKING:
     from tailpipe.formats.delimited import Delimited
@@ -29,8 +30,4 @@ _ON_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     """Import a format on first use: a table has one."""
-    for module, names in _ON_FIRST_USE.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f'module "{__name__}" has no attribute "{name}"')
+    return _import_name(globals(), _ON_FIRST_USE, name)

@@ -7,9 +7,9 @@ A plugin is a value, found by the entry point group `tailpipe.plugins`:
 `tailpipe.plugin.sql` has SQL for tables, and `tailpipe.plugin.arrow` Arrow for parsers of whole columns.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import tailpipe.model.first_use as _first_use
 from tailpipe.errors import ChangedError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
@@ -124,8 +124,4 @@ _ON_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     """Import a name of `_ON_FIRST_USE`."""
-    for module, names in _ON_FIRST_USE.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f'module "{__name__}" has no attribute "{name}"')
+    return _first_use.import_name(globals(), _ON_FIRST_USE, name)

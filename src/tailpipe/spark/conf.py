@@ -73,6 +73,6 @@ def is_local(master: str) -> bool:
 
 
 def _with_tries(master: str) -> str:
-    """A local master that tries a task again: it does so only if it is told."""
+    """Return a local master that retries tasks; by default a local Spark does not."""
     match = re.fullmatch(r"local(?:\[([^,\]]+)\])?", master)
     return f"local[{match[1] or 1},{_TRIES}]" if match else master
