@@ -90,7 +90,7 @@ def _hold(catalog: Catalog) -> ExitStack:
 
 def _fill(home: Path) -> None:
     """Write the rows straight into the tables: 20,000 files in one table, the others in eight more."""
-    with Catalog.open(home) as catalog, catalog.store.writing() as connection:
+    with Catalog.open(home) as catalog, catalog.database.writing() as connection:
         connection.execute("INSERT INTO column_sets VALUES (1, '{}')")
         for table in range(9):
             connection.execute("INSERT INTO partitions VALUES (?, ?, 0)", (table, f"log_{table}.prod"))

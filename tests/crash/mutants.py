@@ -14,7 +14,7 @@ from typing import Any
 from tailpipe.catalog import apply as apply_module
 from tailpipe.catalog import clean, layout, project, publish, recover
 from tailpipe.catalog.commit import Committed, Transaction
-from tailpipe.catalog.store import Store
+from tailpipe.catalog.database import Database
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import Staged, StagedFile
 from tests.crash.disks import Journaled
@@ -45,9 +45,9 @@ def publish_before_commit() -> None:
         files = original(self, staged)
         for file in files:
             if file.role == "data":
-                public = self.store.layout.public(file.path)
-                self.store.tree.make_directory(public.parent)
-                self.store.tree.link(self.store.layout.stored(file.path), public)
+                public = self.database.layout.public(file.path)
+                self.database.tree.make_directory(public.parent)
+                self.database.tree.link(self.database.layout.stored(file.path), public)
         return files
 
     _put(Transaction, "_store", broken)
@@ -61,8 +61,8 @@ def ledger_apart() -> None:
     def broken(self: Transaction, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
         _put(apply_module, "_enter", lambda *_: None)
         made = original(self, draft)
-        self.store.failpoints.reach("commit.after")
-        with self.store.writing() as connection:
+        self.database.failpoints.reach("commit.after")
+        with self.database.writing() as connection:
             row = connection.execute("SELECT id FROM transactions WHERE name = ?", (self.name,)).fetchone()
             if made.artifacts:
                 enter(connection, made, self.partition_id, row[0])
@@ -77,7 +77,7 @@ def delete_before_replace() -> None:
 
     def broken(self: Transaction, staged: Staged) -> tuple[StagedFile, ...]:
         if self.kind == "replace":
-            with self.store.writing() as connection:
+            with self.database.writing() as connection:
                 connection.execute(
                     "UPDATE files SET state = 'retired', retired_at = '', retired_by ="
                     " (SELECT id FROM transactions WHERE name = ?) WHERE unit = ? AND state = 'live'",
@@ -95,7 +95,7 @@ def unlink_before_commit() -> None:
     def broken(self: Transaction, *arguments: Any) -> Manifest:
         made = original(self, *arguments)
         for path in made.removed:
-            self.store.storage.delete(self.store.layout.stored(path))
+            self.database.storage.delete(self.database.layout.stored(path))
         return made
 
     _put(Transaction, "_draft", broken)
@@ -120,8 +120,8 @@ def no_directory_fsync() -> None:
 def no_roll_forward() -> None:
     """A committed transaction counts as published without having been."""
 
-    def broken(store: Store, manifest: Manifest) -> None:
-        with store.writing() as connection:
+    def broken(database: Database, manifest: Manifest) -> None:
+        with database.writing() as connection:
             connection.execute("UPDATE transactions SET state = 'published' WHERE name = ?", (manifest.transaction,))
 
     _put(recover, "publish", broken)
@@ -130,8 +130,8 @@ def no_roll_forward() -> None:
 def no_rollback() -> None:
     """An intent without a commit is forgotten, but what it left is not removed."""
 
-    def broken(store: Store, partition: str, transactions: list[str]) -> None:
-        with store.writing() as connection:
+    def broken(database: Database, partition: str, transactions: list[str]) -> None:
+        with database.writing() as connection:
             connection.executemany(
                 "UPDATE transactions SET state = 'aborted' WHERE name = ?", [(name,) for name in transactions]
             )
@@ -143,12 +143,12 @@ def aborted_before_removed() -> None:
     """A rollback is marked as done before it is."""
     original = recover.rollback
 
-    def broken(store: Store, partition: str, transactions: list[str]) -> None:
-        with store.writing() as connection:
+    def broken(database: Database, partition: str, transactions: list[str]) -> None:
+        with database.writing() as connection:
             connection.executemany(
                 "UPDATE transactions SET state = 'aborted' WHERE name = ?", [(name,) for name in transactions]
             )
-        original(store, partition, transactions)
+        original(database, partition, transactions)
 
     _put(recover, "rollback", broken)
 
@@ -157,10 +157,10 @@ def published_before_projected() -> None:
     """The mark comes before the work."""
     original = project.project
 
-    def broken(store: Store, transaction: str, paths: list[str]) -> None:
-        with store.writing() as connection:
+    def broken(database: Database, transaction: str, paths: list[str]) -> None:
+        with database.writing() as connection:
             connection.execute("UPDATE transactions SET state = 'published' WHERE name = ?", (transaction,))
-        original(store, transaction, paths)
+        original(database, transaction, paths)
 
     _put(publish, "project", broken)
 
@@ -169,9 +169,9 @@ def link_before_unlink() -> None:
     """New files appear in the hive while the replaced ones are still there."""
     original = project._unlink_then_link
 
-    def broken(store: Store, transaction: str, changes: list[Any]) -> None:
-        original(store, transaction, [replace(change, goes=()) for change in changes])
-        original(store, transaction, [replace(change, comes=()) for change in changes])
+    def broken(database: Database, transaction: str, changes: list[Any]) -> None:
+        original(database, transaction, [replace(change, goes=()) for change in changes])
+        original(database, transaction, [replace(change, comes=()) for change in changes])
 
     _put(project, "_exchange", lambda *_: False)
     _put(project, "_unlink_then_link", broken)
@@ -186,14 +186,14 @@ def forgotten_before_unlinked() -> None:
     """A clean-up forgets the names of files before it has removed them."""
     original = clean.clean
 
-    def broken(store: Store, partition: str, *rest: Any) -> clean.Cleaned:
-        rows = store.connection.execute("SELECT path FROM files WHERE state = 'retired'").fetchall()
-        with store.writing() as connection:
+    def broken(database: Database, partition: str, *rest: Any) -> clean.Cleaned:
+        rows = database.connection.execute("SELECT path FROM files WHERE state = 'retired'").fetchall()
+        with database.writing() as connection:
             connection.execute("DELETE FROM files WHERE state = 'retired'")
         for (path,) in rows:
-            store.failpoints.reach("clean.unlink")
-            store.storage.delete(store.layout.stored(path))
-        return original(store, partition, *rest)
+            database.failpoints.reach("clean.unlink")
+            database.storage.delete(database.layout.stored(path))
+        return original(database, partition, *rest)
 
     _put(clean, "clean", broken)
 

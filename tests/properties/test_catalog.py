@@ -24,9 +24,9 @@ from hypothesis.stateful import (
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.database import utc_now
 from tailpipe.catalog.failpoints import NAMES
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.catalog.store import utc_now
 from tailpipe.errors import LockedError
 from tests.crash.collector import PARTITION, perform_step
 from tests.crash.harness import Server, read_ids

@@ -107,7 +107,7 @@ class Both(plans.Catalog):
             files = tuple(stage(transaction.staging, f"part-{day}", "", day, ids) for day, ids in by_date.items())
             draft = Staged(files, tuple(staged), unit.covers, carried=len(carried), restores=unit.restores)
             if unit.kind == "rewrite":
-                live = writer.store.connection.execute(
+                live = writer.database.connection.execute(
                     "SELECT path FROM files WHERE unit = ? AND state = 'live'", (str(unit.unit),)
                 )
                 draft = replace(

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.coverage import load_coverage
+from tailpipe.catalog.database import open_database
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.catalog.store import open_store
 from tailpipe.catalog.tell import tell
 from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.manifest import Manifest
@@ -74,7 +74,7 @@ def _do(home: Path, deeds: list[Deed], host: str | None = None) -> list[Manifest
 
 
 def _known(home: Path) -> dict[str, Coverage]:
-    with closing(open_store(Layout.of(home), is_read_only=True)) as store, store.reading() as connection:
+    with closing(open_database(Layout.of(home), is_read_only=True)) as database, database.reading() as connection:
         return load_coverage(connection, 1)
 
 
@@ -100,7 +100,7 @@ def test_changes_of_two_hosts_never_erase_days_of_each_other(
             for is_first in [*order, *([True] * len(logs[0])), *([False] * len(logs[1]))]:
                 log = logs[0] if is_first else logs[1]
                 if log:
-                    with catalog.store.writing() as connection:
+                    with catalog.database.writing() as connection:
                         tell(connection, log.pop(0), pushed_by="web-1" if is_first else "web-2")
             assert catalog.coverage(PARTITION) == {}
         two = {f"{key}@web-2": coverage for key, coverage in _known(place / "two").items()}

@@ -12,10 +12,10 @@ from typing import Literal
 
 from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover
 from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
+from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequence, snapshot
-from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
@@ -37,8 +37,8 @@ LEAST_BYTES = 64 * 1024 * 1024
 class Catalog:
     """One opened catalog; a reader takes no lock and is never in anyone's way."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     @classmethod
     def open(
@@ -60,7 +60,7 @@ class Catalog:
         """
         layout = Layout.of(home, data)
         return cls(
-            open_store(
+            open_database(
                 layout,
                 is_read_only=is_read_only,
                 storage=storage,
@@ -82,7 +82,7 @@ class Catalog:
 
     def close(self) -> None:
         """Let go of the database."""
-        self.store.close()
+        self.database.close()
 
     def snapshot(
         self,
@@ -93,65 +93,65 @@ class Catalog:
         dates: tuple[date, date] | None = None,
     ) -> Snapshot:
         """The live files of all tables, of one table, or of one partition (`table.partition`), or some of the last."""
-        return snapshot(self.store, table, partition, unit=str(unit) if unit else None, dates=dates)
+        return snapshot(self.database, table, partition, unit=str(unit) if unit else None, dates=dates)
 
     def column_sets(self, table: str | None = None, partition: str | None = None) -> ColumnSets:
         """The columns that live files of a table or partition have; each set once."""
-        return column_sets(self.store, table, partition)
+        return column_sets(self.database, table, partition)
 
     def sequence(self) -> int:
         """The number of the newest commit: while it stays, a snapshot is true."""
-        return sequence(self.store)
+        return sequence(self.database)
 
     def partitions(self) -> list[read.PartitionTotals]:
         """All partitions that ever held something, with what they hold now."""
-        return read.partitions(self.store)
+        return read.partitions(self.database)
 
     def state(self, partition: str) -> read.PartitionState:
         """All that a run of a partition starts from, at one instant."""
-        return read.partition_state(self.store, partition)
+        return read.partition_state(self.database, partition)
 
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
         """What is known of the days of each source of a partition."""
-        return read.coverage(self.store, partition)
+        return read.coverage(self.database, partition)
 
     def left_out(self, partition: str) -> DaySet:
         """The days of rows of a partition that were read and not taken, because nobody had requested them."""
-        return read.left_out(self.store, partition)
+        return read.left_out(self.database, partition)
 
     def cursors(self, partition: str) -> dict[str, str]:
         """The named positions that transactions of a partition have set."""
-        return read.cursors(self.store, partition)
+        return read.cursors(self.database, partition)
 
     def first_date(self, partition: str) -> date | None:
         """The oldest date of which a partition holds rows."""
-        return read.first_date(self.store, partition)
+        return read.first_date(self.database, partition)
 
     def last_change(self, before: datetime) -> datetime | None:
         """When the newest change of the workspace up to `before` was committed; None if there was none."""
-        return read.last_change(self.store, before)
+        return read.last_change(self.database, before)
 
     def overview(self) -> list[overview.Overview]:
         """All partitions with what they hold, their coverage and their last run."""
-        return overview.overview(self.store)
+        return overview.overview(self.database)
 
     def accounts(self, partition: str) -> Accounts:
         """Where all rows of a partition went that count today."""
-        return read.totals(self.store, partition)
+        return read.totals(self.database, partition)
 
     def samples(self, partition: str, limit: int = 100) -> list[Sample]:
         """The newest rejected rows of a partition."""
-        return read.samples(self.store, partition, limit)
+        return read.samples(self.database, partition, limit)
 
     def rejected_files(self, partition: str, unit: Unit | None = None) -> dict[str, Path]:
         """The stored files that hold the rejected rows of a partition or unit, those of the newest Day first."""
-        paths = read.rejected_files(self.store, partition, str(unit) if unit else None)
-        return {path: self.store.layout.stored(path) for path in paths}
+        paths = read.rejected_files(self.database, partition, str(unit) if unit else None)
+        return {path: self.database.layout.stored(path) for path in paths}
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""
         partition_id = self._id(partition)
-        with self.store.reading() as connection:
+        with self.database.reading() as connection:
             return delete.preview(connection, partition, partition_id, days)
 
     def delete(self, partition: str, days: DaySet = EVERY_DAY) -> commit.Committed:
@@ -165,18 +165,18 @@ class Catalog:
         """Hold the partition for writing: its lock, a new epoch, and everything recovered."""
         with contextlib.ExitStack() as held:
             # Not around the body: what goes wrong there is not about the catalog's files.
-            with storage_errors(self.store.layout.lock(partition)):
-                held.enter_context(locks.hold(self.store, partition))
-                self.store.failpoints.reach("lock.taken")
-                partition_id, epoch = locks.take_over(self.store, partition)
-                snapshot(self.store, partition=partition)  # nothing is written on top of damage
-                recovered = recover.recover(self.store, partition, partition_id)
-            yield Writer(self.store, partition, partition_id, epoch, recovered)
+            with storage_errors(self.database.layout.lock(partition)):
+                held.enter_context(locks.hold(self.database, partition))
+                self.database.failpoints.reach("lock.taken")
+                partition_id, epoch = locks.take_over(self.database, partition)
+                snapshot(self.database, partition=partition)  # nothing is written on top of damage
+                recovered = recover.recover(self.database, partition, partition_id)
+            yield Writer(self.database, partition, partition_id, epoch, recovered)
 
     def settle(self, partition: str) -> None:
         """Finish what a process that died has left of a partition, and free what is due; a live one does so itself."""
-        with storage_errors(self.store.layout.staging):
-            is_due = recover.is_due(self.store, partition) or clean.is_due(self.store, partition)
+        with storage_errors(self.database.layout.staging):
+            is_due = recover.is_due(self.database, partition) or clean.is_due(self.database, partition)
         if is_due:
             with contextlib.suppress(LockedError), self.writer(partition) as writer:
                 writer.clean()
@@ -186,7 +186,7 @@ class Catalog:
         return self._known(partition) is not None
 
     def _known(self, partition: str) -> tuple[int] | None:
-        row: tuple[int] | None = self.store.connection.execute(
+        row: tuple[int] | None = self.database.connection.execute(
             "SELECT id FROM partitions p WHERE name = ? AND EXISTS"
             " (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND t.sequence IS NOT NULL)",
             (partition,),
@@ -205,7 +205,7 @@ class Catalog:
 class Writer:
     """A partition that this process alone writes; `recovered` counts what a dead one had left open."""
 
-    store: Store
+    database: Database
     partition: str
     partition_id: int
     epoch: int
@@ -224,8 +224,8 @@ class Writer:
         `frontiers` are the days up to which sources are requested by a run without an end.
         """
         frontiers = frontiers or {}
-        with self.store.writing() as connection:
-            locks.check_epoch(self.store, self.partition, self.partition_id, self.epoch)
+        with self.database.writing() as connection:
+            locks.check_epoch(self.database, self.partition, self.partition_id, self.epoch)
             known = load_coverage(connection, self.partition_id)
             for key, coverage in known.items():
                 # A frontier that was derived from the runs before must not follow from this one.
@@ -238,7 +238,7 @@ class Writer:
                     window.start.isoformat(),
                     window.end.isoformat(),
                     command,
-                    self.store.now().isoformat(),
+                    self.database.now().isoformat(),
                 ),
             ).lastrowid
 
@@ -246,11 +246,11 @@ class Writer:
         self, known: Mapping[str, Coverage], requests: Mapping[str, DaySet], frontiers: Mapping[str, date]
     ) -> Iterator[tuple[str, Operation]]:
         """How a run changes what is known by beginning."""
-        own = self.store.host.own(known)
+        own = self.database.host.own(known)
         # What was dropped before there was a source stays away from it too.
         dropped = dropped_days(own.values())
         for source in sorted({*requests, *frontiers}):
-            key = self.store.host.key(source, known)
+            key = self.database.host.key(source, known)
             if source not in own and dropped:
                 yield key, Drop(dropped)
             if source in frontiers:
@@ -262,10 +262,10 @@ class Writer:
         """Note how the run ended; without one, there is nothing to note."""
         if self.run_id is None:
             return
-        with self.store.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(
                 "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
-                (self.store.now().isoformat(), outcome, self.run_id),
+                (self.database.now().isoformat(), outcome, self.run_id),
             )
         self.run_id = None
 
@@ -299,16 +299,16 @@ class Writer:
             self.note(noted, covers)
         self.end_run(outcome)
         if recipe is not None:
-            with self.store.writing() as connection:
+            with self.database.writing() as connection:
                 connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
         self.clean()
-        return read.coverage(self.store, self.partition)
+        return read.coverage(self.database, self.partition)
 
     def check_space(self, size: int = 0) -> int:
         """Refuse to stage so many bytes where there is no room for them; how many bytes are free."""
-        staging = self.store.layout.staging
+        staging = self.database.layout.staging
         with storage_errors(staging):
-            free = self.store.tree.free(staging)
+            free = self.database.tree.free(staging)
         needed = size + LEAST_BYTES
         if free < needed:
             raise StorageError(
@@ -353,8 +353,8 @@ class Writer:
 
     def clean(self, grace: timedelta = clean.GRACE) -> clean.Cleaned:
         """Unlink files that were retired longer ago than `grace`."""
-        with storage_errors(self.store.layout.files):
-            return clean.clean(self.store, self.partition, grace)
+        with storage_errors(self.database.layout.files):
+            return clean.clean(self.database, self.partition, grace)
 
     def _begin(self, kind: Kind, unit: Unit | None) -> commit.Transaction:
-        return commit.begin(self.store, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id)
+        return commit.begin(self.database, self.partition, self.partition_id, self.epoch, kind, unit, self.run_id)

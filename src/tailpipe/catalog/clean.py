@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from tailpipe.catalog import aside, layout
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.recover import orphans
-from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
 
 __all__ = ["GRACE", "Cleaned", "clean", "is_due", "sweep"]
@@ -27,78 +27,78 @@ class Cleaned:
     """Of these, how many were moved and not removed."""
 
 
-def clean(store: Store, partition: str, grace: timedelta = GRACE) -> Cleaned:
+def clean(database: Database, partition: str, grace: timedelta = GRACE) -> Cleaned:
     """Unlink files that were retired longer ago than `grace`; the caller holds the partition's lock."""
-    rows = _due(store, partition, grace)
+    rows = _due(database, partition, grace)
     for path, _ in rows:
-        store.failpoints.reach("clean.unlink")
-        store.storage.delete(store.layout.stored(path))
-    store.failpoints.reach("clean.forget")
+        database.failpoints.reach("clean.unlink")
+        database.storage.delete(database.layout.stored(path))
+    database.failpoints.reach("clean.forget")
     # The names are forgotten last: a file without a name in the catalog would be an orphan.
-    with store.writing() as connection:
+    with database.writing() as connection:
         connection.executemany("DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows])
-    _remove_empty(store, partition, {store.layout.stored(path).parent for path, _ in rows})
+    _remove_empty(database, partition, {database.layout.stored(path).parent for path, _ in rows})
     return Cleaned(len(rows), sum(size for _, size in rows))
 
 
-def is_due(store: Store, partition: str) -> bool:
+def is_due(database: Database, partition: str) -> bool:
     """Whether there are files that `clean` would unlink."""
-    return bool(_due(store, partition, GRACE))
+    return bool(_due(database, partition, GRACE))
 
 
-def _due(store: Store, partition: str, grace: timedelta) -> list[tuple[str, int]]:
-    return store.connection.execute(
+def _due(database: Database, partition: str, grace: timedelta) -> list[tuple[str, int]]:
+    return database.connection.execute(
         "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
         " AND state = 'retired' AND retired_at <= ?"
         " AND (SELECT t.state FROM transactions t WHERE t.id = retired_by) = 'published'",
-        (partition, (store.now() - grace).isoformat()),
+        (partition, (database.now() - grace).isoformat()),
     ).fetchall()
 
 
-def sweep(store: Store, partition: str) -> Cleaned:
+def sweep(database: Database, partition: str) -> Cleaned:
     """Take out stored files that the catalog does not know; the caller holds the partition's lock.
 
     Only what was never committed is removed. Anything else may be the last copy of somebody's rows, and is set aside.
     """
     count = size = kept = 0
     parents = set()
-    for path in list(orphans(store, partition)):
+    for path in list(orphans(database, partition)):
         owner = layout.is_our_name(path.name)
         # A name that we never give is somebody's own, and a manifest that we do not know is for a rebuild to read.
         if owner is None:
             continue
-        state = _state(store, owner)
-        if state is None and store.storage.exists(store.layout.manifest(owner)):
+        state = _state(database, owner)
+        if state is None and database.storage.exists(database.layout.manifest(owner)):
             continue
-        size += store.storage.size(path)
+        size += database.storage.size(path)
         count += 1
         parents.add(path.parent)
         if state == "aborted":
-            store.storage.delete(path)
+            database.storage.delete(path)
         else:
-            _set_aside(store, path)
+            _set_aside(database, path)
             kept += 1
-    _remove_empty(store, partition, parents)
+    _remove_empty(database, partition, parents)
     return Cleaned(count, size, kept)
 
 
-def _set_aside(store: Store, path: Path) -> None:
+def _set_aside(database: Database, path: Path) -> None:
     """Set a stored file aside, and take the same file out of the hive."""
-    if path.is_relative_to(store.layout.files):
-        public = store.layout.public(path.relative_to(store.layout.internal).as_posix())
-        if aside.is_copy(store, public, path):
-            store.tree.delete(public)
-    aside.put_aside(store, path)
+    if path.is_relative_to(database.layout.files):
+        public = database.layout.public(path.relative_to(database.layout.internal).as_posix())
+        if aside.is_copy(database, public, path):
+            database.tree.delete(public)
+    aside.put_aside(database, path)
 
 
-def _state(store: Store, transaction: str) -> str | None:
-    row = store.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
+def _state(database: Database, transaction: str) -> str | None:
+    row = database.connection.execute("SELECT state FROM transactions WHERE name = ?", (transaction,)).fetchone()
     return row[0] if row else None
 
 
-def _remove_empty(store: Store, partition: str, directories: set[Path]) -> None:
-    top = os.fspath(store.layout.files / layout.partition_segment(partition))
+def _remove_empty(database: Database, partition: str, directories: set[Path]) -> None:
+    top = os.fspath(database.layout.files / layout.partition_segment(partition))
     for directory in directories:
         place = directory
-        while os.fspath(place).startswith(top + os.sep) and store.tree.remove_empty(place):
+        while os.fspath(place).startswith(top + os.sep) and database.tree.remove_empty(place):
             place = place.parent

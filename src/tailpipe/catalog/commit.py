@@ -23,10 +23,10 @@ from types import TracebackType
 from tailpipe.catalog import layout, manifest, verify
 from tailpipe.catalog.apply import apply, refused
 from tailpipe.catalog.coverage import load_coverage, take_pending
+from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.publish import publish
 from tailpipe.catalog.recover import rollback
-from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import StorageError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Cover
@@ -55,7 +55,7 @@ class Committed:
 class Transaction:
     """One unit of work of a partition, between its intent and its end."""
 
-    store: Store
+    database: Database
     partition: str
     partition_id: int
     epoch: int
@@ -79,14 +79,14 @@ class Transaction:
     @property
     def staging(self) -> Path:
         """The private directory for the job's files; give them names that do not end in `.parquet`."""
-        return self.store.layout.staging / self.name
+        return self.database.layout.staging / self.name
 
     def commit(self, staged: Staged, meter: Meter | None = None) -> Committed:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
                 # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
-                check_epoch(self.store, self.partition, self.partition_id, self.epoch)
+                check_epoch(self.database, self.partition, self.partition_id, self.epoch)
                 with (meter or Meter())("verify"):
                     self._verify(staged)
                 files = self._store(staged)
@@ -99,7 +99,7 @@ class Transaction:
         """Give up: drop the staging directory and whatever was stored; a committed transaction stays."""
         try:
             with storage_errors(self.staging):
-                rollback(self.store, self.partition, [self.name], self.stored)
+                rollback(self.database, self.partition, [self.name], self.stored)
         except StorageError:
             return  # the intent stays, and the next writer of the partition clears it away
 
@@ -118,7 +118,7 @@ class Transaction:
         return self._publish(committed)
 
     def _verify(self, staged: Staged) -> None:
-        self.store.failpoints.reach("verify.before")
+        self.database.failpoints.reach("verify.before")
         found = verify.problems(staged, self.staging, self.kind)
         found += [
             f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
@@ -127,26 +127,26 @@ class Transaction:
         ]
         if found:
             raise refused(self, "; ".join(found[:5]))
-        self.store.failpoints.reach("verify.after")
+        self.database.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:
-        storage, sources = self.store.storage, [self.staging / file.path for file in staged.files]
+        storage, sources = self.database.storage, [self.staging / file.path for file in staged.files]
         for source in sources:
-            self.store.tree.protect(source)
+            self.database.tree.protect(source)
         # The tasks have done so already; then it costs nothing, and a task on another host may not have.
-        self.store.tree.settle(sources)
+        self.database.tree.settle(sources)
         stored, changed = [], set[Path]()
         for number, (file, source) in enumerate(zip(staged.files, sources, strict=True)):
             path = self._target(file, layout.file_name(self.name, number))
-            target = self.store.layout.stored(path)
+            target = self.database.layout.stored(path)
             changed |= storage.prepare(target)
-            self.store.failpoints.reach("store.directory")
+            self.database.failpoints.reach("store.directory")
             self.stored.append(target)
             storage.put_file(source, target)
-            self.store.failpoints.reach("store.rename")
+            self.database.failpoints.reach("store.rename")
             stored.append(replace(file, path=path))
         storage.settle(changed)
-        self.store.failpoints.reach("store.synced")
+        self.database.failpoints.reach("store.synced")
         return tuple(stored)
 
     def _target(self, file: StagedFile, name: str) -> str:
@@ -174,7 +174,8 @@ class Transaction:
             drops=staged.drops,
             restores=staged.restores,
             coverage=tuple(
-                (self.store.host.key(one.source, known), Cover(one.days, one.settled_before)) for one in staged.covers
+                (self.database.host.key(one.source, known), Cover(one.days, one.settled_before))
+                for one in staged.covers
             ),
             samples=staged.samples,
             ingested_at=staged.ingested_at,
@@ -193,9 +194,9 @@ class Transaction:
                 raise refused(self, f"the retired files hold {rows} rows, but {carried} are carried over")
 
     def _commit(self, draft: Callable[[sqlite3.Connection, Manifest], Manifest]) -> Manifest:
-        self.store.failpoints.reach("commit.begin")
-        with self.store.writing() as connection:
-            check_epoch(self.store, self.partition, self.partition_id, self.epoch)
+        self.database.failpoints.reach("commit.begin")
+        with self.database.writing() as connection:
+            check_epoch(self.database, self.partition, self.partition_id, self.epoch)
             # What runs have changed since the last manifest is applied already; an image tells it by itself.
             pending = take_pending(connection, self.partition_id)
             made = draft(connection, self._empty(connection))
@@ -217,7 +218,7 @@ class Transaction:
             if row is None:
                 raise refused(self, "its transaction is over")
             apply(connection, made, partition_id=self.partition_id, transaction_id=row[0], applied=applied)
-            self.store.failpoints.reach("commit.before")
+            self.database.failpoints.reach("commit.before")
         return made
 
     def _empty(self, connection: sqlite3.Connection) -> Manifest:
@@ -230,9 +231,9 @@ class Transaction:
             self.kind,
             self.unit,
             self.begun_at,
-            self.store.now(),
+            self.database.now(),
             previous=self._previous(connection),
-            host=self.store.host.name,
+            host=self.database.host.name,
         )
 
     def _previous(self, connection: sqlite3.Connection) -> str:
@@ -248,11 +249,11 @@ class Transaction:
         problem = ""
         try:
             with storage_errors(self.staging):
-                self.store.failpoints.reach("commit.after")
-                publish(self.store, made)
+                self.database.failpoints.reach("commit.after")
+                publish(self.database, made)
         except StorageError as refused:
             problem = f"{refused.message}; it is committed, and the hive follows at the next run"
-        self.store.on_commit()
+        self.database.on_commit()
         return Committed(
             self.name,
             made.sequence,
@@ -265,7 +266,7 @@ class Transaction:
 
 
 def begin(
-    store: Store,
+    database: Database,
     partition: str,
     partition_id: int,
     epoch: int,
@@ -274,10 +275,10 @@ def begin(
     run_id: int | None,
 ) -> Transaction:
     """Record the intent, then make the staging directory."""
-    store.failpoints.reach("intent.before")
-    now = store.now()
-    with store.writing() as connection:
-        check_epoch(store, partition, partition_id, epoch)
+    database.failpoints.reach("intent.before")
+    now = database.now()
+    with database.writing() as connection:
+        check_epoch(database, partition, partition_id, epoch)
         (number,) = connection.execute(
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'transactions'), 0) + 1"
         ).fetchone()
@@ -288,12 +289,12 @@ def begin(
             " VALUES (?, ?, ?, ?, 'intent', ?, ?, ?)",
             (name, partition_id, kind, str(unit) if unit else None, epoch, run_id, now.isoformat()),
         )
-    store.failpoints.reach("intent.after")
-    transaction = Transaction(store, partition, partition_id, epoch, name, kind, unit, now)
+    database.failpoints.reach("intent.after")
+    transaction = Transaction(database, partition, partition_id, epoch, name, kind, unit, now)
     try:
         with storage_errors(transaction.staging):
-            store.tree.make_directory(transaction.staging)
-        store.failpoints.reach("staging.made")
+            database.tree.make_directory(transaction.staging)
+        database.failpoints.reach("staging.made")
     except BaseException:
         transaction.abort()
         raise

@@ -60,7 +60,7 @@ def delete(transaction: Transaction, days: DaySet) -> Committed:
         doomed = _doomed(connection, transaction.partition_id, days)
         dates = DaySet.of(one.tp_date for one in doomed if one.tp_date)
         losses = {Loss(one.unit, one.tp_date, "dropped") for one in doomed if one.tp_date}
-        transaction.store.failpoints.reach("delete.before")
+        transaction.database.failpoints.reach("delete.before")
         return replace(
             made,
             removed=tuple(one.path for one in doomed),
@@ -69,7 +69,7 @@ def delete(transaction: Transaction, days: DaySet) -> Committed:
         )
 
     committed = transaction.record(draft)
-    transaction.store.failpoints.reach("delete.after")
+    transaction.database.failpoints.reach("delete.after")
     return committed
 
 

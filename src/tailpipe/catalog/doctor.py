@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tailpipe.catalog import findings
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.findings import REBUILD, Finding
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.catalog.repair import Repaired, repair
-from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.errors import CatalogError, NewerError
 
 __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
@@ -19,21 +19,21 @@ def examine(home: Path, *, data: Path | None = None, with_checksums: bool = Fals
     """Everything that differs; reading all bytes again only if asked to. Changes nothing, takes no lock."""
     try:
         with Catalog.open(home, data=data, is_read_only=True, may_be_lost=True) as catalog, storage_errors(home):
-            return _findings(catalog.store, with_checksums)
+            return _findings(catalog.database, with_checksums)
     except NewerError:
         raise  # a rebuild by this version would make it worse
     except CatalogError as problem:
         return [Finding("damaged", problem.path, problem.message, repair=REBUILD)]
 
 
-def _findings(store: Store, with_checksums: bool) -> list[Finding]:
-    if found := list(findings.damage(store)):
+def _findings(database: Database, with_checksums: bool) -> list[Finding]:
+    if found := list(findings.damage(database)):
         return found
-    found += findings.unknown(store)
-    for name in findings.partitions(store):
-        found += findings.stored(store, name, with_checksums)
-        found += findings.lost(store, name)
-        found += findings.hive(store, name, with_checksums)
-        found += findings.unstored(store, name)
-        found += findings.transactions(store, name, with_checksums)
+    found += findings.unknown(database)
+    for name in findings.partitions(database):
+        found += findings.stored(database, name, with_checksums)
+        found += findings.lost(database, name)
+        found += findings.hive(database, name, with_checksums)
+        found += findings.unstored(database, name)
+        found += findings.transactions(database, name, with_checksums)
     return found

@@ -9,10 +9,10 @@ from typing import Literal
 
 from tailpipe.catalog import aside, layout, seals
 from tailpipe.catalog import manifest as manifests
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import is_ours
 from tailpipe.catalog.recover import orphans
 from tailpipe.catalog.schema import has_column, has_table
-from tailpipe.catalog.store import Store
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
@@ -65,65 +65,65 @@ class Finding:
     sha256: str = ""
 
 
-def partitions(store: Store) -> list[str]:
+def partitions(database: Database) -> list[str]:
     """Those that the catalog knows, and those that have stored files without its knowing."""
-    known = [name for (name,) in store.connection.execute("SELECT name FROM partitions").fetchall()]
-    return sorted({*known, *stored_partitions(store)})
+    known = [name for (name,) in database.connection.execute("SELECT name FROM partitions").fetchall()]
+    return sorted({*known, *stored_partitions(database)})
 
 
-def stored_partitions(store: Store) -> set[str]:
+def stored_partitions(database: Database) -> set[str]:
     """The partitions that have stored files, whether or not the catalog knows them."""
-    found = {store.layout.partition_of(path) for path in store.storage.objects(store.layout.files)}
+    found = {database.layout.partition_of(path) for path in database.storage.objects(database.layout.files)}
     return {name for name in found if name is not None}
 
 
-def damage(store: Store) -> Iterator[Finding]:
+def damage(database: Database) -> Iterator[Finding]:
     """What is wrong with the catalog itself."""
-    path = str(store.layout.database)
-    for (line,) in store.connection.execute("PRAGMA integrity_check(5)").fetchall():
+    path = str(database.layout.database)
+    for (line,) in database.connection.execute("PRAGMA integrity_check(5)").fetchall():
         if line != "ok":
             yield Finding("damaged", path, f"{path} is damaged: {line}", repair=REBUILD)
-    for table, *_ in store.connection.execute("PRAGMA foreign_key_check").fetchall():
+    for table, *_ in database.connection.execute("PRAGMA foreign_key_check").fetchall():
         message = f"{path} is damaged: a row of {table} refers to nothing"
         yield Finding("damaged", path, message, repair=REBUILD)
-    with store.reading() as connection:
+    with database.reading() as connection:
         try:
             seals.verify(connection, path)
         except CatalogError as problem:
             yield Finding("damaged", path, problem.message, repair=REBUILD)
 
 
-def stored(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+def stored(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
     """Live files that are not there any more, or not as they were."""
-    rows = store.connection.execute(
+    rows = database.connection.execute(
         "SELECT path, unit, rows, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
         " WHERE p.name = ? AND state = 'live' ORDER BY path",
         (partition,),
     ).fetchall()
     for path, unit, count, size, sha256 in rows:
-        place = store.layout.stored(path)
+        place = database.layout.stored(path)
         where = f"{partition} {unit}: {place} ({count:,} rows)"
         trouble: Trouble = "altered"
         repair = REPAIR
         try:
-            now = store.storage.size(place)
+            now = database.storage.size(place)
         except FileNotFoundError:
             trouble, wrong = "missing", "is missing"
         else:
             if now != size:
                 wrong = f"has {now} bytes instead of {size}"
-            elif with_checksums and store.storage.checksum(place) != sha256:
+            elif with_checksums and database.storage.checksum(place) != sha256:
                 wrong, repair = "has another checksum than it was stored with", REPAIR_BYTES
             else:
                 continue
-        copy = aside.sound_copy(store, path, size, sha256)
+        copy = aside.sound_copy(database, path, size, sha256)
         told = f"{where} {wrong}" + ("; the hive has an intact copy" if copy else "")
         yield Finding(trouble, path, told, partition, unit, repair, str(copy or ""), size, sha256)
 
 
-def lost(store: Store, partition: str) -> Iterator[Finding]:
+def lost(database: Database, partition: str) -> Iterator[Finding]:
     """Units whose rows were lost, and have not been collected again."""
-    rows = store.connection.execute(
+    rows = database.connection.execute(
         "SELECT unit, tp_date FROM losses JOIN partitions p ON p.id = partition_id"
         " WHERE p.name = ? AND reason = 'missing' ORDER BY unit, tp_date",
         (partition,),
@@ -136,53 +136,55 @@ def lost(store: Store, partition: str) -> Iterator[Finding]:
         yield Finding("lost", "", message, partition, unit, f"tailpipe collect {partition}")
 
 
-def hive(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
     """Links that lack, links that should be gone, and files of others."""
-    rows = store.connection.execute(
+    rows = database.connection.execute(
         "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
         " WHERE p.name = ? AND state = 'live' AND role = 'data' ORDER BY path",
         (partition,),
     ).fetchall()
-    expected = {store.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
-    there = set(store.tree.objects(store.layout.data / layout.partition_segment(partition)))
+    expected = {database.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
+    there = set(database.tree.objects(database.layout.data / layout.partition_segment(partition)))
     for place, (path, unit, size, sha256) in expected.items():
         if place not in there:
             yield Finding("unlinked", str(place), f"{place} is not in the hive", partition, unit)
-        elif repair := _wrong_copy(store, store.layout.stored(path), place, size, sha256, with_checksums):
+        elif repair := _wrong_copy(database, database.layout.stored(path), place, size, sha256, with_checksums):
             yield Finding("unlinked", str(place), f"{place} is not the stored file any more", partition, unit, repair)
     for place in sorted(there - set(expected)):
-        if is_ours(store, place.name):
+        if is_ours(database, place.name):
             yield Finding("stale", str(place), f"{place} was retired, but is still in the hive", partition)
-        elif not _is_twin(store, place):  # what is orphaned as a whole is reported as that
+        elif not _is_twin(database, place):  # what is orphaned as a whole is reported as that
             message = f"{place} is not ours: it is left alone, but readers of the hive see it"
             yield Finding("foreign", str(place), message, partition, repair="")
 
 
-def _wrong_copy(store: Store, stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
+def _wrong_copy(database: Database, stored: Path, public: Path, size: int, sha256: str, with_checksums: bool) -> str:
     """The command that puts a public file right, or an empty text if it is what it should be."""
-    if store.tree.is_same(stored, public):
+    if database.tree.is_same(stored, public):
         return ""
     # A copy, where the file system has no links.
-    if store.tree.size(public) != size:
+    if database.tree.size(public) != size:
         return REPAIR
-    return REPAIR_BYTES if with_checksums and store.tree.checksum(public) != sha256 else ""
+    return REPAIR_BYTES if with_checksums and database.tree.checksum(public) != sha256 else ""
 
 
-def _is_twin(store: Store, public: Path) -> bool:
+def _is_twin(database: Database, public: Path) -> bool:
     """Whether a file of the hive is the same as a stored one."""
     if layout.is_our_name(public.name) is None:
         return False
-    stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
-    return store.tree.is_same(stored, public)
+    stored = database.layout.files / public.relative_to(database.layout.data).with_suffix("")
+    return database.tree.is_same(stored, public)
 
 
-def unstored(store: Store, partition: str) -> Iterator[Finding]:
+def unstored(database: Database, partition: str) -> Iterator[Finding]:
     """Stored files that belong to nothing."""
     is_busy = {
         name
-        for (name,) in store.connection.execute("SELECT name FROM transactions WHERE state IN ('intent', 'committed')")
+        for (name,) in database.connection.execute(
+            "SELECT name FROM transactions WHERE state IN ('intent', 'committed')"
+        )
     }
-    for path in orphans(store, partition):
+    for path in orphans(database, partition):
         owner = layout.is_our_name(path.name)
         if owner in is_busy:
             continue  # a writer is at work, or its recovery will see to it
@@ -192,33 +194,33 @@ def unstored(store: Store, partition: str) -> Iterator[Finding]:
             yield Finding("orphan", str(path), f"{path} belongs to no transaction", partition)
 
 
-def transactions(store: Store, partition: str, with_checksums: bool) -> Iterator[Finding]:
+def transactions(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
     """Transactions that are not over, and those that could not be told again; a store records those of other hosts."""
-    number = "number" if has_column(store.connection, "transactions", "number") else "sequence"
-    rows = store.connection.execute(
+    number = "number" if has_column(database.connection, "transactions", "number") else "sequence"
+    rows = database.connection.execute(
         "SELECT t.name, state, coalesce(unit, kind) FROM transactions t JOIN partitions p ON p.id = t.partition_id"  # noqa: S608
         f" WHERE p.name = ? AND state <> 'aborted' AND (sequence IS NULL OR {number} IS NOT NULL)"
         " AND coalesce(sequence, ?) >= ? ORDER BY t.id",
-        (partition, first := _first_needed(store, partition), first),
+        (partition, first := _first_needed(database, partition), first),
     ).fetchall()
     for name, state, unit in rows:
-        path = store.layout.manifest(name)
+        path = database.layout.manifest(name)
         if state != "published":
             message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
-            yield Finding("unfinished", str(store.layout.staging / name), message, partition, unit)
-        elif not store.storage.exists(path):
+            yield Finding("unfinished", str(database.layout.staging / name), message, partition, unit)
+        elif not database.storage.exists(path):
             message = f"{path} is missing: a rebuild would not know this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit)
-        elif with_checksums and not _is_readable(store, path):
+        elif with_checksums and not _is_readable(database, path):
             message = f"{path} is damaged: a rebuild would not know this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit, REPAIR_BYTES)
 
 
-def _first_needed(store: Store, partition: str) -> int:
+def _first_needed(database: Database, partition: str) -> int:
     """The number of the newest image of a partition: a rebuild needs no manifest before it."""
-    if not has_table(store.connection, "images"):
+    if not has_table(database.connection, "images"):
         return 0  # a catalog of an earlier version
-    row = store.connection.execute(
+    row = database.connection.execute(
         "SELECT sequence FROM images i JOIN transactions t ON t.id = i.transaction_id"
         " JOIN partitions p ON p.id = i.partition_id WHERE p.name = ?",
         (partition,),
@@ -226,18 +228,18 @@ def _first_needed(store: Store, partition: str) -> int:
     return int(row[0]) if row else 0
 
 
-def unknown(store: Store) -> Iterator[Finding]:
+def unknown(database: Database) -> Iterator[Finding]:
     """Manifests of transactions that the catalog does not know."""
-    known = {name for (name,) in store.connection.execute("SELECT name FROM transactions")}
-    for path in sorted(store.storage.objects(store.layout.manifests)):
+    known = {name for (name,) in database.connection.execute("SELECT name FROM transactions")}
+    for path in sorted(database.storage.objects(database.layout.manifests)):
         if path.suffix == layout.MANIFEST and path.stem not in known:
-            message = f"{path} records a transaction that {store.layout.database} does not know"
+            message = f"{path} records a transaction that {database.layout.database} does not know"
             yield Finding("unknown", str(path), message, repair=REBUILD)
 
 
-def _is_readable(store: Store, manifest: Path) -> bool:
+def _is_readable(database: Database, manifest: Path) -> bool:
     try:
-        manifests.read(manifest, store.storage)
+        manifests.read(manifest, database.storage)
     except NewerError:
         return True  # by the version that wrote it
     except CatalogError:

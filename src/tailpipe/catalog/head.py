@@ -19,7 +19,7 @@ from tailpipe.errors import CatalogError, WorkspaceError
 from tailpipe.frozen import frozen
 
 if TYPE_CHECKING:
-    from tailpipe.catalog.store import Store
+    from tailpipe.catalog.database import Database
     from tailpipe.storage.storage import Storage
 
 __all__ = ["Head", "advance", "check", "draft", "ensure", "foreign", "newest", "of", "read", "workspace_of"]
@@ -78,42 +78,42 @@ def foreign(layout: Layout, head: Head) -> WorkspaceError:
     )
 
 
-def newest(store: Store) -> Head | None:
+def newest(database: Database) -> Head | None:
     """The newest published transaction of this workspace that the catalog knows."""
-    row = store.connection.execute(
+    row = database.connection.execute(
         "SELECT p.name, t.name, number FROM transactions t JOIN partitions p ON p.id = partition_id"
         " WHERE number IS NOT NULL AND state = 'published' ORDER BY number DESC LIMIT 1"
     ).fetchone()
-    workspace = workspace_of(store.connection)
-    return Head(workspace, str(store.layout.home), *row) if row and workspace else None
+    workspace = workspace_of(database.connection)
+    return Head(workspace, str(database.layout.home), *row) if row and workspace else None
 
 
-def ensure(store: Store) -> None:
+def ensure(database: Database) -> None:
     """Write the head if it is lost or late, as it may be after a crash."""
-    now, wanted = read(store.layout, store.storage), newest(store)
+    now, wanted = read(database.layout, database.storage), newest(database)
     if wanted is not None and (now is None or now.sequence < wanted.sequence):
-        with store.writing():  # one at a time, because there is one draft
-            advance(store, wanted, draft(store, wanted, store.layout.head.with_name("head.new")))
+        with database.writing():  # one at a time, because there is one draft
+            advance(database, wanted, draft(database, wanted, database.layout.head.with_name("head.new")))
 
 
-def draft(store: Store, head: Head, path: Path) -> Path:
+def draft(database: Database, head: Head, path: Path) -> Path:
     """Write a head aside, durably."""
-    store.tree.make_directory(path.parent)
+    database.tree.make_directory(path.parent)
     text = json.dumps({**asdict(head), "check": _check(head)}, ensure_ascii=False)
-    store.tree.write(path, text.encode())
+    database.tree.write(path, text.encode())
     return path
 
 
-def advance(store: Store, head: Head, written: Path) -> None:
+def advance(database: Database, head: Head, written: Path) -> None:
     """Let a draft be the head, unless a later one already is; to be called where no other writer is at it."""
-    now = read(store.layout, store.storage)
+    now = read(database.layout, database.storage)
     if now is None or now.sequence < head.sequence or now.workspace != head.workspace:
-        store.storage.put_file(written, store.layout.head)
+        database.storage.put_file(written, database.layout.head)
 
 
-def of(store: Store, partition: str, transaction: str, sequence: int) -> Head:
+def of(database: Database, partition: str, transaction: str, sequence: int) -> Head:
     """The head that a transaction becomes."""
-    return Head(workspace_of(store.connection) or "", str(store.layout.home), partition, transaction, sequence)
+    return Head(workspace_of(database.connection) or "", str(database.layout.home), partition, transaction, sequence)
 
 
 def workspace_of(connection: sqlite3.Connection) -> str | None:

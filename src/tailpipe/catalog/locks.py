@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.store import Store
 from tailpipe.errors import LockedError
 from tailpipe.storage.storage import LocalTree
 
@@ -24,16 +24,16 @@ R = TypeVar("R")
 
 
 @contextlib.contextmanager
-def hold(store: Store, partition: str) -> Iterator[None]:
+def hold(database: Database, partition: str) -> Iterator[None]:
     """Hold the partition's lock, or raise LockedError that names who holds it."""
-    path = store.layout.lock(partition)
-    with hold_catalog(store.layout, store.tree):
+    path = database.layout.lock(partition)
+    with hold_catalog(database.layout, database.tree):
         try:
-            lock = store.tree.lock(path)
+            lock = database.tree.lock(path)
         except BlockingIOError:
-            raise _locked(store.tree, path, partition) from None
+            raise _locked(database.tree, path, partition) from None
         try:
-            lock.sign(_signature(store.now()))
+            lock.sign(_signature(database.now()))
             yield
         finally:
             lock.release()
@@ -58,13 +58,13 @@ def hold_catalog(layout: Layout, tree: LocalTree, *, alone: bool = False) -> Ite
         lock.release()
 
 
-def take_over(store: Store, partition: str) -> tuple[int, int]:
+def take_over(database: Database, partition: str) -> tuple[int, int]:
     """Begin a new epoch of the partition and return its id and epoch.
 
     The lock alone does not stop a writer that was suspended while its lock file was removed by
     hand: whoever finds another epoch than his own must not commit any more.
     """
-    with store.writing() as connection:
+    with database.writing() as connection:
         connection.execute(
             "INSERT INTO partitions (name, epoch) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET epoch = epoch + 1",
             (partition,),
@@ -73,14 +73,14 @@ def take_over(store: Store, partition: str) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def check_epoch(store: Store, partition: str, partition_id: int, epoch: int) -> None:
+def check_epoch(database: Database, partition: str, partition_id: int, epoch: int) -> None:
     """Raise LockedError if another writer has begun a later epoch; to be called inside a transaction."""
-    row = store.connection.execute("SELECT epoch FROM partitions WHERE id = ?", (partition_id,)).fetchone()
+    row = database.connection.execute("SELECT epoch FROM partitions WHERE id = ?", (partition_id,)).fetchone()
     if row is None or row[0] != epoch:
         raise LockedError(
             f'partition "{partition}" was taken over by another process while this one stood still;'
             " nothing was changed",
-            path=str(store.layout.lock(partition)),
+            path=str(database.layout.lock(partition)),
             partition=partition,
             hint="collect again; what is missing will be found",
         )

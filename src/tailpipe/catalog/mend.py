@@ -20,7 +20,7 @@ __all__ = ["retire_missing"]
 def retire_missing(writer: Writer, paths: Sequence[str]) -> commit.Committed:
     """Take files out of the live set that cannot be read any more, so that queries go on with the rest."""
     transaction = commit.begin(
-        writer.store, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
+        writer.database, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
     )
 
     def draft(connection: sqlite3.Connection, made: Manifest) -> Manifest:

@@ -11,8 +11,8 @@ from datetime import date, datetime
 from typing import Literal
 
 from tailpipe.catalog.coverage import load_coverage
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.read import PartitionTotals, partitions
-from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
@@ -41,10 +41,10 @@ class Overview:
     """The dates of rows that were lost and have not been collected again."""
 
 
-def overview(store: Store) -> list[Overview]:
+def overview(database: Database) -> list[Overview]:
     """All partitions that ever held something or were tried, by name."""
-    held = {totals.name: totals for totals in partitions(store)}
-    with store.reading() as connection:
+    held = {totals.name: totals for totals in partitions(database)}
+    with database.reading() as connection:
         known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
         runs = {
             partition: (begun, ended, outcome)
@@ -53,13 +53,13 @@ def overview(store: Store) -> list[Overview]:
                 " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
             )
         }
-        coverage = {key: store.host.own(load_coverage(connection, key)) for key, _ in known}
+        coverage = {key: database.host.own(load_coverage(connection, key)) for key, _ in known}
         lost = {key: _lost(connection, key) for key, _ in known}
     return [
         Overview(
             held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
             coverage[key],
-            _last_run(store, name, *runs[key]) if key in runs else None,
+            _last_run(database, name, *runs[key]) if key in runs else None,
             lost[key],
         )
         for key, name in known
@@ -74,16 +74,16 @@ def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
     return DaySet.of(date.fromisoformat(day) for (day,) in rows)
 
 
-def _last_run(store: Store, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:
-    if outcome == "running" and not _is_held(store, partition):
+def _last_run(database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:
+    if outcome == "running" and not _is_held(database, partition):
         outcome = "interrupted"  # killed before it could say so
     return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome)
 
 
-def _is_held(store: Store, partition: str) -> bool:
+def _is_held(database: Database, partition: str) -> bool:
     """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
     try:
-        os.kill(int(json.loads(store.tree.read(store.layout.lock(partition)))["pid"]), 0)
+        os.kill(int(json.loads(database.tree.read(database.layout.lock(partition)))["pid"]), 0)
     except PermissionError:
         return True  # it is alive, and somebody else's
     except (OSError, ValueError, KeyError, TypeError):

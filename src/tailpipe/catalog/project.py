@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tailpipe.catalog.aside import free_name
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import is_our_name
-from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
@@ -29,134 +29,134 @@ class _Change:
     goes: tuple[str, ...]
 
 
-def project(store: Store, transaction: str, paths: Iterable[str]) -> None:
+def project(database: Database, transaction: str, paths: Iterable[str]) -> None:
     """Bring the directories of these stored files in line with the live set; doing it twice is the same."""
     directories = sorted({path.rpartition("/")[0] for path in paths if path.startswith("files/")})
     # An exchange that was interrupted may have left a stranger's file aside: back with it first.
-    drain(store, transaction)
-    changes = [_change(store, directory) for directory in directories]
+    drain(database, transaction)
+    changes = [_change(database, directory) for directory in directories]
     busy = [change for change in changes if change.comes or change.goes]
-    if not (len(busy) == 1 and busy[0].goes and busy[0].live and _exchange(store, transaction, busy[0])):
-        _unlink_then_link(store, transaction, busy)
+    if not (len(busy) == 1 and busy[0].goes and busy[0].live and _exchange(database, transaction, busy[0])):
+        _unlink_then_link(database, transaction, busy)
     # Also where nothing was to do now: a recovery cannot know what its forerunner had synced.
-    store.tree.settle(
+    database.tree.settle(
         place
         for change in changes
         if change.live
-        for place in _with_parents(store, store.layout.public_directory(change.directory))
+        for place in _with_parents(database, database.layout.public_directory(change.directory))
     )
     for change in changes:
         if not change.live:
-            _remove_empty(store, store.layout.public_directory(change.directory))
-    store.failpoints.reach("project.synced")
+            _remove_empty(database, database.layout.public_directory(change.directory))
+    database.failpoints.reach("project.synced")
 
 
-def drain(store: Store, transaction: str) -> None:
+def drain(database: Database, transaction: str) -> None:
     """Empty what an exchange left aside: our links go, a stranger's files return to their directory."""
-    swap = store.layout.swap(transaction)
-    for aside, directories, names in store.tree.directories(swap):
-        home = store.layout.data / aside.relative_to(swap)
+    swap = database.layout.swap(transaction)
+    for aside, directories, names in database.tree.directories(swap):
+        home = database.layout.data / aside.relative_to(swap)
         for name in names:
-            store.failpoints.reach("project.drain")
-            if is_ours(store, name):
-                store.tree.delete(aside / name)
+            database.failpoints.reach("project.drain")
+            if is_ours(database, name):
+                database.tree.delete(aside / name)
             else:
-                store.tree.make_directory(home)
-                store.tree.rename(aside / name, free_name(store.tree, home / name))
+                database.tree.make_directory(home)
+                database.tree.rename(aside / name, free_name(database.tree, home / name))
         for name in directories:
-            if not store.tree.remove_empty(aside / name):
-                store.tree.rename(aside / name, free_name(store.tree, home / name))
-    store.tree.remove_empty(swap)
+            if not database.tree.remove_empty(aside / name):
+                database.tree.rename(aside / name, free_name(database.tree, home / name))
+    database.tree.remove_empty(swap)
 
 
-def is_ours(store: Store, name: str) -> bool:
+def is_ours(database: Database, name: str) -> bool:
     """Whether a file of the hive is known to the catalog; no other file is ever removed there."""
     transaction = is_our_name(name)
     if transaction is None or not name.endswith(".parquet"):
         return False
-    found = store.connection.execute("SELECT 1 FROM transactions WHERE name = ?", (transaction,))
+    found = database.connection.execute("SELECT 1 FROM transactions WHERE name = ?", (transaction,))
     return found.fetchone() is not None
 
 
-def _change(store: Store, directory: str) -> _Change:
+def _change(database: Database, directory: str) -> _Change:
     # "0" follows "/": this is the range of all paths below the directory, found in the primary key.
-    rows = store.connection.execute(
+    rows = database.connection.execute(
         "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live'",
         (directory + "/", directory + "0"),
     )
     live = {path.rpartition("/")[2] + ".parquet": path for (path,) in rows}
     try:
-        there = set(store.tree.entries(store.layout.public_directory(directory)))
+        there = set(database.tree.entries(database.layout.public_directory(directory)))
     except FileNotFoundError:
         there = set()
     comes = tuple(sorted(path for name, path in live.items() if name not in there))
-    goes = tuple(sorted(name for name in there - set(live) if is_ours(store, name)))
+    goes = tuple(sorted(name for name in there - set(live) if is_ours(database, name)))
     return _Change(directory, tuple(sorted(live.values())), comes, goes)
 
 
-def _unlink_then_link(store: Store, transaction: str, changes: list[_Change]) -> None:
+def _unlink_then_link(database: Database, transaction: str, changes: list[_Change]) -> None:
     for change in changes:
         for name in change.goes:
-            store.failpoints.reach("project.unlink")
-            store.tree.delete(store.layout.public_directory(change.directory) / name)
+            database.failpoints.reach("project.unlink")
+            database.tree.delete(database.layout.public_directory(change.directory) / name)
     for change in changes:
         for path in change.comes:
-            store.tree.make_directory(store.layout.public_directory(change.directory))
-            store.failpoints.reach("project.link")
-            _link(store, transaction, path, store.layout.public(path))
+            database.tree.make_directory(database.layout.public_directory(change.directory))
+            database.failpoints.reach("project.link")
+            _link(database, transaction, path, database.layout.public(path))
 
 
-def _exchange(store: Store, transaction: str, change: _Change) -> bool:
+def _exchange(database: Database, transaction: str, change: _Change) -> bool:
     """Build the directory aside and swap it in; False where the file system cannot do that."""
-    public = store.layout.public_directory(change.directory)
-    aside = store.layout.swap(transaction) / public.relative_to(store.layout.data)
-    store.tree.make_directory(aside)
+    public = database.layout.public_directory(change.directory)
+    aside = database.layout.swap(transaction) / public.relative_to(database.layout.data)
+    database.tree.make_directory(aside)
     for path in change.live:
-        store.failpoints.reach("project.link")
-        _link(store, transaction, path, aside / store.layout.public(path).name)
-    store.tree.sync(aside)
-    store.failpoints.reach("project.exchange.before")
+        database.failpoints.reach("project.link")
+        _link(database, transaction, path, aside / database.layout.public(path).name)
+    database.tree.sync(aside)
+    database.failpoints.reach("project.exchange.before")
     try:
-        store.tree.exchange(public, aside)
+        database.tree.exchange(public, aside)
     except OSError as problem:
         if problem.errno not in CANNOT_EXCHANGE:
             raise
-        drain(store, transaction)
+        drain(database, transaction)
         return False
-    store.failpoints.reach("project.exchange.after")
-    store.tree.sync(public.parent)
-    drain(store, transaction)
+    database.failpoints.reach("project.exchange.after")
+    database.tree.sync(public.parent)
+    drain(database, transaction)
     return True
 
 
-def _link(store: Store, transaction: str, path: str, target: Path) -> None:
+def _link(database: Database, transaction: str, path: str, target: Path) -> None:
     try:
-        store.tree.link(store.layout.stored(path), target)
+        database.tree.link(database.layout.stored(path), target)
     except FileExistsError:
         return  # a recovery that was itself interrupted
     except FileNotFoundError:
-        if store.storage.exists(store.layout.stored(path)):
+        if database.storage.exists(database.layout.stored(path)):
             raise
         return  # lost: the doctor tells of it, and the other files must not wait for it
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
-        copied = store.layout.staging / transaction / target.name.removesuffix(".parquet")
-        store.tree.make_directory(copied.parent)
-        store.tree.copy(store.layout.stored(path), copied)
-        store.failpoints.reach("project.copy")
-        store.tree.rename(copied, target)
+        copied = database.layout.staging / transaction / target.name.removesuffix(".parquet")
+        database.tree.make_directory(copied.parent)
+        database.tree.copy(database.layout.stored(path), copied)
+        database.failpoints.reach("project.copy")
+        database.tree.rename(copied, target)
 
 
-def _with_parents(store: Store, directory: Path) -> list[Path]:
+def _with_parents(database: Database, directory: Path) -> list[Path]:
     """A directory of the hive and those above it, up to the workspace."""
-    above = [parent for parent in directory.parents if parent.is_relative_to(store.layout.data)]
+    above = [parent for parent in directory.parents if parent.is_relative_to(database.layout.data)]
     return [directory, *above]
 
 
-def _remove_empty(store: Store, directory: Path) -> None:
+def _remove_empty(database: Database, directory: Path) -> None:
     """Remove an empty directory, its index and its partition; the table is shared with other writers."""
     for _ in range(3):
-        if not store.tree.remove_empty(directory):
+        if not database.tree.remove_empty(directory):
             return
         directory = directory.parent

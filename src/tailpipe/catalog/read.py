@@ -10,10 +10,10 @@ from typing import Any
 
 from tailpipe.catalog import seals
 from tailpipe.catalog.coverage import load_coverage
+from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
 from tailpipe.catalog.snapshot import ColumnSets, columns_of
-from tailpipe.catalog.store import Store
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -72,10 +72,10 @@ class PartitionState:
     host: Host = field(default_factory=Host)
 
 
-def partitions(store: Store) -> list[PartitionTotals]:
+def partitions(database: Database) -> list[PartitionTotals]:
     """All partitions that ever held something, with what they hold now."""
-    path = str(store.layout.database)
-    with store.reading() as connection:
+    path = str(database.layout.database)
+    with database.reading() as connection:
         rows = connection.execute(
             "SELECT p.id, p.name, count(f.path) FILTER (WHERE role = 'data'),"
             " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
@@ -103,28 +103,28 @@ def _moment(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
-def partition_state(store: Store, partition: str) -> PartitionState:
+def partition_state(database: Database, partition: str) -> PartitionState:
     """Everything a run needs to know of a partition, at one instant."""
-    with store.reading() as connection:
-        of_table = columns_of(store, connection, table=partition.partition(".")[0])
+    with database.reading() as connection:
+        of_table = columns_of(database, connection, table=partition.partition(".")[0])
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
         if row is None:
-            return PartitionState(partition, table_columns=of_table, host=store.host)
+            return PartitionState(partition, table_columns=of_table, host=database.host)
         lost: dict[Unit, list[date]] = {}
-        for unit, day, _ in _checked(store, connection, "losses", row[0]):
+        for unit, day, _ in _checked(database, connection, "losses", row[0]):
             lost.setdefault(Unit.from_key(unit), []).append(date.fromisoformat(day))
         for part in ("coverage", "frontiers"):
-            _checked(store, connection, part, row[0])
+            _checked(database, connection, part, row[0])
         return PartitionState(
             partition,
-            store.host.own(load_coverage(connection, row[0])),
-            tuple(_entry(*one) for one in _checked(store, connection, "ledger", row[0])),
+            database.host.own(load_coverage(connection, row[0])),
+            tuple(_entry(*one) for one in _checked(database, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
             _first_date(connection, partition),
-            columns_of(store, connection, partition=partition),
+            columns_of(database, connection, partition=partition),
             of_table,
             _recipe(connection, partition),
-            store.host,
+            database.host,
         )
 
 
@@ -144,23 +144,23 @@ def _first_date(connection: sqlite3.Connection, partition: str) -> date | None:
     return _day(day)
 
 
-def coverage(store: Store, partition: str) -> dict[str, Coverage]:
+def coverage(database: Database, partition: str) -> dict[str, Coverage]:
     """What is known of the days of each source of a partition, as far as this workspace collects it."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
-        return store.host.own(load_coverage(connection, row[0])) if row else {}
+        return database.host.own(load_coverage(connection, row[0])) if row else {}
 
 
-def cursors(store: Store, partition: str) -> dict[str, str]:
+def cursors(database: Database, partition: str) -> dict[str, str]:
     """The named positions that transactions of a partition have set, if they are those that were committed."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         row = connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
-        return dict(_checked(store, connection, "cursors", row[0])) if row else {}
+        return dict(_checked(database, connection, "cursors", row[0])) if row else {}
 
 
-def left_out(store: Store, partition: str) -> DaySet:
+def left_out(database: Database, partition: str) -> DaySet:
     """The days of rows of a partition that were read and not taken, because nobody had requested them."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(
             "SELECT DISTINCT left_out FROM artifacts WHERE left_out <> ''"
             " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
@@ -169,24 +169,24 @@ def left_out(store: Store, partition: str) -> DaySet:
     return DaySet.union(DaySet.parse(text) for (text,) in rows)
 
 
-def first_date(store: Store, partition: str) -> date | None:
+def first_date(database: Database, partition: str) -> date | None:
     """The oldest date of which a partition holds rows."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         return _first_date(connection, partition)
 
 
-def last_change(store: Store, before: datetime) -> datetime | None:
+def last_change(database: Database, before: datetime) -> datetime | None:
     """When the newest change of the workspace up to `before` was committed; None if there was none."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         (moment,) = connection.execute(
             "SELECT max(committed_at) FROM transactions WHERE committed_at <= ?", (before.astimezone(UTC).isoformat(),)
         ).fetchone()
     return datetime.fromisoformat(moment) if moment else None
 
 
-def totals(store: Store, partition: str) -> Accounts:
+def totals(database: Database, partition: str) -> Accounts:
     """The accounts of all rows that count today; what was replaced since is left out."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         row = connection.execute(
             "SELECT sum(read), sum(kept), sum(filtered), sum(rejected), sum(out_of_window), sum(duplicate)"
             " FROM accounts WHERE superseded_by IS NULL AND transaction_id IN (SELECT t.id"
@@ -196,9 +196,9 @@ def totals(store: Store, partition: str) -> Accounts:
     return Accounts(*(value or 0 for value in row))
 
 
-def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
+def samples(database: Database, partition: str, limit: int = 100) -> list[Sample]:
     """The newest rejected rows of a partition."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(
             "SELECT uri, position, reason, text FROM rejected_samples WHERE transaction_id IN (SELECT t.id"
             " FROM transactions t JOIN partitions p ON p.id = t.partition_id WHERE p.name = ?)"
@@ -208,9 +208,9 @@ def samples(store: Store, partition: str, limit: int = 100) -> list[Sample]:
     return [Sample(*row) for row in rows]
 
 
-def rejected_files(store: Store, partition: str, unit: str | None = None) -> list[str]:
+def rejected_files(database: Database, partition: str, unit: str | None = None) -> list[str]:
     """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         rows = connection.execute(
             "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY unit DESC, path",
             below(rejected_directory(partition, unit)),
@@ -218,9 +218,9 @@ def rejected_files(store: Store, partition: str, unit: str | None = None) -> lis
     return [path for (path,) in rows]
 
 
-def _checked(store: Store, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:
+def _checked(database: Database, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:
     """The sealed rows of a partition, if they are those that were committed."""
-    path, (table, columns) = str(store.layout.database), seals.columns_of(connection, part)
+    path, (table, columns) = str(database.layout.database), seals.columns_of(connection, part)
     sealed = seals.load(connection, part, path)
     if not columns or (sealed is None and not has_table(connection, table)):
         return []  # a catalog of an earlier version

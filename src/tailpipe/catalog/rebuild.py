@@ -11,13 +11,13 @@ from pathlib import Path
 
 from tailpipe.catalog import aside, clean, findings, head, schema, seals
 from tailpipe.catalog import manifest as manifests
+from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.history import History, numbers_in, read_history
 from tailpipe.catalog.home import has_files
 from tailpipe.catalog.layout import MANIFEST, Layout
 from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
-from tailpipe.catalog.store import Store, open_store, storage_errors, utc_now
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
@@ -84,9 +84,9 @@ def rebuild(
             raise _refused(layout, history, found)
         history, set_aside = _replace_database(layout, storage, history, workspace, clock(), accept_loss)
         storage.delete(layout.head)  # it may name what was given up; a new one is written below
-        with contextlib.closing(open_store(layout, storage=storage, clock=clock)) as store:
-            swept = _bring_in_line(store, history, found)
-            files, rows = store.connection.execute(
+        with contextlib.closing(open_database(layout, storage=storage, clock=clock)) as database:
+            swept = _bring_in_line(database, history, found)
+            files, rows = database.connection.execute(
                 "SELECT count(*), coalesce(sum(rows), 0) FROM files WHERE state = 'live' AND role = 'data'"
             ).fetchone()
     holes = tuple(str(hole) for hole in history.holes)
@@ -139,31 +139,31 @@ def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
     )
 
 
-def _bring_in_line(store: Store, history: History, found: _Found) -> int:
+def _bring_in_line(database: Database, history: History, found: _Found) -> int:
     """Let hive, staging and manifests follow the new catalog; returns how many stored files were set aside."""
-    layout = store.layout
+    layout = database.layout
     for path in {*found.unreadable, *(layout.manifest(one.transaction) for one in history.cut)}:
-        if store.storage.exists(path):
-            aside.put_aside(store, path)
-    _write_gaps(store, history, found)
-    for name in store.tree.entries(layout.staging):
-        if store.connection.execute(_IS_OPEN, (name,)).fetchone() is None:
-            drop_staging(store, name)
-    project(store, "rebuild", [path for (path,) in store.connection.execute("SELECT path FROM files")])
-    drop_staging(store, "rebuild")
-    head.ensure(store)
-    return sum(clean.sweep(store, name).set_aside for name in sorted(findings.stored_partitions(store)))
+        if database.storage.exists(path):
+            aside.put_aside(database, path)
+    _write_gaps(database, history, found)
+    for name in database.tree.entries(layout.staging):
+        if database.connection.execute(_IS_OPEN, (name,)).fetchone() is None:
+            drop_staging(database, name)
+    project(database, "rebuild", [path for (path,) in database.connection.execute("SELECT path FROM files")])
+    drop_staging(database, "rebuild")
+    head.ensure(database)
+    return sum(clean.sweep(database, name).set_aside for name in sorted(findings.stored_partitions(database)))
 
 
-def _write_gaps(store: Store, history: History, found: _Found) -> None:
+def _write_gaps(database: Database, history: History, found: _Found) -> None:
     """Remember the numbers that no manifest has and none will have: the next rebuild must not take them for lost."""
-    (top,) = store.connection.execute("SELECT coalesce(max(number), 0) FROM transactions").fetchone()
+    (top,) = database.connection.execute("SELECT coalesce(max(number), 0) FROM transactions").fetchone()
     cut = {one.transaction for one in history.cut}
     told = {one.sequence for one in found.manifests.values() if one.transaction not in cut}
     told |= {number for one in history.whole for number in numbers_in(one)}
     lost = sorted(set(range(1, max(top, found.newest) + 1)) - told)
     if lost:
-        store.storage.put(store.layout.gaps, json.dumps(lost).encode())
+        database.storage.put(database.layout.gaps, json.dumps(lost).encode())
 
 
 @contextlib.contextmanager

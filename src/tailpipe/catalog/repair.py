@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tailpipe.catalog import aside, clean, commit, findings, image
 from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.findings import Finding
 from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
-from tailpipe.catalog.store import Store, storage_errors
 from tailpipe.frozen import frozen
 from tailpipe.storage.local import CANNOT_LINK, LOCAL
 from tailpipe.storage.storage import LocalTree
@@ -53,21 +53,21 @@ def repair(
             with catalog.writer(name) as writer, storage_errors(home):
                 return _repaired(writer, with_checksums)
 
-        names = findings.partitions(catalog.store)
+        names = findings.partitions(catalog.database)
         done = each_in_turn(names, mend, lambda _, why: Repaired(locked=(why,)))
     return sum(done, Repaired())
 
 
 def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
-    store, partition = writer.store, writer.partition
-    bad = list(findings.stored(store, partition, with_checksums))
-    healed = [one for one in bad if one.copy and _heal(store, one)]
+    database, partition = writer.database, writer.partition
+    bad = list(findings.stored(database, partition, with_checksums))
+    healed = [one for one in bad if one.copy and _heal(database, one)]
     lost = [one for one in bad if one not in healed]
     kept = _give_up(writer, lost) if lost else 0
     writer.clean()
     relinked = _relink(writer, with_checksums)
-    swept = clean.sweep(store, partition)
-    recorded = _record(writer, list(findings.transactions(store, partition, with_checksums)))
+    swept = clean.sweep(database, partition)
+    recorded = _record(writer, list(findings.transactions(database, partition, with_checksums)))
     return Repaired(
         relinked,
         swept.files,
@@ -79,69 +79,69 @@ def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
     )
 
 
-def _heal(store: Store, bad: Finding) -> bool:
+def _heal(database: Database, bad: Finding) -> bool:
     """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
-    target, draft = store.layout.stored(bad.path), store.layout.staging / "repair" / Path(bad.path).name
-    store.tree.make_directory(draft.parent)
-    store.tree.delete(draft)
-    changed = store.storage.prepare(target)
+    target, draft = database.layout.stored(bad.path), database.layout.staging / "repair" / Path(bad.path).name
+    database.tree.make_directory(draft.parent)
+    database.tree.delete(draft)
+    changed = database.storage.prepare(target)
     try:
-        store.tree.link(Path(bad.copy), draft)
+        database.tree.link(Path(bad.copy), draft)
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
-        store.tree.copy(Path(bad.copy), draft)
-    store.tree.protect(draft)
-    store.tree.sync(draft)
-    if not aside.is_sound(store, draft, bad.size, bad.sha256):
-        store.tree.delete(draft)
+        database.tree.copy(Path(bad.copy), draft)
+    database.tree.protect(draft)
+    database.tree.sync(draft)
+    if not aside.is_sound(database, draft, bad.size, bad.sha256):
+        database.tree.delete(draft)
         return False
-    if store.tree.is_same(target, draft):
-        store.tree.delete(draft)  # a rename of two names of one file does nothing
+    if database.tree.is_same(target, draft):
+        database.tree.delete(draft)  # a rename of two names of one file does nothing
     else:
-        store.storage.put_file(draft, target)
-    store.storage.settle(changed)
-    drop_staging(store, "repair")
+        database.storage.put_file(draft, target)
+    database.storage.settle(changed)
+    drop_staging(database, "repair")
     return True
 
 
 def _give_up(writer: Writer, lost: Sequence[Finding]) -> int:
     """Set aside what is left of files that are lost, then take them out of the live set."""
-    store, kept = writer.store, 0
+    database, kept = writer.database, 0
     for one in lost:
-        stored, public = store.layout.stored(one.path), store.layout.public(one.path)
-        is_other = store.tree.exists(public) and not store.tree.is_same(stored, public)
+        stored, public = database.layout.stored(one.path), database.layout.public(one.path)
+        is_other = database.tree.exists(public) and not database.tree.is_same(stored, public)
         for path in (stored, *([public] if is_other and one.path.startswith("files/") else [])):
-            if store.tree.exists(path):
-                aside.put_aside(store, path)
+            if database.tree.exists(path):
+                aside.put_aside(database, path)
                 kept += 1
     retire_missing(writer, [one.path for one in lost])
     return kept
 
 
 def _relink(writer: Writer, with_checksums: bool) -> int:
-    store = writer.store
-    found = [one for one in findings.hive(store, writer.partition, with_checksums) if one.trouble != "foreign"]
+    database = writer.database
+    found = [one for one in findings.hive(database, writer.partition, with_checksums) if one.trouble != "foreign"]
     by_directory: dict[str, list[Path]] = defaultdict(list)
     for one in found:
         place = Path(one.path)
-        by_directory["files/" + place.parent.relative_to(store.layout.data).as_posix()].append(place)
+        by_directory["files/" + place.parent.relative_to(database.layout.data).as_posix()].append(place)
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
-            if not store.tree.is_taken(place) or _has_other_copy(store, place):
-                store.tree.delete(place)
+            if not database.tree.is_taken(place) or _has_other_copy(database, place):
+                database.tree.delete(place)
             else:
-                aside.put_aside(store, place)
-        project(store, "repair", [f"{directory}/any"])
-    drop_staging(store, "repair")
+                aside.put_aside(database, place)
+        project(database, "repair", [f"{directory}/any"])
+    drop_staging(database, "repair")
     return len(found)
 
 
-def _has_other_copy(store: Store, public: Path) -> bool:
+def _has_other_copy(database: Database, public: Path) -> bool:
     """Whether a file of the hive is stored as well, as it is or as it should be."""
-    stored = store.layout.files / public.relative_to(store.layout.data).with_suffix("")
-    return aside.is_copy(store, public, stored)
+    stored = database.layout.files / public.relative_to(database.layout.data).with_suffix("")
+    return aside.is_copy(database, public, stored)
 
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:
@@ -150,10 +150,10 @@ def _record(writer: Writer, found: Sequence[Finding]) -> int:
     if not unrecorded:
         return 0
     transaction = commit.begin(
-        writer.store, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
+        writer.database, writer.partition, writer.partition_id, writer.epoch, "repair", None, writer.run_id
     )
     transaction.record(lambda connection, made: replace(made, image=image.take(connection, writer.partition_id)))
     for one in unrecorded:
-        if writer.store.storage.exists(Path(one.path)):
-            aside.put_aside(writer.store, Path(one.path))
+        if writer.database.storage.exists(Path(one.path)):
+            aside.put_aside(writer.database, Path(one.path))
     return 1

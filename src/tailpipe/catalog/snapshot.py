@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailpipe.catalog import seals
+from tailpipe.catalog.database import Database, open_database
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, below, partition_segment
-from tailpipe.catalog.store import Store, open_store
 from tailpipe.frozen import frozen
 
 __all__ = ["EPOCH", "ColumnSets", "LiveFile", "Snapshot", "column_sets", "current", "newer", "sequence", "snapshot"]
@@ -83,20 +83,20 @@ def current(layout: Layout) -> Snapshot:
     """What is live in a workspace now; nothing, if nothing was ever collected."""
     if not is_begun(layout):
         return Snapshot(layout.internal, (), {}, 0)
-    with closing(open_store(layout, is_read_only=True)) as store:
-        return snapshot(store)
+    with closing(open_database(layout, is_read_only=True)) as database:
+        return snapshot(database)
 
 
 def newer(layout: Layout, than: int) -> Snapshot | None:
     """The same, unless the newest commit still is that of this number."""
     if not is_begun(layout):
         return None
-    with closing(open_store(layout, is_read_only=True)) as store:
-        return snapshot(store) if sequence(store) != than else None
+    with closing(open_database(layout, is_read_only=True)) as database:
+        return snapshot(database) if sequence(database) != than else None
 
 
 def snapshot(
-    store: Store,
+    database: Database,
     table: str | None = None,
     partition: str | None = None,
     *,
@@ -107,11 +107,11 @@ def snapshot(
 
     Of a partition also those of one unit, or those from one date to another, without looking at the others.
     """
-    path = str(store.layout.database)
-    with store.reading() as connection:
+    path = str(database.layout.database)
+    with database.reading() as connection:
         files: list[LiveFile] = []
         sealed = None if unit or dates else seals.load(connection, "data", path)
-        for key, name in _names(store, connection, table, partition):
+        for key, name in _names(database, connection, table, partition):
             where, values = _where(name, unit, dates)
             rows = connection.execute(
                 f"SELECT {', '.join(seals.FILE)} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608
@@ -125,21 +125,21 @@ def snapshot(
             ]
         columns = _columns(connection, {file.columns_id for file in files}, path)
         number = _sequence(connection)
-    return Snapshot(store.layout.internal, tuple(files), columns, number)
+    return Snapshot(database.layout.internal, tuple(files), columns, number)
 
 
-def column_sets(store: Store, table: str | None = None, partition: str | None = None) -> ColumnSets:
+def column_sets(database: Database, table: str | None = None, partition: str | None = None) -> ColumnSets:
     """The columns of the live files of a table or partition, each set of them once, without the files."""
-    with store.reading() as connection:
-        return columns_of(store, connection, table, partition)
+    with database.reading() as connection:
+        return columns_of(database, connection, table, partition)
 
 
 def columns_of(
-    store: Store, connection: sqlite3.Connection, table: str | None = None, partition: str | None = None
+    database: Database, connection: sqlite3.Connection, table: str | None = None, partition: str | None = None
 ) -> ColumnSets:
     """The same, within a transaction."""
     used: set[int] = set()
-    for _, name in _names(store, connection, table, partition):
+    for _, name in _names(database, connection, table, partition):
         where, values = _where(name)
         used |= {
             number
@@ -148,7 +148,7 @@ def columns_of(
                 values,
             )
         }
-    return _columns(connection, used, str(store.layout.database))
+    return _columns(connection, used, str(database.layout.database))
 
 
 def _where(
@@ -176,9 +176,9 @@ def _columns(connection: sqlite3.Connection, used: Collection[int], path: str) -
     return found
 
 
-def sequence(store: Store) -> int:
+def sequence(database: Database) -> int:
     """The number of the newest commit: while it stays, a snapshot is true."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         return _sequence(connection)
 
 
@@ -188,10 +188,10 @@ def _sequence(connection: sqlite3.Connection) -> int:
 
 
 def _names(
-    store: Store, connection: sqlite3.Connection, table: str | None, partition: str | None
+    database: Database, connection: sqlite3.Connection, table: str | None, partition: str | None
 ) -> list[tuple[int, str]]:
     """The partitions of a table, or the one that is named, with their numbers."""
-    path = str(store.layout.database)
+    path = str(database.layout.database)
     known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
     if (sealed := seals.load(connection, "partitions", path)) is not None:
         seals.check(sealed.get(0), seals.sum_of(known, ("id", "name")), "partitions", path)

@@ -388,9 +388,10 @@ def test_a_file_that_was_being_made_when_its_directory_was_taken_away_goes_too(w
 def test_an_interrupt_right_after_the_intent_leaves_nothing_behind(workspace: Workspace) -> None:
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         # Of an open writer the first directory that is made is that of its transaction.
-        store = replace(writer.store, tree=FaultyStorage(0, "make_directory", error=KeyboardInterrupt(), is_done=True))
+        tree = FaultyStorage(0, "make_directory", error=KeyboardInterrupt(), is_done=True)
+        database = replace(writer.database, tree=tree)
         with pytest.raises(KeyboardInterrupt):
-            commit.begin(store, PARTITION, writer.partition_id, writer.epoch, "append", Unit(day=DAY), None)
+            commit.begin(database, PARTITION, writer.partition_id, writer.epoch, "append", Unit(day=DAY), None)
     assert workspace.staging() == []
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         assert writer.recovered == 0

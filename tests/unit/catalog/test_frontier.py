@@ -60,7 +60,7 @@ def test_the_frontier_of_an_old_catalog_is_where_its_runs_without_an_end_had_com
 
 def test_a_run_of_one_source_leaves_the_frontier_of_the_others_where_it_was(home: Path) -> None:
     with Catalog.open(home) as catalog, catalog.writer("app.x") as writer:
-        catalog.store.connection.execute(
+        catalog.database.connection.execute(
             "INSERT INTO coverage SELECT partition_id, 'other', state, days FROM coverage WHERE partition_id = 1"
         )
         writer.begin_run(

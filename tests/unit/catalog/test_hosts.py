@@ -50,11 +50,11 @@ def _note(home: Path, host: str | None, *entries: LedgerEntry, days: DaySet | No
     with _open(home, host) as catalog, catalog.writer(PARTITION) as writer:
         covers = [Covered("file", days, DAY)] if days else []
         done = writer.note(entries, covers)
-        return manifest.read(catalog.store.layout.manifest(done.transaction))
+        return manifest.read(catalog.database.layout.manifest(done.transaction))
 
 
 def _pull(home: Path, host: str | None, *pushed: Manifest, pushed_by: str) -> None:
-    with _open(home, host) as catalog, catalog.store.writing() as connection:
+    with _open(home, host) as catalog, catalog.database.writing() as connection:
         for one in pushed:
             tell(connection, one, pushed_by=pushed_by)
 
@@ -110,7 +110,7 @@ def test_a_name_goes_over_from_what_was_collected_before_there_was_a_store(tmp_p
     assert _names(home) == {LOG: None, "@web-1:/var/log/app.log": None, "@renamed:/var/log/app.log": LOG}
     before = _names(home)
     with _open(home, None) as catalog:
-        assert all(catalog.store.host.owns(name) for name in ("web-1", "renamed", None))
+        assert all(catalog.database.host.owns(name) for name in ("web-1", "renamed", None))
     assert doctor.examine(home) == []
     assert _names(home) == before
 
@@ -137,7 +137,9 @@ def test_each_host_has_a_coverage_of_its_own_and_a_deletion_is_for_all(tmp_path:
         }
         assert [str(known.covered) for known in catalog.overview()[0].coverage.values()] == ["2024-01-31"]
         catalog.delete(PARTITION, DaySet.of([DAY, BEFORE]))
-        rows = catalog.store.connection.execute("SELECT source, days FROM coverage WHERE state = 'dropped'").fetchall()
+        rows = catalog.database.connection.execute(
+            "SELECT source, days FROM coverage WHERE state = 'dropped'"
+        ).fetchall()
     assert dict(rows) == {"file@web-1": "2024-01-31", "file@web-2": "2024-01-30"}
 
 
@@ -166,7 +168,7 @@ def test_pulled_transactions_get_free_numbers_and_leave_no_gap_in_those_of_the_w
     _note(one, "web-1", days=DaySet.of([BEFORE]))
     _pull(one, "web-1", *_manifests(two)[2:], pushed_by="web-2")
     with _open(one, "web-1") as catalog:
-        rows = catalog.store.connection.execute(
+        rows = catalog.database.connection.execute(
             "SELECT sequence, number, host FROM transactions WHERE sequence IS NOT NULL ORDER BY sequence"
         ).fetchall()
         assert rows == [(1, 1, "web-1"), (2, None, "web-2"), (3, None, "web-2"), (4, 2, "web-1"), (5, None, "web-2")]
@@ -187,8 +189,8 @@ def test_files_of_a_pulled_transaction_are_in_the_store_and_not_here(workspace: 
     _pull(tmp_path / "two", "web-2", *_manifests(workspace.home), pushed_by="web-1")
     with _open(tmp_path / "two", "web-2") as catalog, workspace.open() as other:
         query = "SELECT here, there FROM files"
-        assert catalog.store.connection.execute(query).fetchall() == [(0, 1)]
-        assert other.store.connection.execute(query).fetchall() == [(1, 0)]
+        assert catalog.database.connection.execute(query).fetchall() == [(0, 1)]
+        assert other.database.connection.execute(query).fetchall() == [(1, 0)]
         (entry,) = catalog.state(PARTITION).ledger
         assert (entry.host, catalog.coverage(PARTITION)) == ("web-1", {})
 
@@ -213,7 +215,7 @@ def test_a_rebuild_knows_the_names_that_the_workspace_had(tmp_path: Path) -> Non
     _note(home, "renamed")
     rebuild(home)
     with _open(home, None) as catalog:
-        assert catalog.store.host.before == {"web-1", "renamed"}
+        assert catalog.database.host.before == {"web-1", "renamed"}
         assert str(catalog.coverage(PARTITION)["file"].covered) == "2024-01-31"
 
 
@@ -226,7 +228,7 @@ def test_an_image_of_a_renamed_workspace_brings_its_names_back(tmp_path: Path) -
     (Layout.of(home).database).unlink()
     rebuild(home)
     with _open(home, "third") as catalog:
-        assert catalog.store.host.before == {"web-1", "renamed", "third"}
+        assert catalog.database.host.before == {"web-1", "renamed", "third"}
         assert str(catalog.coverage(PARTITION)["file"].covered) == "2024-01-31"
 
 
@@ -252,8 +254,8 @@ def test_cursors_change_with_a_transaction_and_come_back_by_a_rebuild(workspace:
     rebuild(workspace.home)
     with workspace.open() as catalog:
         assert catalog.cursors(PARTITION) == {"detections": "2", "other": ""}
-        catalog.store.connection.execute("DROP TRIGGER cursors_entered")
-        catalog.store.connection.execute("UPDATE cursors SET value = '3'")
+        catalog.database.connection.execute("DROP TRIGGER cursors_entered")
+        catalog.database.connection.execute("UPDATE cursors SET value = '3'")
         with pytest.raises(CatalogError, match="the cursors of a partition are not as they were committed"):
             catalog.cursors(PARTITION)
 
@@ -264,12 +266,12 @@ def test_the_stamp_of_its_rows_is_known_of_each_transaction(workspace: Workspace
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         writer.begin(Unit(day=DAY)).commit(Staged(ingested_at=stamp))
         writer.note()
-        before = catalog.store.connection.execute(query).fetchall()
+        before = catalog.database.connection.execute(query).fetchall()
     assert before == [(stamp.isoformat(),), (None,)]
     assert [one.ingested_at for one in _manifests(workspace.home)] == [stamp, None]
     rebuild(workspace.home)
     with workspace.open() as catalog:
-        assert catalog.store.connection.execute(query).fetchall() == before
+        assert catalog.database.connection.execute(query).fetchall() == before
 
 
 def test_what_a_run_has_requested_is_in_the_next_manifest_and_in_no_other(workspace: Workspace) -> None:
@@ -295,7 +297,7 @@ def test_what_a_run_has_requested_is_in_the_next_manifest_and_in_no_other(worksp
 def test_a_pending_change_that_is_damaged_is_replaced_by_the_coverage_itself(workspace: Workspace) -> None:
     with workspace.open() as catalog, catalog.writer(PARTITION) as writer:
         writer.begin_run(Window.of_day(DAY), {"file": DaySet.of([DAY])}, frontiers={"file": DAY})
-        catalog.store.connection.execute("UPDATE pending SET operation = 'requesu 2024-01-31' WHERE id = 2")
+        catalog.database.connection.execute("UPDATE pending SET operation = 'requesu 2024-01-31' WHERE id = 2")
         writer.note()
         before = catalog.coverage(PARTITION)
     assert [str(operation) for _, operation in _manifests(workspace.home)[0].coverage] == [

@@ -51,7 +51,7 @@ def test_a_run_goes_on_only_as_long_as_its_process_lives(workspace: Workspace, p
     with workspace.open() as catalog:
         with catalog.writer(PARTITION) as writer:
             writer.begin_run(WINDOW, {"file": DaySet.of([date(2024, 1, 30)])})
-        lock = catalog.store.layout.lock(PARTITION)
+        lock = catalog.database.layout.lock(PARTITION)
         lock.write_text(json.dumps({**json.loads(lock.read_text()), "pid": pid}))
         (one,) = catalog.overview()
         assert one.last_run is not None

@@ -77,7 +77,7 @@ def test_a_workspace_without_data_dir_is_moved_whole_and_gets_one_later(tmp_path
         pass
     both.rename(tmp_path / "moved")
     with Catalog.open(tmp_path / "moved") as catalog:
-        assert catalog.store.connection.execute("SELECT value FROM facts").fetchall() == [(".",)]
+        assert catalog.database.connection.execute("SELECT value FROM facts").fetchall() == [(".",)]
     Catalog.open(tmp_path / "moved", data=tmp_path / "elsewhere").close()  # nothing was collected yet
     assert rows(home, tmp_path / "data") == 2
 
@@ -102,7 +102,7 @@ def test_a_disk_that_is_not_mounted_is_no_new_beginning(home: Path, is_read_only
 def test_a_catalog_that_remembers_no_place_takes_the_one_where_its_files_are(home: Path) -> None:
     old, new = home.parent / "data", home.parent / "new"
     with Catalog.open(home, data=old) as catalog:
-        catalog.store.connection.execute("DELETE FROM facts")
+        catalog.database.connection.execute("DELETE FROM facts")
     with pytest.raises(WorkspaceError, match="all 2 files of the workspace are missing in"):
         Catalog.open(home, data=new)
     assert rows(home, old) == 2

@@ -48,7 +48,7 @@ def test_partitions_are_listed_with_what_they_hold(workspace: Workspace) -> None
 
 def test_a_reader_keeps_what_it_saw_while_others_write(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["1"])])
-    with workspace.open(is_read_only=True) as catalog, catalog.store.reading() as connection:
+    with workspace.open(is_read_only=True) as catalog, catalog.database.reading() as connection:
         before = connection.execute("SELECT path, state FROM files").fetchall()
         workspace.collect([("a", DAY, ["2"])], kind="replace")
         assert connection.execute("SELECT path, state FROM files").fetchall() == before

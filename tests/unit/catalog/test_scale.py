@@ -26,7 +26,7 @@ SETS = '{"tp_id": "VARCHAR"}'
 def _age(catalog: Catalog, years: int) -> None:
     """Write a history as years leave it: transactions, runs and files of two partitions, straight into the tables."""
     days = 365 * years
-    with catalog.store.writing() as connection:
+    with catalog.database.writing() as connection:
         connection.execute("INSERT OR IGNORE INTO column_sets VALUES (900, ?)", (SETS,))
         for partition, name in ((901, "old_log.a"), (902, "old_log.b")):
             connection.execute("INSERT INTO partitions VALUES (?, ?, 0)", (partition, name))
@@ -57,7 +57,7 @@ def _deeds() -> dict[str, Callable[[Catalog], Any]]:
         ),
         "rejected rows of a partition": lambda catalog: catalog.rejected_files("old_log.b"),
         "rejected rows of a unit": lambda catalog: catalog.rejected_files("old_log.b", newest),
-        "what is due": lambda catalog: clean.is_due(catalog.store, "old_log.b"),
+        "what is due": lambda catalog: clean.is_due(catalog.database, "old_log.b"),
         "coverage": lambda catalog: catalog.coverage("old_log.b"),
     }
 
@@ -70,20 +70,20 @@ def test_what_is_asked_of_a_part_costs_the_same_after_one_year_and_after_four(wo
         with aged.open() as catalog:
             _age(catalog, years)
             if deed == "what is due":  # one file that waits for its end
-                catalog.store.connection.execute(
+                catalog.database.connection.execute(
                     "UPDATE files SET state = 'retired', retired_by = transaction_id, retired_at = '2020-01-02'"
                     " WHERE path LIKE '%2020-01-05%'"
                 )
-            counts.append(steps(catalog.store.connection, lambda catalog=catalog: _deeds()[deed](catalog)))  # type: ignore[misc]
+            counts.append(steps(catalog.database.connection, lambda catalog=catalog: _deeds()[deed](catalog)))  # type: ignore[misc]
     assert counts[1] <= counts[0] * 1.2 + 20, counts
 
 
 def test_the_last_runs_are_found_without_reading_all_of_them(workspace: Workspace) -> None:
     with workspace.open() as catalog:
         _age(catalog, 2)
-        connection = catalog.store.connection
+        connection = catalog.database.connection
         connection.execute("DELETE FROM files")  # their sums are read from each of them
-        few = steps(connection, lambda: overview.overview(catalog.store))
+        few = steps(connection, lambda: overview.overview(catalog.database))
         assert {one.last_run.begun_at.year for one in catalog.overview() if one.last_run} == {2020}
     assert few < 365
 
@@ -96,11 +96,11 @@ def test_replacing_a_unit_looks_at_its_own_transactions_alone(workspace: Workspa
         aged.collect([("a", DAY, ["1"])])
         with aged.open() as catalog, catalog.writer(PARTITION) as writer:
             # As though the two partitions of the history were days of this one.
-            catalog.store.connection.execute(f"UPDATE transactions SET partition_id = {writer.partition_id}")
+            catalog.database.connection.execute(f"UPDATE transactions SET partition_id = {writer.partition_id}")
             transaction = writer.begin(Unit(day=DAY), "replace")
             again = StagedArtifact(entry("a.log", DAY, 0, generation=1), Accounts())
-            count = steps(catalog.store.connection, lambda: transaction.commit(Staged((), (again,))))
-            assert read.totals(catalog.store, PARTITION) == Accounts()  # what was replaced counts no more
+            count = steps(catalog.database.connection, lambda: transaction.commit(Staged((), (again,))))
+            assert read.totals(catalog.database, PARTITION) == Accounts()  # what was replaced counts no more
         return count
 
     counts = [replaced(1), replaced(4)]
@@ -110,7 +110,7 @@ def test_replacing_a_unit_looks_at_its_own_transactions_alone(workspace: Workspa
 def test_column_sets_are_told_without_files_and_only_those_in_use_are_read(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["1"]), ("b", DAY, ["2"])])
     with workspace.open() as catalog:
-        catalog.store.connection.executemany(
+        catalog.database.connection.executemany(
             "INSERT INTO column_sets (columns) VALUES (?)", [(f'{{"c{number}": "BIGINT"}}',) for number in range(500)]
         )
         (columns,) = catalog.column_sets("app_log").values()
@@ -146,8 +146,8 @@ def test_a_catalog_of_the_first_version_can_be_read_and_gets_its_indexes_by_the_
         connection.execute("PRAGMA user_version = 1")
     assert sum(workspace.ids().values()) == 1
     with workspace.open() as catalog:
-        assert catalog.store.connection.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
-        names = {name for (name,) in catalog.store.connection.execute("SELECT name FROM sqlite_schema")}
+        assert catalog.database.connection.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        names = {name for (name,) in catalog.database.connection.execute("SELECT name FROM sqlite_schema")}
     assert {"transactions_of_unit", "runs_of_partition"} <= names
 
 
@@ -155,7 +155,7 @@ def test_days_left_out_are_told_without_the_ledger(workspace: Workspace) -> None
     workspace.collect([("a", DAY, ["1"])])
     with workspace.open() as catalog:
         assert not catalog.left_out(PARTITION)
-        catalog.store.connection.execute("UPDATE artifacts SET left_out = '2024-01-01..2024-01-03, 2024-02-01'")
+        catalog.database.connection.execute("UPDATE artifacts SET left_out = '2024-01-01..2024-01-03, 2024-02-01'")
         assert str(catalog.left_out(PARTITION)) == "2024-01-01..2024-01-03, 2024-02-01"
         assert calls_of("_entry", lambda: catalog.left_out(PARTITION)) == 0
         assert not catalog.left_out("app_log.none")

@@ -20,7 +20,7 @@ def _database(workspace: Workspace) -> Path:
 def test_the_catalog_is_durable_and_holds_its_references(workspace: Workspace) -> None:
     with workspace.open() as catalog:
         pragmas = {
-            name: catalog.store.connection.execute(f"PRAGMA {name}").fetchone()[0]
+            name: catalog.database.connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous", "foreign_keys", "user_version")
         }
     assert pragmas == {
@@ -34,7 +34,7 @@ def test_the_catalog_is_durable_and_holds_its_references(workspace: Workspace) -
 def test_accounts_that_do_not_balance_cannot_even_be_written(workspace: Workspace) -> None:
     workspace.collect([("a", DAY, ["1"])])
     with workspace.open() as catalog, pytest.raises(sqlite3.IntegrityError, match="balance"):
-        catalog.store.connection.execute("UPDATE accounts SET read = read + 1")
+        catalog.database.connection.execute("UPDATE accounts SET read = read + 1")
 
 
 def test_a_catalog_of_a_newer_version_is_refused(workspace: Workspace) -> None:

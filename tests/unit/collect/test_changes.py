@@ -244,7 +244,7 @@ def test_rows_that_are_lost_with_their_log_are_told(tmp_path: Path, capsys: pyte
     _, gone = (world.write(f"{days_ago(count)}.jsonl", f"m{count}") for count in (1, 2))
     world.collect()
     with world.catalog() as catalog:
-        layout = catalog.store.layout
+        layout = catalog.database.layout
         for file in catalog.snapshot().files:
             layout.stored(file.path).unlink()
             layout.public(file.path).unlink()  # or it would be restored from there

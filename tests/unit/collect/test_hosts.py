@@ -64,7 +64,7 @@ class HostWorld(World):
 
     def pull(self, other: HostWorld) -> None:
         assert other.host is not None
-        with self.catalog() as catalog, catalog.store.writing() as connection:
+        with self.catalog() as catalog, catalog.database.writing() as connection:
             known = {name for (name,) in connection.execute("SELECT name FROM transactions")}
             for one in other.manifests():
                 if one.transaction not in known:

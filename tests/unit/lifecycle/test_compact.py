@@ -337,7 +337,7 @@ def test_compaction_is_refused_where_there_is_no_room_for_it(world: World) -> No
     collect_often(world, 2)
     before = everything(world)
     with world.catalog() as catalog:
-        full = Catalog(replace(catalog.store, tree=Full()))
+        full = Catalog(replace(catalog.database, tree=Full()))
         with pytest.raises(StorageError, match="only 1 MB are left") as caught:
             compact(full, world.engine, Subject("app.x"))
     assert "free some space" in caught.value.hint

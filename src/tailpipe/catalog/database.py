@@ -1,4 +1,4 @@
-"""The store: one open `catalog.db` with the layout, storage, clock and failpoints that belong to it."""
+"""The database: one open `catalog.db` with the layout, storage, clock and failpoints that belong to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tailpipe.model.host import Host, check_host
 from tailpipe.storage.local import LOCAL, NETWORK
 from tailpipe.storage.storage import LocalTree, Storage
 
-__all__ = ["Store", "open_store", "storage_errors", "utc_now"]
+__all__ = ["Database", "open_database", "storage_errors", "utc_now"]
 
 BUSY_SECONDS = 60.0
 
@@ -34,7 +34,7 @@ def utc_now() -> datetime:
 
 
 @frozen
-class Store:
+class Database:
     """What every step of the catalog works with."""
 
     layout: Layout
@@ -88,7 +88,7 @@ class Store:
         self.connection.close()
 
 
-def open_store(
+def open_database(
     layout: Layout,
     *,
     is_read_only: bool = False,
@@ -98,7 +98,7 @@ def open_store(
     on_commit: Callable[[], None] = lambda: None,
     may_be_lost: bool = False,
     host: str | None = None,
-) -> Store:
+) -> Database:
     """Open the catalog of a workspace; for writing it is made if the workspace has none yet.
 
     It is refused where its files are not, unless they `may_be_lost`: then they are only if they were there.
@@ -127,7 +127,7 @@ def open_store(
         except BaseException:
             connection.close()
             raise
-    return Store(layout, connection, is_read_only, storage, storage, clock, points, on_commit, own)
+    return Database(layout, connection, is_read_only, storage, storage, clock, points, on_commit, own)
 
 
 def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
@@ -170,7 +170,7 @@ def _prepare(layout: Layout, tree: LocalTree, *, may_be_lost: bool) -> None:
         raise _missing(layout, tree)
     if _has_database(layout) and not tree.is_directory(layout.files):
         # Before a directory is made in a place that may be the wrong one.
-        open_store(layout, is_read_only=True, storage=tree, may_be_lost=may_be_lost).close()
+        open_database(layout, is_read_only=True, storage=tree, may_be_lost=may_be_lost).close()
     changed: set[Path] = set()
     for directory in (layout.locks, layout.files, layout.rejected, layout.staging, layout.manifests):
         changed |= tree.make_directory(directory)
