@@ -101,8 +101,9 @@ def _fill(home: Path) -> None:
             )
             rows = FILES // 5 if table == 0 else FILES // 10
             connection.executemany(
-                "INSERT INTO files VALUES"
-                " (?, ?, ?, ?, 'data', 'index', ?, 1000, 100000, ?, 0, 1, 1, 'live', NULL, NULL, 1, 0)",
+                "INSERT INTO files (path, partition_id, transaction_id, unit, role, tp_index, tp_date, rows, bytes,"
+                " sha256, min_timestamp, max_timestamp, columns_id)"
+                " VALUES (?, ?, ?, ?, 'data', 'index', ?, 1000, 100000, ?, 0, 1, 1)",
                 [_row(table, number) for number in range(rows)],
             )
 

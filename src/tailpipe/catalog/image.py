@@ -16,7 +16,7 @@ __all__ = ["restore", "take"]
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
 _SET = "(SELECT columns FROM column_sets c WHERE c.id = columns_id)"
-_NOT_TOLD = frozenset({"runs", "images", "pending", "stores"})
+_NOT_TOLD = frozenset({"runs", "images", "pending", "pushed", "stores"})
 """What is known of runs and stores is of this catalog alone, and `coverage` holds what is pending."""
 _REFERENCES = ("transaction_id", "retired_by", "superseded_by")
 

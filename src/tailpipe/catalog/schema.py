@@ -226,12 +226,28 @@ INSERT INTO pending (partition_id, source, operation) SELECT id, '', 'whole' FRO
 """For stores: whose artifacts they are, where files are, and coverage as changes. What runs have requested before this
 version is in no manifest, so the next one says all that is known."""
 
+_SIXTH = """
+ALTER TABLE files ADD COLUMN key TEXT;
+ALTER TABLE files ADD COLUMN left_at TEXT;
+ALTER TABLE files ADD COLUMN is_pinned INTEGER NOT NULL DEFAULT 0 CHECK (is_pinned IN (0, 1));
+CREATE INDEX files_elsewhere ON files (partition_id, tp_date) WHERE here = 0;
+CREATE INDEX files_leaving ON files (partition_id) WHERE left_at IS NOT NULL;
+CREATE TABLE pushed ( -- the transactions that the log of a partition's store has
+    transaction_id INTEGER PRIMARY KEY REFERENCES transactions (id),
+    version INTEGER NOT NULL CHECK (version >= 0)
+) STRICT;
+"""
+"""For stores: the `key` of a file's object, since when (`left_at`) it waits to be unlinked here, whether it `is_pinned`
+here, and what is pushed. No comment in a column that is added: SQLite would keep it at the end of the table, and the
+next column would be part of it (so `transactions` cannot get any)."""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _SECOND,
     _THIRD,
     _FOURTH + seals.fourth_migration(),
     _FIFTH + seals.fifth_migration(),
+    _SIXTH,
 )
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 

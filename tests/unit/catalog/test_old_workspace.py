@@ -14,7 +14,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tailpipe.catalog import doctor, manifest
+from tailpipe.catalog import doctor, manifest, schema
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.rebuild import rebuild
@@ -137,7 +137,7 @@ def test_the_next_writer_migrates_it_and_nothing_is_different(old: Old) -> None:
         for name in PARTITIONS:
             with catalog.writer(name):
                 pass
-    assert old.version() == 5
+    assert old.version() == schema.VERSION
     assert old.rows() == old.old_rows()
     assert old.coverage() == old.old_coverage()
     assert doctor.examine(old.home, with_checksums=True) == []

@@ -42,8 +42,12 @@ def _age(catalog: Catalog, years: int) -> None:
                     (key, f"{key:08d}-00000000", partition, day, key, key),
                 )
                 path = f"tp_table=old_log/tp_partition={name[-1]}/tp_index=i/tp_date={day}/{key:08d}-00000000-0000"
-                values = (partition, key, day, "data", "i", day, 1, 1, "", 0, 1, 900, "live", None, None, 1, 0)
-                connection.execute(f"INSERT INTO files VALUES (?, {', '.join('?' * 17)})", (f"files/{path}", *values))
+                connection.execute(
+                    "INSERT INTO files (path, partition_id, transaction_id, unit, role, tp_index, tp_date, rows, bytes,"
+                    " sha256, min_timestamp, max_timestamp, columns_id)"
+                    " VALUES (?, ?, ?, ?, 'data', 'i', ?, 1, 1, '', 0, 1, 900)",
+                    (f"files/{path}", partition, key, day, day),
+                )
 
 
 def _deeds() -> dict[str, Callable[[Catalog], Any]]:
