@@ -1,0 +1,63 @@
+"""All column types of our files, read by other engines from a published table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tailpipe.storage.objects import Objects
+from tests.stores.conftest import Store
+from tests.stores.every_type import EVERY_TYPE, INDEXES, LEFT_OUT, fill, published
+from tests.stores.lake import Lake, ordered, without
+from tests.stores.readers import READERS, by_duckdb, types_of
+
+
+@pytest.fixture
+def lake(objects: Objects, staging: Path) -> Lake:
+    made = Lake(objects, staging, EVERY_TYPE)
+    fill(made)
+    return made
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_rows_are_equal_in_every_type(store: Store, lake: Lake, reader: str) -> None:
+    assert published(lake) == LEFT_OUT
+    expected = without(lake.expected(lake.files), *LEFT_OUT)
+    assert expected[0].keys() >= {"c_struct", "c_ubigint", "tp_timestamp", "tp_index"}
+    assert READERS[reader](store.place) == expected
+
+
+def test_duckdb_shifts_instants_unless_its_time_zone_is_utc(store: Store, lake: Lake) -> None:
+    """What docs/engines.md warns of: if this fails, DuckDB has changed, and so may the page."""
+    published(lake)
+    shifted = by_duckdb(store.place, zone="America/New_York")
+    times = [row["tp_timestamp"] + timedelta(hours=5) for row in lake.expected(lake.files)]
+    assert [row["tp_timestamp"] for row in shifted] == times
+
+
+def test_types_are_those_that_readers_expect(store: Store, lake: Lake) -> None:
+    published(lake)
+    found = types_of(store.place)
+    assert found["tp_timestamp"] == "TIMESTAMP WITH TIME ZONE"
+    assert found["tp_date"] == "DATE"
+    assert found["c_ubigint"] == "DECIMAL(20,0)"
+    assert found["c_uinteger"] == "BIGINT"
+    assert found["c_json"] == found["c_uuid"] == found["c_inet"] == found["c_interval"] == "VARCHAR"
+    assert found["c_large_decimal"] == "DECIMAL(38,10)"
+
+
+def test_conditions_on_times_and_partitions_lose_no_row(store: Store, lake: Lake) -> None:
+    published(lake)
+    expected = without(lake.expected(lake.files), *LEFT_OUT)
+    moment = datetime(2024, 1, 2, 23, 59, 59, 123456, tzinfo=UTC)
+    same = "tp_timestamp = TIMESTAMPTZ '2024-01-02 23:59:59.123456+00'"
+    assert by_duckdb(store.place, same) == [row for row in expected if row["tp_timestamp"] == moment] != []
+    for name in INDEXES:
+        test = "tp_index IS NULL" if name is None else f"tp_index = '{name}'"
+        found = by_duckdb(store.place, f"tp_partition = 'test' AND {test}")
+        assert found == ordered(row for row in expected if row["tp_index"] == name and row["tp_partition"] == "test")
+    assert by_duckdb(store.place, "tp_date = DATE '2024-01-03'") == [
+        r for r in expected if r["tp_date"] == "2024-01-03"
+    ]
