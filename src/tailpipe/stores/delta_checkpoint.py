@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_adds", "read_facts", "to_parquet"]
+__all__ = ["is_ours", "read_adds", "read_facts", "to_parquet"]
 
+_MARK = "tailpipe.checkpoint"
 _ADD = ("path", "partitionValues", "size", "modificationTime", "dataChange", "stats")
 
 
@@ -34,24 +35,31 @@ def to_parquet(adds: Sequence[Mapping[str, Any]], versions: Mapping[str, int], m
         ),
     ]
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows, schema=_schema()), sink, compression="zstd")
+    table = pa.Table.from_pylist(rows, schema=_schema()).replace_schema_metadata({_MARK: "1"})
+    pq.write_table(table, sink, compression="zstd")
     return sink.getvalue()
 
 
-def read_facts(data: bytes) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-    """Protocol, metadata, and the versions of partitions."""
-    protocol: dict[str, Any] = {}
+def read_facts(data: bytes) -> tuple[dict[str, Any], dict[str, int]]:
+    """The metadata of the table, and the versions of partitions."""
     metadata: dict[str, Any] = {}
     versions: dict[str, int] = {}
-    for row in _rows(data, ["protocol", "metaData", "txn"]):
-        protocol = row["protocol"] or protocol
+    for row in _rows(data, ["metaData", "txn"]):
         metadata = row["metaData"] or metadata
         if row["txn"]:
             versions[row["txn"]["appId"]] = row["txn"]["version"]
     if metadata:
         metadata["configuration"] = dict(metadata["configuration"] or ())
         metadata["format"]["options"] = dict(metadata["format"]["options"] or ())
-    return protocol, metadata, versions
+    return metadata, versions
+
+
+def is_ours(data: bytes) -> bool:
+    """Whether we have written a checkpoint: that of another program may hide a commit of that program."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    return _MARK.encode() in (pq.read_metadata(pa.BufferReader(data)).metadata or {})
 
 
 def read_adds(data: bytes) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta_actions import ENGINE, Action, log_key
-from tailpipe.stores.delta_checkpoint import read_adds, read_facts, to_parquet
+from tailpipe.stores.delta_checkpoint import is_ours, read_adds, read_facts, to_parquet
 
 __all__ = ["LogState", "commit_key", "delete_log", "read_log", "write_checkpoint"]
 
@@ -86,14 +86,7 @@ def read_log(objects: Objects, table: str, since: LogState | None = None) -> Log
     if not checkpoints:
         return _followed(objects, LogState(table), commits)
     newest = max(checkpoints)
-    base = objects.get(_checkpoint_key(table, newest))
-    try:
-        protocol, metadata, versions = read_facts(base)
-    except (ValueError, KeyError, OSError):  # Arrow's own errors are of these kinds
-        raise _unusable(objects, table, f"checkpoint {newest} is not readable") from None
-    _check_protocol(objects, table, protocol)
-    size = commits.get(newest, 0)
-    state = LogState(table, newest, versions, metadata, size, newest, base)
+    state = _at_checkpoint(objects, table, newest, commits.get(newest, 0))
     return _followed(objects, state, {version: size for version, size in commits.items() if version > newest})
 
 
@@ -118,6 +111,17 @@ def delete_log(objects: Objects, table: str) -> None:
     objects.delete(sorted(set(keys) - set(commits)))
     for begin in range(0, len(commits), 1000):
         objects.delete(sorted(commits, reverse=True)[begin : begin + 1000])
+
+
+def _at_checkpoint(objects: Objects, table: str, version: int, size: int) -> LogState:
+    base = objects.get(_checkpoint_key(table, version))
+    try:
+        metadata, versions = read_facts(base)
+        if is_ours(base):
+            return LogState(table, version, versions, metadata, size, version, base)
+    except (ValueError, KeyError, OSError):  # Arrow's own errors are of these kinds
+        raise _unusable(objects, table, f"checkpoint {version} is not readable") from None
+    raise _unusable(objects, table, f"checkpoint {version} was made by another program")
 
 
 def _followed(objects: Objects, state: LogState, commits: Mapping[int, int]) -> LogState:
@@ -174,16 +178,9 @@ def _checkpoint_key(table: str, version: int) -> str:
 
 def _check_ours(objects: Objects, table: str, version: int, actions: Sequence[Action]) -> None:
     """Refuse commits of other programs: what we remove and add afterwards would not fit to what they have made."""
-    facts = {kind: body for action in actions for kind, body in action.items()}
-    _check_protocol(objects, table, facts.get("protocol"))
-    engine = (facts.get("commitInfo") or {}).get("engineInfo")
+    engine = next((info.get("engineInfo") for action in actions if (info := action.get("commitInfo"))), None)
     if engine != ENGINE:
         raise _unusable(objects, table, f"commit {version} was made by another program ({engine or 'unknown'})")
-
-
-def _check_protocol(objects: Objects, table: str, protocol: Mapping[str, Any] | None) -> None:
-    if protocol and (protocol.get("minReaderVersion"), protocol.get("minWriterVersion")) != (1, 2):
-        raise _unusable(objects, table, "another program has changed its protocol")
 
 
 def _unusable(objects: Objects, table: str, reason: str) -> ObjectStoreError:
