@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tailpipe.errors import ObjectStoreError
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.table import Column
+from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta import publish
 from tailpipe.stores.delta_actions import Change, GapError, log_key, table_key
@@ -198,6 +200,28 @@ def test_readers_begin_at_the_checkpoint(store: Store, objects: Objects, lake: L
     assert set(fresh.live()) == {path.replace("%", "%25") for path in below(set(expected))}
     for reader in READERS.values():
         assert reader(store.place) == lake.expected(expected)
+
+
+def test_a_large_commit_is_followed_by_a_checkpoint(objects: Objects) -> None:
+    many = files(*(str(number) for number in range(10_000)))
+    state = publish(objects, TABLE, [change(P, 1, many)]).state
+    assert (state.version, state.checkpoint) == (0, 0)
+    assert publish(objects, TABLE, [change(P, 2, files("x"))]).state.checkpoint == 0
+    assert len(live(objects)) == 10_001
+
+
+def test_a_vacuum_of_another_program_finds_nothing_to_delete(tmp_path: Path, staging: Path) -> None:
+    """The store keeps replaced files for its history, and has files that are not published yet."""
+    (tmp_path / "store").mkdir()
+    lake = Lake(open_objects(str(tmp_path / "store")), staging, COLUMNS)
+    old = lake.put(P, [day(1, n=1)])
+    publish(lake.objects, TABLE, [change(P, 1, old)])
+    publish(lake.objects, TABLE, [change(P, 2, lake.put(P, [day(1, n=2)]), *old)], checkpoint_every=1)
+    lake.put(P, [day(3, n=3)])
+    table = tmp_path / "store" / table_key(TABLE)
+    for path in table.rglob("*.parquet"):
+        os.utime(path, (0, 0))
+    assert deltalake.DeltaTable(str(table)).vacuum(dry_run=True, full=True) == []
 
 
 def test_a_lost_pointer_to_the_checkpoint_is_no_loss(objects: Objects) -> None:

@@ -19,6 +19,8 @@ from tailpipe.stores.delta_schema import LeftOut
 __all__ = ["CHECKPOINT_EVERY", "Published", "publish"]
 
 CHECKPOINT_EVERY = 100
+_LARGE_TAIL = 10_000
+"""So many actions since the checkpoint are worth another one: readers take far longer for JSON than for parquet."""
 _UNKNOWN_OUTCOMES = 5
 _log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ def publish(
                 raise
         # If another host was first, or nobody knows who was, the log itself says what is published.
         state = state.after(commit.actions, len(data)) if is_changed else read_log(objects, table, state)
-    if state.version - state.checkpoint >= checkpoint_every:
+    if state.version - state.checkpoint >= checkpoint_every or sum(map(len, state.tail)) >= _LARGE_TAIL:
         state = _with_checkpoint(objects, state)
     return Published(state, is_changed, _commit(state, ()).left_out)
 
