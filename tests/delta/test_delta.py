@@ -20,10 +20,10 @@ from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta import publish
 from tailpipe.stores.delta_actions import Change, GapError, log_key, table_key
 from tailpipe.stores.delta_log import LogState, delete_log, read_log, write_checkpoint
+from tests.delta.conftest import Store
+from tests.delta.lake import AT, TABLE, Lake, change, day
+from tests.delta.readers import READERS, by_deltalake, by_duckdb, connected, keys_by_deltalake
 from tests.object_faults import Busy, FaultyObjects, Kill, KilledError, Lost, on_key, script
-from tests.stores.conftest import Store
-from tests.stores.lake import AT, TABLE, Lake, change, day
-from tests.stores.readers import READERS, by_deltalake, by_duckdb, connected, keys_by_deltalake
 
 COLUMNS = [Column("host", "varchar"), Column("n", "integer")]
 P, Q = "things.p", "things.q"

@@ -10,9 +10,9 @@ import pytest
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tests.aws.conftest import TestBucket, bucket, no_credentials
+from tests.delta.lake import TABLE
+from tests.delta.readers import Place, s3_options
 from tests.objects.conftest import Open, remote
-from tests.stores.lake import TABLE
-from tests.stores.readers import Place, s3_options
 
 __all__ = ["bucket", "no_credentials"]
 

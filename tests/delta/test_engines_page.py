@@ -13,9 +13,9 @@ import pytest
 from tailpipe.model.table import Column
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.delta import publish
-from tests.stores import spark41
-from tests.stores.lake import Lake, change, day
-from tests.stores.readers import extension
+from tests.delta import spark41
+from tests.delta.lake import Lake, change, day
+from tests.delta.readers import extension
 from tests.unit.docs.pages import fences, read
 
 LOCATION = "s3://acme-logs/tailpipe/data/tp_table=app_log"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tailpipe.storage.objects import Objects
-from tests.stores.conftest import Store
-from tests.stores.every_type import EVERY_TYPE, INDEXES, LEFT_OUT, fill, published
-from tests.stores.lake import Lake, ordered, without
-from tests.stores.readers import READERS, by_duckdb, types_of
+from tests.delta.conftest import Store
+from tests.delta.every_type import EVERY_TYPE, INDEXES, LEFT_OUT, fill, published
+from tests.delta.lake import Lake, ordered, without
+from tests.delta.readers import READERS, by_duckdb, types_of
 
 
 @pytest.fixture

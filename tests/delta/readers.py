@@ -15,7 +15,7 @@ import polars
 
 from tailpipe.sql.quoting import literal
 from tests.aws.server import ACCESS_KEY, SECRET_KEY
-from tests.stores.lake import Row, ordered
+from tests.delta.lake import Row, ordered
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import uuid
 from tailpipe.model.table import Column
 from tailpipe.model.types import SCALARS
 from tailpipe.stores.delta import publish
-from tests.stores.lake import TABLE, Lake, change, day
+from tests.delta.lake import TABLE, Lake, change, day
 
 EVERY_TYPE = [
     *(Column(f"c_{kind.name}", kind.name) for kind in SCALARS),

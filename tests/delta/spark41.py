@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tailpipe.spark.java import find_java
-from tests.stores.lake import Row, ordered
+from tests.delta.lake import Row, ordered
 
 PACKAGE = ("io.delta", "delta-spark_4.1_2.13", "4.4.0")
 _SPARK = "4.1.4"

@@ -11,9 +11,9 @@ from tailpipe.model.table import Column
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta import publish
-from tests.stores import spark41
-from tests.stores.every_type import EVERY_TYPE, LEFT_OUT, fill, published
-from tests.stores.lake import TABLE, Lake, change, day, without
+from tests.delta import spark41
+from tests.delta.every_type import EVERY_TYPE, LEFT_OUT, fill, published
+from tests.delta.lake import TABLE, Lake, change, day, without
 
 
 @pytest.fixture(scope="module", autouse=True)
