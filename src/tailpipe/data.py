@@ -13,7 +13,10 @@ from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import current, newer
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Settings
+from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.model.host import check_host
+from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -24,10 +27,23 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
 
-__all__ = ["Data", "Say"]
+__all__ = ["Data", "Say", "own_host"]
 
 Say = Callable[[str], None]
 T = TypeVar("T")
+
+
+def own_host() -> str:
+    """The host name of this machine, if stores can use it."""
+    import socket  # late, because few workspaces have a store
+
+    name = socket.gethostname()
+    try:
+        check_host(name)
+    except UsageError as error:
+        hint = 'name it in the config: workspace "default" { host = "…" }'
+        raise UsageError(f'the host name of this machine, "{name}", cannot be used in stores', hint=hint) from error
+    return name
 
 
 @frozen
@@ -52,13 +68,29 @@ class Data:
         layout = self.prepare()
         return layout if is_begun(layout) else None
 
+    def store_of(self, partition: str) -> Store | None:
+        """The store of a `table.partition`: its own or the workspace's; None if it has none.
+
+        A partition that the config no longer names has that of the workspace.
+        """
+        known = self.config.partitions.get(partition)
+        return (known.store if known else None) or self.settings.workspace.store
+
+    @property
+    def host(self) -> str | None:
+        """The name that this host collects under; None if nothing is in a store."""
+        workspace = self.settings.workspace
+        if workspace.store is None and not any(one.store for one in self.config.partitions.values()):
+            return None
+        return workspace.host or own_host()
+
     @contextmanager
     def catalog(self, *, is_read_only: bool = False) -> Iterator[Catalog]:
         """The catalog, opened; the databases of other clients follow its commits."""
         from tailpipe.catalog.catalog import Catalog
 
         layout = self.prepare()
-        opened = partial(Catalog.open, layout.home, data=layout.data, is_read_only=is_read_only)
+        opened = partial(Catalog.open, layout.home, data=layout.data, is_read_only=is_read_only, host=self.host)
         with self.databases().following() as follow, opened(on_commit=follow) as catalog:
             yield catalog
 

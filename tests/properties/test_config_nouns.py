@@ -15,6 +15,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.model.source import Source
+from tailpipe.model.store import PARTITION_BY, Here, Store
 from tailpipe.model.table import Column, Table
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.core.sources import File
@@ -119,7 +120,32 @@ def sources(known: st.SearchStrategy[Format], accounts: list[Connection]) -> st.
     )
 
 
-def partitions(table_names: list[str], each: st.SearchStrategy[Source]) -> st.SearchStrategy[Partition]:
+spans = st.sampled_from(["1d", "12W", "6m", "2Y"])
+heres = st.builds(Here, newer_than=st.none() | spans, where=maybe_texts, path=st.none() | st.just("/mnt/here"))
+
+
+def stores(parents: list[Connection]) -> st.SearchStrategy[list[Store]]:
+    """Stores with locations apart from each other."""
+    common = {
+        "partition_by": st.sampled_from([PARTITION_BY, (*PARTITION_BY[:3], "tp_year", "tp_month", "tp_day")]),
+        "history": spans,
+        "publish": st.sampled_from(["none", "delta"]),
+        "here": st.none() | heres,
+    }
+    local = st.builds(Store, name=references, location=references.map(lambda name: f"/srv/{name}"), **common)
+    bucket = st.builds(
+        Store,
+        name=references,
+        location=references.map(lambda name: f"s3://logs/{name}"),
+        connection=st.sampled_from(parents or [Aws()]),
+        **common,
+    )
+    return st.lists(local | bucket, max_size=2, unique_by=(lambda one: one.name, lambda one: one.location))
+
+
+def partitions(
+    table_names: list[str], each: st.SearchStrategy[Source], stores: list[Store]
+) -> st.SearchStrategy[Partition]:
     return st.builds(
         Partition,
         table=st.sampled_from(table_names),
@@ -127,6 +153,7 @@ def partitions(table_names: list[str], each: st.SearchStrategy[Source]) -> st.Se
         description=maybe_texts,
         filter=maybe_texts,
         tp_index=maybe_texts,
+        store=st.sampled_from([None, *stores]),
         sources=st.lists(each, min_size=1, max_size=3, unique_by=lambda source: source.name).map(tuple),
     )
 
@@ -154,17 +181,21 @@ def configs(draw: st.DrawFn) -> Config:
     parent = st.sampled_from([None, *parents] if has_own_default else [None, Aws(), *parents])
     acmes = st.builds(Acme, name=references, url=texts, parent=parent)
     connections = [*parents, *draw(st.lists(acmes, max_size=2, unique_by=lambda made: made.name))]
+    own_stores = draw(stores([one for one in connections if isinstance(one, Aws)]))
     own_formats = draw(st.lists(formats, max_size=2, unique_by=lambda made: made.address))
     known = st.sampled_from([*own_formats, *REGISTRY.presets.values()])
     own_tables = draw(st.lists(tables(known), max_size=2, unique_by=lambda table: table.name))
     table_names = ["acme_event_log", *(table.name for table in own_tables)]
     each = sources(known, connections)
-    own_partitions = draw(st.lists(partitions(table_names, each), max_size=2, unique_by=lambda made: made.address))
+    own_partitions = draw(
+        st.lists(partitions(table_names, each, own_stores), max_size=2, unique_by=lambda made: made.address)
+    )
     own_workspaces = draw(st.lists(workspaces, max_size=2, unique_by=lambda made: made.name))
     own_schemas = draw(st.lists(schemas, max_size=2, unique_by=lambda made: made.name))
     return Config(
         workspaces={made.name: made for made in own_workspaces},
         connections={f"{made.type}.{made.name}": made for made in connections},
+        stores={made.name: made for made in own_stores},
         formats={f"{made.type}.{made.name}": made for made in own_formats},
         tables={made.name: made for made in own_tables},
         partitions={made.address: made for made in own_partitions},
@@ -177,7 +208,7 @@ def configs(draw: st.DrawFn) -> Config:
 def test_a_config_shown_as_text_builds_to_the_same_config(config: Config) -> None:
     text = config_text(config)
     again = build(text)
-    for kind in ("workspaces", "connections", "formats", "tables", "partitions", "schemas"):
+    for kind in ("workspaces", "connections", "stores", "formats", "tables", "partitions", "schemas"):
         assert getattr(again, kind) == getattr(config, kind)
         assert list(getattr(again, kind)) == list(getattr(config, kind))
     assert config_text(again) == text

@@ -12,6 +12,7 @@ own column and in the catalog.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -21,7 +22,7 @@ from tailpipe.frozen import frozen
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["INTERNAL", "MANIFEST", "Layout", "foreign_data", "index_segment", "is_our_name"]
+__all__ = ["INTERNAL", "MANIFEST", "Layout", "encoded", "foreign_data", "index_segment", "is_our_name", "segments"]
 
 INTERNAL = ".tailpipe"
 MANIFEST = ".manifest"
@@ -106,7 +107,7 @@ class Layout:
 
     def lock(self, partition: str) -> Path:
         """The lock file of a partition."""
-        return self.locks / f"{_encode(partition)}.lock"
+        return self.locks / f"{encoded(partition)}.lock"
 
     @property
     def catalog_lock(self) -> Path:
@@ -164,27 +165,42 @@ def below(directory: str) -> tuple[str, str]:
 def rejected_directory(partition: str, unit: str | None) -> str:
     """The stored directory of the rejected rows of a unit, or of a whole partition."""
     whole = f"rejected/{partition_segment(partition)}"
-    return whole if unit is None else f"{whole}/unit={_encode(unit)}"
+    return whole if unit is None else f"{whole}/unit={encoded(unit)}"
 
 
 def partition_segment(partition: str) -> str:
     """The two directories of a `table.partition`."""
     table, _, name = partition.partition(".")
-    return f"tp_table={_encode(table)}/tp_partition={_encode(name)}"
+    return f"tp_table={encoded(table)}/tp_partition={encoded(name)}"
+
+
+def segments(partition_by: Sequence[str], partition: str, tp_index: str | None, tp_date: date) -> str:
+    """The directories of a file; a name that is none of the common ones is the column of the index."""
+    table, _, name = partition.partition(".")
+    values = {
+        "tp_table": encoded(table),
+        "tp_partition": encoded(name),
+        "tp_date": tp_date.isoformat(),
+        "tp_year": f"{tp_date.year:04d}",
+        "tp_month": f"{tp_date.month:02d}",
+        "tp_day": f"{tp_date.day:02d}",
+    }
+    index = index_segment(tp_index).partition("=")[2]
+    return "/".join(f"{encoded(column)}={values.get(column, index)}" for column in partition_by)
 
 
 def index_segment(value: str | None) -> str:
     """The directory of an index: reversible, safe on any file system, at most 120 bytes of value."""
     if value is None:
         return f"tp_index={NULL}"
-    encoded = _encode(value)
-    if len(encoded) <= LONGEST:
-        return f"tp_index={encoded}"
+    whole = encoded(value)
+    if len(whole) <= LONGEST:
+        return f"tp_index={whole}"
     prefix = ""
     for character in value:  # cut between characters: half of one would not be text any more
-        if len(prefix) + len(_encode(character)) > LONGEST - 17:
+        if len(prefix) + len(encoded(character)) > LONGEST - 17:
             break
-        prefix += _encode(character)
+        prefix += encoded(character)
     from hashlib import sha256  # late, because few indexes are so long
 
     return f"tp_index={prefix}~{sha256(value.encode()).hexdigest()[:16]}"
@@ -216,10 +232,11 @@ def _value(segment: str) -> str:
     return unquote(segment.partition("=")[2])
 
 
-def _encode(value: str) -> str:
+def encoded(value: str) -> str:
+    """A value as one part of a path or key: percent-encoded, and never a word that means something else there."""
     # `~` stays free to mark what was shortened; `quote` never touches it, so it is done by hand.
-    encoded = quote(value, safe="").replace("~", "%7E")
+    text = quote(value, safe="").replace("~", "%7E")
     # DuckDB reads these bare words as NULL, and a dot alone or in pairs would leave the directory.
-    if encoded.upper() in ("NULL", NULL) or encoded in (".", ".."):
-        return f"%{ord(encoded[0]):02X}{encoded[1:]}"
-    return encoded
+    if text.upper() in ("NULL", NULL) or text in (".", ".."):
+        return f"%{ord(text[0]):02X}{text[1:]}"
+    return text

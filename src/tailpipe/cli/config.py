@@ -11,6 +11,9 @@ from tailpipe.model.nearest import listed
 
 __all__ = ["command"]
 
+_SQL = (".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where")
+"""The arguments that only DuckDB can check."""
+
 
 @click.group("config")
 def command() -> None:
@@ -40,6 +43,7 @@ def check(context: click.Context, sql: bool) -> None:
         "file": config.files,
         "workspace": config.workspaces,
         "connection": config.connections,
+        "store": config.stores,
         "format": config.formats,
         "table": config.tables,
         "partition": config.partitions,
@@ -59,7 +63,8 @@ def check(context: click.Context, sql: bool) -> None:
     warnings = len(odd) + warn_of_schemas(workspace)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
     if not sql and any(
-        address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key")) for address in config.spans
+        address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where"))
+        for address in config.spans
     ):
         render.say("filters and transforms were not checked; to check them with DuckDB: --sql")
 

@@ -9,6 +9,7 @@ from tailpipe.errors import ConfigError, Diagnostic, UsageError
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 from tailpipe.sql.check import SqlProblem, check_partition, check_table
+from tailpipe.stores.here import check_where
 
 __all__ = ["check_sql"]
 
@@ -21,13 +22,15 @@ def check_sql(
 ) -> None:
     """Raise one `ConfigError` with every problem in filters, transforms and indexes, and with the others.
 
-    The tables of the partitions are checked, and further `tables`.
+    The tables of the partitions are checked, further `tables`, and all stores.
     """
     chosen = list(partitions)
     found = list(others)
     every = {table.name: table for table in (*(table for _, table in chosen), *tables)}
     problems = [(f"table.{name}", check_table(table)) for name, table in every.items()]
     problems += [(f"partition.{one.address}", check_partition(one, table)) for one, table in chosen]
+    wheres = {name: store.here.where for name, store in config.stores.items() if store.here}
+    problems += [(f"store.{name}.here", tuple(check_where(where))) for name, where in wheres.items() if where]
     for block, some in problems:
         found += _diagnostics(config, block, some)
     if found:

@@ -25,6 +25,7 @@ from tailpipe.model.option import construct
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store, index_names
 from tailpipe.model.table import COMMON_COLUMNS, STAMPED_COLUMNS, Column, Table
 from tailpipe.plugin.registry import Registry
 
@@ -60,7 +61,13 @@ class _Builder:
             "format": registry.formats,
             "source": registry.sources,
         }
-        single = {"workspace": WorkspaceSettings, "table": Table, "partition": Partition, "schema": Schema}
+        single: dict[str, type] = {
+            "workspace": WorkspaceSettings,
+            "store": Store,
+            "table": Table,
+            "partition": Partition,
+            "schema": Schema,
+        }
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
         makers: dict[Reference, Callable[[], Any]] = {
             Reference("connection", (name, "default")): partial(lambda named: registry.connections[named](), name)
@@ -103,6 +110,7 @@ class _Builder:
             self._resolve(reference)
         for reference, value in self.decoded.items():
             self._check(reference, value)
+        self._check_stores()
         if self.decoder.problems:
             raise ConfigError(tuple(sorted([*self.decoder.problems, *self.decoder.unresolved], key=_order)))
         return self._config(texts)
@@ -174,6 +182,25 @@ class _Builder:
         elif isinstance(value, Table):
             self.decoded[reference] = _mapped(value)
 
+    def _check_stores(self) -> None:
+        stores, workspaces, partitions = (self._of_kind(kind) for kind in ("store", "workspace", "partition"))
+        if not stores and not any(index_names(one.partition_by) for one in workspaces if one is not None):
+            return
+        if None in (*workspaces, *partitions):
+            return  # who uses a store is not known; the problems of each are told
+        from tailpipe.config.stores import store_problems  # late, because most configs have no store
+
+        for problem in store_problems([one for one in stores if one is not None], workspaces, partitions):
+            text, span = self.decoder.spans[problem.address]
+            notes = []
+            if problem.first:
+                first, place = self.decoder.spans[problem.first]
+                notes = [Note("the other is here", first.place(place))]
+            self.decoder.report(text, Problem(problem.message, span, problem.hint), *notes)
+
+    def _of_kind(self, kind: str) -> list[Any]:
+        return [value for reference, value in self.decoded.items() if reference.kind == kind]
+
     def _partition_problems(self, name: str, partition: Partition | None, block: Block) -> Iterable[Problem]:
         own = Reference("table", (name,))
         table = self.decoded.get(own) or self.registry.tables.get(name)
@@ -224,6 +251,7 @@ class _Builder:
         return Config(
             workspaces=kinds["workspace"],
             connections=kinds["connection"],
+            stores=kinds["store"],
             formats=kinds["format"],
             tables=kinds["table"],
             partitions=kinds["partition"],

@@ -14,6 +14,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
+from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 
 __all__ = ["Config"]
@@ -25,6 +26,7 @@ class Config:
 
     workspaces: Mapping[str, WorkspaceSettings] = field(default_factory=dict)
     connections: Mapping[str, Connection] = field(default_factory=dict)
+    stores: Mapping[str, Store] = field(default_factory=dict)
     formats: Mapping[str, Format] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
@@ -58,14 +60,14 @@ class Config:
 
     @property
     def unresolved(self) -> tuple[Diagnostic, ...]:
-        """What this machine lacks of connections and sources, such as variables; a problem only where they are used."""
-        found = unresolved_in((self.connections, self.partitions))
+        """What connections, stores and sources lack on this machine, such as variables; a problem if they are used."""
+        found = unresolved_in((self.connections, self.stores, self.partitions))
         return tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column)))
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts of all secrets, for whoever keeps them out of logs."""
-        return secrets_in((self.connections, self.partitions))
+        return secrets_in((self.connections, self.stores, self.partitions))
 
     @property
     def is_empty(self) -> bool:

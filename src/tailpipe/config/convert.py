@@ -15,9 +15,12 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Secret, type_name
+from tailpipe.model.store import Store
 
 __all__ = ["Reference", "convert"]
 
+_REFERRED = {"connection": Connection, "format": Format, "store": Store}
+"""The blocks that an argument may refer to as a whole."""
 Resolve = Callable[["Reference"], Any]
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _LARGEST = 1e308
@@ -53,7 +56,7 @@ def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve:
         return _sequence(arguments[0], value, expression, resolve)
     if origin in (Mapping, dict):
         return _mapping(arguments[1], value, expression, resolve)
-    if isinstance(annotation, type) and issubclass(annotation, Connection | Format):
+    if isinstance(annotation, type) and issubclass(annotation, Connection | Format | Store):
         return _referred(annotation, value, expression, resolve)
     return _scalar(annotation, value, expression)
 
@@ -99,9 +102,9 @@ def _preset(wanted: type, kind: str, value: Any, resolve: Resolve) -> str:
 
 
 def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
-    kind = "connection" if issubclass(wanted, Connection) else "format"
+    kind = next(name for name, base in _REFERRED.items() if issubclass(wanted, base))
     of_type = getattr(wanted, "type", "")
-    example = f"{kind}.{of_type or 'TYPE'}.NAME"
+    example = "store.NAME" if kind == "store" else f"{kind}.{of_type or 'TYPE'}.NAME"
     if not isinstance(value, Reference) or value.kind != kind:
         found = str(value) if isinstance(value, Reference) else a_kind(value)
         is_quoted = isinstance(value, str) and value.startswith(f"{kind}.")

@@ -16,6 +16,7 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, Unresolved, construct, options_of
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store
 
 __all__ = ["Decoder"]
 
@@ -33,7 +34,7 @@ class Decoder:
     resolve: Callable[[Reference], Any]
     problems: list[Diagnostic] = field(default_factory=list)
     unresolved: list[Diagnostic] = field(default_factory=list)
-    """What this machine lacks of connections and sources; a problem only for whoever uses them."""
+    """What this machine lacks of connections, stores and sources; a problem only for whoever uses them."""
     spans: dict[str, tuple[ConfigText, Span]] = field(default_factory=dict)
     """Where each block and argument stands, by address."""
     _failures: int = 0
@@ -42,10 +43,10 @@ class Decoder:
     def decode(self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool = False) -> Any:
         """The block as a value, or None if it has problems, which are reported.
 
-        In a connection or a source, and where it `may_wait` because it is inside of one, an option that depends on
+        In a connection, store or source, and where it `may_wait` because it is inside of one, an option that depends on
         an unset variable stays unresolved.
         """
-        may_wait = may_wait or issubclass(declared, Connection | Source)
+        may_wait = may_wait or issubclass(declared, Connection | Source | Store)
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if block.type in _TYPED else block.labels

@@ -14,6 +14,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.option import Option, Secret, Unresolved, options_of
 from tailpipe.model.redaction import DOTS, REDACTOR, looks_secret, redacted, redacted_arguments
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store
 
 __all__ = ["config_data", "config_text", "plain_data"]
 
@@ -49,7 +50,7 @@ def encode(kind: str, value: Any) -> Block:
 
 
 def plain_data(value: Any) -> Any:
-    """A noun as plain data, with all its options; connections and formats in it by their address."""
+    """A noun as plain data, with all its options; connections, formats and stores in it by their address."""
     if not dataclasses.is_dataclass(value):
         return _plain_value(value)
     typed = isinstance(value, Connection | Format | Source)
@@ -62,7 +63,7 @@ def plain_data(value: Any) -> Any:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Secret | Unresolved):
         return repr(value)
-    if isinstance(value, Connection | Format):
+    if isinstance(value, Connection | Format | Store):
         return value.address
     if isinstance(value, Mapping):
         return {key: DOTS if _is_secret(key, item) else _plain_value(item) for key, item in value.items()}
@@ -86,7 +87,7 @@ def _is_secret(key: Any, value: Any) -> bool:
 def _expression(value: Any) -> Expression:
     if isinstance(value, Unresolved):
         return Name([value.call])
-    if isinstance(value, Connection | Format):
+    if isinstance(value, Connection | Format | Store):
         return Name(value.address.split("."))
     if isinstance(value, Mapping):
         return Map(
@@ -107,6 +108,7 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     return (
         ("workspace", config.workspaces),
         ("connection", config.connections),
+        ("store", config.stores),
         ("format", config.formats),
         ("table", config.tables),
         ("partition", config.partitions),

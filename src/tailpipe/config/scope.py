@@ -21,6 +21,7 @@ __all__ = ["LABELS", "Located", "Scope"]
 LABELS: Mapping[str, int] = {
     "workspace": 1,
     "connection": 2,
+    "store": 1,
     "format": 2,
     "table": 1,
     "partition": 2,

@@ -18,6 +18,8 @@ class Connection(Declared):
     """
 
     type: ClassVar[str] = ""
+    object_schemes: ClassVar[tuple[str, ...]] = ()
+    """The schemes of the locations that `object_store` opens, such as `s3`."""
     name: str = label("Name of the connection.", default="default", check=check_reference_name)
 
     @property
@@ -33,7 +35,8 @@ class Connection(Declared):
     def object_store(self, location: str) -> Any:
         """The bucket or container of a location such as `s3://bucket/prefix`, as a store of obstore.
 
-        A type of connection that can open one overrides this. The caller sets the prefix, time limits and retries.
+        A type of connection that can open one overrides this, and names the schemes in `object_schemes`. The
+        caller sets the prefix, time limits and retries.
         """
         raise UsageError(
             f'{self.address} cannot open "{location}"',

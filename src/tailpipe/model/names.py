@@ -6,11 +6,12 @@ import re
 
 from tailpipe.errors import UsageError
 
-__all__ = ["check_name", "check_partition_name", "check_reference_name"]
+__all__ = ["check_directory", "check_name", "check_partition_name", "check_reference_name"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _LENGTH_LIMIT = 100
 
 
@@ -27,6 +28,14 @@ def check_partition_name(name: str) -> None:
 def check_reference_name(name: str) -> None:
     """Refuse a name that a reference such as `connection.aws.prod` could not spell."""
     _check(_REFERENCE, name, "use letters, digits, _ and -, beginning with a letter or _")
+
+
+def check_directory(path: str) -> None:
+    """Refuse an address: it would silently become a local directory of that name."""
+    if match := _SCHEME.match(path):
+        raise UsageError(
+            f'"{path}" is not a directory', hint=f"{match[1]}:// addresses are not supported here; name a mounted path"
+        )
 
 
 def _check(pattern: re.Pattern[str], name: str, hint: str) -> None:

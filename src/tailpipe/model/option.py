@@ -77,7 +77,7 @@ class Secret:
 class Unresolved:
     """The value of an option that depends on something this machine lacks, such as an unset variable.
 
-    Only the options of connections and sources can hold one: reading commands work without them, and a
+    Only the options of connections, stores and sources can hold one: reading commands work without them, and a
     collection raises the diagnostic before it starts.
     """
 
@@ -292,4 +292,4 @@ def type_name(annotation: Any) -> str:
     if annotation in plain:
         return plain[annotation]
     kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()
-    return f"{kind} {annotation.type}".strip() if kind in ("connection", "format") else "block"
+    return f"{kind} {getattr(annotation, 'type', '')}".strip() if kind in ("connection", "format", "store") else "block"

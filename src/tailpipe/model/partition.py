@@ -10,6 +10,7 @@ from tailpipe.model.names import check_name, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
 from tailpipe.model.selector import Selector
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store, check_span
 from tailpipe.model.window import day_before, parse_moment
 
 __all__ = ["Partition", "Retention", "Schema"]
@@ -25,10 +26,6 @@ def _check_schema_name(name: str) -> None:
 
 def _check_time(text: str) -> None:
     parse_moment(text, now=datetime(2000, 1, 1, tzinfo=UTC))
-
-
-def _check_span(text: str) -> None:
-    day_before(text, now=datetime(2000, 1, 1, tzinfo=UTC))
 
 
 def _check_wildcards(patterns: Sequence[str]) -> None:
@@ -47,7 +44,7 @@ def _check_key(columns: Sequence[str]) -> None:
 class Retention(Declared):
     """How long the rows of a partition are kept."""
 
-    keep: str = option("How long rows are kept: `400d`, `12W`, `6m` or `2Y`.", check=_check_span)
+    keep: str = option("How long rows are kept: `400d`, `12W`, `6m` or `2Y`.", check=check_span)
 
     def oldest(self, now: datetime) -> date:
         """The oldest day that is kept; one that is kept in part is kept whole."""
@@ -65,6 +62,7 @@ class Partition(Declared):
     dedupe_key: Sequence[str] = option(
         "Columns that identify an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
     )
+    store: Store | None = option("Store that also holds the files; the workspace's if not given.", default=None)
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
     retention: Retention | None = nested(
         "How long rows are kept; for ever without it.", block="retention", default=None

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tailpipe.errors import UsageError
-from tailpipe.model.names import check_partition_name
+from tailpipe.model.host import check_host
+from tailpipe.model.names import check_directory, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
+from tailpipe.model.store import PARTITION_BY, Store, check_partition_by
 
 __all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
+_SIZE = re.compile(r"([1-9][0-9]*) ?(kB|MB|GB|TB)")
+_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+def _check_size(text: str) -> None:
+    if not _SIZE.fullmatch(text):
+        raise UsageError(f'"{text}" is not a size', hint="write a number and a unit: 500MB, 20GB or 1TB")
 
 
-def check_directory(path: str) -> None:
-    """Refuse an address: it would silently become a local directory of that name."""
-    if match := _SCHEME.match(path):
-        raise UsageError(
-            f'"{path}" is not a directory', hint=f"{match[1]}:// addresses are not supported here; name a mounted path"
-        )
+def _check_hive(names: Sequence[str]) -> None:
+    check_partition_by(names)
+    if tuple(names[:2]) != PARTITION_BY[:2]:
+        # The directory of a partition is its own: two partitions may be written at the same time.
+        raise UsageError('in the hive, "tp_table" and "tp_partition" must be first')
 
 
 class SparkSettings(Declared):
@@ -55,4 +60,20 @@ class WorkspaceSettings(Declared):
     log_level: Literal["debug", "info", "warning", "error", "off"] | None = option(
         "How much is logged: `debug`, `info`, `warning`, `error` or `off`.", default=None
     )
+    host: str | None = option(
+        "Name of this host in stores; the host name of the machine if not given.", default=None, check=check_host
+    )
+    store: Store | None = option("Store of all partitions that name none.", default=None)
+    cache_size: str = option(
+        "How much of what queries fetch from stores is kept: `500MB`, `20GB`.", default="20GB", check=_check_size
+    )
+    partition_by: Sequence[str] = option(
+        "Directories of the hive, from the outside in.", default=PARTITION_BY, check=_check_hive
+    )
     spark: SparkSettings = nested("How Spark is started.", block="spark", default=SparkSettings())
+
+    @property
+    def cache_bytes(self) -> int:
+        """How many bytes of what queries fetch from stores are kept."""
+        match = _SIZE.fullmatch(self.cache_size)
+        return int(match[1]) * _UNITS[match[2]] if match else 0

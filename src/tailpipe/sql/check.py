@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlProblem", "check_condition", "check_partition", "check_table"]
 
+_WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
+"""Functions that are written like columns."""
+
 
 @frozen
 class SqlProblem:
@@ -163,7 +166,7 @@ def _aggregates() -> frozenset[str]:
 def _unknown(address: str, expression: Expression, columns: Iterable[str]) -> Iterator[SqlProblem]:
     lower = {name.lower() for name in columns}
     for word in expression.columns:
-        if word.name.lower() not in lower:
+        if word.name.lower() not in lower | _WORDS:
             hint = _nearest(word.name, columns)
             yield SqlProblem(address, f'there is no column "{word.name}"', hint, word.position, len(word.name))
 

@@ -6,19 +6,16 @@ import os
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from tailpipe.errors import ObjectStoreError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.storage.directory_objects import DirectoryObjects
-from tailpipe.storage.objects import Objects, check_key
+from tailpipe.storage.locations import parse_location, refused_location
+from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
 
 __all__ = ["open_objects"]
 
-_FORMS = "s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or an absolute path"
-_REMOTE = re.compile(r"(s3|gs|az|abfss?)://([^/?#]+)((?:/[^?#]*)?)")
-_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}")
 _ACCOUNT = re.compile(r"([^@]+)@([a-z0-9]+)\.(?:dfs|blob)\.([a-z0-9.-]+)")
 _PUBLIC = "core.windows.net"
 
@@ -28,30 +25,10 @@ def open_objects(location: str, credentials: Connection | None = None) -> Object
 
     `s3://` needs a connection. `gs://` and `az://` without one take the credentials of the environment.
     """
-    if location.startswith("/"):
-        return _directory(location, location)
-    if location.startswith("file:"):
-        parts = urlsplit(location)
-        if parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
-            raise _refused(location, "a file:// location has no host, ? or #")
-        return _directory(unquote(parts.path), location)
-    match = _REMOTE.fullmatch(location)
-    if match is None:
-        raise _refused(location, "not a location for objects")
-    scheme, host, root = match[1], match[2], match[3].strip("/")
-    bucket = host.partition("@")[0]
-    if not _BUCKET.fullmatch(bucket) or ("@" in host and not scheme.startswith("abfs")):
-        raise _refused(location, "the name of the bucket or container is not valid")
-    plain = f"{scheme}://{host}/{root}".rstrip("/")
-    if root:
-        check_key(root, plain)
-    return RemoteObjects(_opened(plain, scheme, host, credentials), plain, root)
-
-
-def _directory(path: str, location: str) -> Objects:
-    if not path.startswith("/") or "\0" in path:
-        raise _refused(location, "a directory is an absolute path")
-    return DirectoryObjects(Path(path), location.rstrip("/") or "/")
+    place = parse_location(location)
+    if place.is_directory:
+        return DirectoryObjects(Path(place.root), place.plain)
+    return RemoteObjects(_opened(place.plain, place.scheme, place.host, credentials), place.plain, place.root)
 
 
 def _opened(location: str, scheme: str, host: str, credentials: Connection | None) -> Any:
@@ -86,7 +63,9 @@ def _azure(stores: Any, location: str, host: str) -> Any:
         return stores.AzureStore(host, client_options={"allow_http": endpoint.startswith("http:")})
     match = _ACCOUNT.fullmatch(host)
     if match is None:
-        raise _refused(location, "it must name the account: abfss://container@account.dfs.core.windows.net/prefix")
+        raise refused_location(
+            location, "it must name the account: abfss://container@account.dfs.core.windows.net/prefix"
+        )
     container, account, cloud = match.groups()
     options = {} if cloud == _PUBLIC else {"endpoint": f"https://{account}.blob.{cloud}"}
     return stores.AzureStore(container, account_name=account, **options)
@@ -105,12 +84,3 @@ def _unopened(location: str, text: str) -> ObjectStoreError:
         location=location,
         hint=f"check the environment variables {name} and the files that they name",
     )
-
-
-def _refused(location: str, reason: str) -> UsageError:
-    return UsageError(f'cannot open "{_without_secrets(location)}": {reason}', hint=f"a location is {_FORMS}")
-
-
-def _without_secrets(location: str) -> str:
-    """The location without what may be a password or a signature."""
-    return re.sub(r"://[^/@]*@", "://…@", re.sub(r"[?#].*", "?…", location, flags=re.DOTALL))

@@ -111,6 +111,7 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
     assert config_data(build("")) == {
         "workspaces": [],
         "connections": [],
+        "stores": [],
         "formats": [],
         "tables": [],
         "partitions": [],

@@ -17,6 +17,7 @@ from tailpipe.model.option import Option, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 from tailpipe.plugin import Registry
 from tests.unit.docs.pages import (
@@ -42,6 +43,7 @@ def declared_blocks() -> dict[str, type[Any]]:
     registry = Registry(built_in())
     found: dict[str, type[Any]] = {
         "workspace": WorkspaceSettings,
+        "store": Store,
         "table": Table,
         "partition": Partition,
         "schema": Schema,

@@ -34,6 +34,7 @@ class Aws(Connection):
     """An account of Amazon Web Services; without options, the usual chain of environment, files and roles."""
 
     type = "aws"
+    object_schemes = ("s3",)
     profile: str | None = option("Profile of the shared AWS config files.", default=None)
     access_key: str | None = option("Access key id.", default=None)
     secret_key: Secret | None = option("Secret access key.", default=None)

@@ -1,0 +1,94 @@
+"""What no single option of a store can tell: whether its connection opens its location, and what else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tailpipe.errors import ObjectStoreError, UsageError
+from tailpipe.frozen import frozen
+from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.option import unresolved_in
+from tailpipe.model.partition import Partition
+from tailpipe.model.settings import WorkspaceSettings
+from tailpipe.model.store import FILE_COLUMNS, Store, index_names
+from tailpipe.storage.locations import Location, parse_location
+
+__all__ = ["StoreProblem", "store_problems"]
+
+
+@frozen
+class StoreProblem:
+    """What is wrong, at the address of an argument; `first` is the address of what it collides with."""
+
+    address: str
+    message: str
+    hint: str = ""
+    first: str = ""
+
+
+def store_problems(
+    stores: Iterable[Store], workspaces: Sequence[WorkspaceSettings], partitions: Sequence[Partition]
+) -> Iterator[StoreProblem]:
+    """Every problem of the stores, and of what workspaces and partitions say about them."""
+    places: dict[str, Location] = {}
+    for store in stores:
+        yield from _location_problems(store, places)
+        users = [one for one in partitions if _uses(one, store, workspaces)]
+        yield from _index_problems(f"{store.address}.partition_by", store.partition_by, users)
+    for workspace in workspaces:
+        yield from _index_problems(f"workspace.{workspace.name}.partition_by", workspace.partition_by, partitions)
+
+
+def _uses(partition: Partition, store: Store, workspaces: Iterable[WorkspaceSettings]) -> bool:
+    if partition.store is not None:
+        return partition.store.name == store.name
+    return any(one.store is not None and one.store.name == store.name for one in workspaces)
+
+
+def _location_problems(store: Store, places: dict[str, Location]) -> Iterator[StoreProblem]:
+    address = f"{store.address}.location"
+    if unresolved_in(store.location):
+        return  # of an unset variable nothing can be said
+    try:
+        place = parse_location(store.location)
+    except (UsageError, ObjectStoreError) as error:
+        hint = 'write pathexpand("~/…")' if store.location.startswith("~") else error.hint
+        yield StoreProblem(address, error.message, hint)
+        return
+    yield from _connection_problems(store, place)
+    for name, other in places.items():
+        if place.holds(other) or other.holds(place):
+            is_same = place.holds(other) and other.holds(place)
+            what = "the same location as" if is_same else "a location inside that of"
+            one, two = (store.name, name) if other.holds(place) else (name, store.name)
+            message = f'store "{one}" has {what} store "{two}"'
+            yield StoreProblem(address, message, "give each store its own prefix", f"store.{name}.location")
+            break
+    places[store.name] = place
+
+
+def _connection_problems(store: Store, place: Location) -> Iterator[StoreProblem]:
+    connection = store.connection
+    if connection is None:
+        if place.scheme == "s3":
+            hint = "add to the store: connection = connection.aws.default"
+            yield StoreProblem(f"{store.address}.location", f'"{place.plain}" needs a connection', hint)
+    elif place.scheme not in connection.object_schemes:
+        hint = "a directory needs no connection" if place.is_directory else "leave it out, or name one that fits"
+        if place.scheme == "s3":
+            hint = "name a connection that fits: connection.aws.default"
+        yield StoreProblem(f"{store.address}.connection", f'{connection.address} cannot open "{place.plain}"', hint)
+
+
+def _index_problems(
+    address: str, partition_by: Sequence[str], partitions: Sequence[Partition]
+) -> Iterator[StoreProblem]:
+    indexes: Mapping[str, str] = {one.tp_index.lower(): one.tp_index for one in partitions if one.tp_index}
+    for name in index_names(partition_by):
+        if name.lower() not in indexes:
+            hint = did_you_mean(
+                name, [*indexes.values(), *FILE_COLUMNS], 'write "tp_index" for the index of any partition'
+            )
+            yield StoreProblem(
+                address, f'no partition of this {address.partition(".")[0]} has tp_index = "{name}"', hint
+            )

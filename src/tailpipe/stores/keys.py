@@ -1,0 +1,58 @@
+"""Keys: the only place that spells the names of objects in a store.
+
+    tailpipe.json                                          what makes a location a store
+    data/tp_table=T/…/<transaction>-<n>.parquet            by `partition_by`
+    rejected/tp_table=T/tp_partition=P/<transaction>-<n>.parquet
+    log/T.P/0000000042.manifest                            one push; its number is the version of the partition
+
+The name of a data file is never used twice, so its key needs no more than that to be unique.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from tailpipe.catalog.layout import MANIFEST, encoded, partition_segment, segments
+from tailpipe.errors import UsageError
+
+__all__ = ["DATA", "LOG", "REJECTED", "STORE", "data_key", "log_key", "log_prefix", "rejected_key", "version_of"]
+
+STORE = "tailpipe.json"
+DATA = "data"
+REJECTED = "rejected"
+LOG = "log"
+
+_SUFFIX = ".parquet"
+_DIGITS = 10
+"""Of a version, so that the order of the keys is that of the versions."""
+_VERSION = re.compile(rf"(\d{{{_DIGITS}}}){re.escape(MANIFEST)}")
+
+
+def data_key(partition_by: Sequence[str], partition: str, tp_index: str | None, tp_date: date, name: str) -> str:
+    """The key of a data file; `partition_by` is that of its partition (`model.store.partition_by_of`)."""
+    return f"{DATA}/{segments(partition_by, partition, tp_index, tp_date)}/{name}{_SUFFIX}"
+
+
+def rejected_key(partition: str, name: str) -> str:
+    """The key of a file of rejected rows."""
+    return f"{REJECTED}/{partition_segment(partition)}/{name}{_SUFFIX}"
+
+
+def log_prefix(partition: str) -> str:
+    """What the keys of all manifests of a partition begin with."""
+    return f"{LOG}/{encoded(partition)}/"
+
+
+def log_key(partition: str, version: int) -> str:
+    """The key of the manifest of a version; the first is 1."""
+    if not 0 < version < 10**_DIGITS:
+        raise UsageError(f"{version} is not a version of a log")
+    return f"{log_prefix(partition)}{version:0{_DIGITS}d}{MANIFEST}"
+
+
+def version_of(key: str) -> int | None:
+    """The version of a key of a log, or None if it is of something else, such as a checkpoint."""
+    match = _VERSION.fullmatch(key.rpartition("/")[2])
+    return int(match[1]) if match else None
