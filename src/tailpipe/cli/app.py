@@ -43,6 +43,7 @@ COMMANDS: dict[str, str] = {
     "schema": "List and show schemas.",
     "source": "List, show and test sources.",
     "status": "Show the state of every partition.",
+    "store": "List, show and check stores.",
     "table": "List, show and test tables.",
     "warmup": "Make Spark start faster.",
 }

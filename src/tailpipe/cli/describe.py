@@ -16,6 +16,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.source import Source
+from tailpipe.model.store import Store
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.plugin import Plugin
 
@@ -29,6 +30,7 @@ __all__ = [
     "plugin_record",
     "schema_record",
     "source_record",
+    "store_record",
     "table_record",
 ]
 
@@ -203,6 +205,19 @@ def schema_record(schema: Schema) -> Record:
         "plugin": None,
         "description": schema.description,
         "options": _values(values),
+    }
+
+
+def store_record(store: Store, partitions: list[str]) -> Record:
+    """A store, and the partitions that are in it."""
+    values = plain_data(store)
+    return {
+        "name": store.name,
+        "plugin": None,
+        "location": values["location"],
+        "connection": values["connection"],
+        "partitions": partitions,
+        "options": _values({key: values[key] for key in values if key not in ("location", "connection")}),
     }
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -85,7 +86,8 @@ def test_days_count_from_the_moment_that_is_given(where: str) -> None:
 def test_values_with_quotes_and_breaks_are_taken_as_they_are() -> None:
     odd = [File("web_log.prod", text, NOW.date()) for text in ("it's", "a\nb", "", "NULL", "\\", "☃")]
     for file in odd:
-        assert staying(Here(where="tp_index = " + "'" + file.tp_index.replace("'", "''") + "'"), odd, now=NOW) == [file]
+        where = "tp_index = '" + str(file.tp_index).replace("'", "''") + "'"
+        assert staying(Here(where=where), odd, now=NOW) == [file]
 
 
 def test_many_values_are_decided_in_parts() -> None:
@@ -94,7 +96,7 @@ def test_many_values_are_decided_in_parts() -> None:
     assert left == files[1::2]
 
 
-def test_no_file_of_the_machine_can_be_read_by_a_condition(tmp_path) -> None:
+def test_no_file_of_the_machine_can_be_read_by_a_condition(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("secret")
     from tailpipe.sql.duck import duckdb
 
