@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.home import is_begun, make_directories, refuse_foreign
 from tailpipe.catalog.layout import Layout
@@ -16,7 +17,7 @@ from tailpipe.config.environment import Settings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
-from tailpipe.model.store import Store
+from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -61,7 +62,16 @@ class Data:
         for directory in set(directories):
             refuse_foreign(directory, self.settings.workspace.name)
         make_directories(directories, self.say)
-        return Layout.of(*directories)
+        return replace(Layout.of(*directories), **self._hive())
+
+    def _hive(self) -> dict[str, Any]:
+        """How the directories of the hive are named, if not as usual."""
+        names = self.settings.workspace.partition_by
+        if tuple(names) == PARTITION_BY:
+            return {}
+        partitions = self.config.partitions.items()
+        hive = {name: partition_by_of(names, partition.tp_index) for name, partition in partitions}
+        return {"hive": hive, "hive_of_others": partition_by_of(names, None)}
 
     def begun(self) -> Layout | None:
         """The same; None if nothing was ever collected."""
@@ -90,7 +100,7 @@ class Data:
         from tailpipe.catalog.catalog import Catalog
 
         layout = self.prepare()
-        opened = partial(Catalog.open, layout.home, data=layout.data, is_read_only=is_read_only, host=self.host)
+        opened = partial(Catalog.open, layout, is_read_only=is_read_only, host=self.host)
         with self.databases().following() as follow, opened(on_commit=follow) as catalog:
             yield catalog
 
@@ -107,21 +117,21 @@ class Data:
 
         if (layout := self.begun()) is None:
             return []
-        return doctor.examine(layout.home, data=layout.data, with_checksums=with_checksums)
+        return doctor.examine(layout, with_checksums=with_checksums)
 
     def repair(self, *, with_checksums: bool) -> Repaired:
         """Mend what the doctor finds."""
         from tailpipe.catalog import doctor
 
         layout = self.prepare()
-        return doctor.repair(layout.home, data=layout.data, with_checksums=with_checksums)
+        return doctor.repair(layout, with_checksums=with_checksums)
 
     def rebuild(self, *, accept_loss: bool) -> Rebuilt:
         """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""
         from tailpipe.catalog.rebuild import rebuild
 
         layout = self.prepare()
-        return rebuild(layout.home, data=layout.data, accept_loss=accept_loss)
+        return rebuild(layout, accept_loss=accept_loss)
 
     def session(
         self,

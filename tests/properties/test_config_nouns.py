@@ -121,7 +121,7 @@ def sources(known: st.SearchStrategy[Format], accounts: list[Connection]) -> st.
 
 
 spans = st.sampled_from(["1d", "12W", "6m", "2Y"])
-heres = st.builds(Here, newer_than=st.none() | spans, where=maybe_texts, path=st.none() | st.just("/mnt/here"))
+heres = st.builds(Here, newer_than=st.none() | spans, where=maybe_texts)
 
 
 def stores(parents: list[Connection]) -> st.SearchStrategy[list[Store]]:

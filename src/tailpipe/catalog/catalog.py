@@ -43,7 +43,7 @@ class Catalog:
     @classmethod
     def open(
         cls,
-        home: Path,
+        home: Path | Layout,
         *,
         data: Path | None = None,
         is_read_only: bool = False,

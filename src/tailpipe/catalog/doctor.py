@@ -8,6 +8,7 @@ from tailpipe.catalog import findings
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.findings import REBUILD, Finding
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.rebuild import Rebuilt, rebuild
 from tailpipe.catalog.repair import Repaired, repair
 from tailpipe.errors import CatalogError, NewerError
@@ -15,10 +16,11 @@ from tailpipe.errors import CatalogError, NewerError
 __all__ = ["Finding", "Rebuilt", "Repaired", "examine", "rebuild", "repair"]
 
 
-def examine(home: Path, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
+def examine(home: Path | Layout, *, data: Path | None = None, with_checksums: bool = False) -> list[Finding]:
     """Everything that differs; reading all bytes again only if asked to. Changes nothing, takes no lock."""
+    layout = Layout.of(home, data)
     try:
-        with Catalog.open(home, data=data, is_read_only=True, may_be_lost=True) as catalog, storage_errors(home):
+        with Catalog.open(layout, is_read_only=True, may_be_lost=True) as catalog, storage_errors(layout.home):
             return _findings(catalog.database, with_checksums)
     except NewerError:
         raise  # a rebuild by this version would make it worse

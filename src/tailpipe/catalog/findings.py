@@ -172,8 +172,7 @@ def _is_twin(database: Database, public: Path) -> bool:
     """Whether a file of the hive is the same as a stored one."""
     if layout.is_our_name(public.name) is None:
         return False
-    stored = database.layout.files / public.relative_to(database.layout.data).with_suffix("")
-    return database.tree.is_same(stored, public)
+    return database.tree.is_same(database.layout.mirrored(public), public)
 
 
 def unstored(database: Database, partition: str) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """The layout on disk: the only place that spells a path of a workspace.
 
-    <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive
+    <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive, by `partition_by`
     <home>/.tailpipe/catalog.db · locks/                                   always on a local disk
     <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> unless told
 
@@ -12,13 +12,15 @@ own column and in the catalog.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from tailpipe.frozen import frozen
+from tailpipe.model.store import FILE_COLUMNS, PARTITION_BY
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
@@ -39,12 +41,22 @@ class Layout:
 
     home: Path
     data: Path
+    hive: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The directories of the hive of each partition, from the outside in, where they are not `PARTITION_BY`."""
+    hive_of_others: Sequence[str] = PARTITION_BY
+    """Those of partitions that the config no longer names."""
 
     @classmethod
-    def of(cls, home: Path, data: Path | None = None) -> Layout:
+    def of(cls, home: Path | Layout, data: Path | None = None) -> Layout:
         """The layout of a workspace; `data` moves hive, files and staging to another (shared) place."""
+        if isinstance(home, Layout):
+            return home
         # Absolute, because a snapshot's paths outlive a change of the working directory.
         return cls(home.absolute(), (data or home).absolute())
+
+    def partition_by(self, partition: str) -> tuple[str, ...]:
+        """The directories of the hive of a partition."""
+        return tuple(self.hive.get(partition, self.hive_of_others))
 
     @property
     def database(self) -> Path:
@@ -140,11 +152,32 @@ class Layout:
 
     def public(self, path: str) -> Path:
         """The place in the hive of a stored file of `files/`."""
-        return self.data / (path.removeprefix("files/") + ".parquet")
+        directory, _, name = path.rpartition("/")
+        return self.public_directory(directory) / f"{name}.parquet"
 
     def public_directory(self, directory: str) -> Path:
         """The directory in the hive that mirrors a directory of `files/`."""
-        return self.data / directory.removeprefix("files/")
+        plain = directory.removeprefix("files/")
+        parts = plain.split("/")
+        if len(parts) != len(PARTITION_BY):
+            return self.data / plain
+        table, name, index, day = (part.partition("=")[2] for part in parts)
+        names = self.partition_by(f"{unquote(table)}.{unquote(name)}")
+        if names == PARTITION_BY:
+            return self.data / plain
+        return self.data / _segments(names, table, name, index, day)
+
+    def mirrored(self, public: Path) -> Path:
+        """The stored file of a file in the hive, by whatever directories the hive has or had."""
+        relative = public.relative_to(self.data)
+        values = dict(part.split("=", 1) for part in relative.parent.parts if "=" in part)
+        if "tp_day" in values and "tp_date" not in values:
+            values["tp_date"] = "-".join(values.get(part, "") for part in ("tp_year", "tp_month", "tp_day"))
+        index = next((value for column, value in values.items() if column not in FILE_COLUMNS), "")
+        values.setdefault("tp_index", index)
+        if not all(name in values for name in PARTITION_BY):
+            return self.files / relative.with_suffix("")  # none of ours
+        return self.files / _segments(PARTITION_BY, *(values[name] for name in PARTITION_BY)) / public.stem
 
 
 def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) -> str:
@@ -177,15 +210,15 @@ def partition_segment(partition: str) -> str:
 def segments(partition_by: Sequence[str], partition: str, tp_index: str | None, tp_date: date) -> str:
     """The directories of a file; a name that is none of the common ones is the column of the index."""
     table, _, name = partition.partition(".")
-    values = {
-        "tp_table": encoded(table),
-        "tp_partition": encoded(name),
-        "tp_date": tp_date.isoformat(),
-        "tp_year": f"{tp_date.year:04d}",
-        "tp_month": f"{tp_date.month:02d}",
-        "tp_day": f"{tp_date.day:02d}",
-    }
     index = index_segment(tp_index).partition("=")[2]
+    return _segments(partition_by, encoded(table), encoded(name), index, tp_date.isoformat())
+
+
+def _segments(partition_by: Sequence[str], table: str, name: str, index: str, day: str) -> str:
+    """The same of values that are encoded."""
+    year, month, number = day.split("-")
+    values = {"tp_table": table, "tp_partition": name, "tp_date": day}
+    values |= {"tp_year": year, "tp_month": month, "tp_day": number}
     return "/".join(f"{encoded(column)}={values.get(column, index)}" for column in partition_by)
 
 

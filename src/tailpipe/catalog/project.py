@@ -12,11 +12,17 @@ from pathlib import Path
 
 from tailpipe.catalog.aside import free_name
 from tailpipe.catalog.database import Database
-from tailpipe.catalog.layout import is_our_name
+from tailpipe.catalog.layout import is_our_name, partition_segment
 from tailpipe.frozen import frozen
+from tailpipe.model.store import PARTITION_BY
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
 
-__all__ = ["drain", "is_ours", "project"]
+__all__ = ["drain", "is_ours", "project", "project_anew"]
+
+_OF_PARTITION = 2
+"""How many directories lead to that of a partition."""
+_FACT = "hive:"
+"""What the fact begins with that names the directories of the hive of a partition."""
 
 
 @frozen
@@ -49,6 +55,51 @@ def project(database: Database, transaction: str, paths: Iterable[str]) -> None:
         if not change.live:
             _remove_empty(database, database.layout.public_directory(change.directory))
     database.failpoints.reach("project.synced")
+
+
+def project_anew(database: Database, partition: str) -> bool:
+    """Give the hive of a partition the directories that it should have; False if it has them.
+
+    The caller holds the partition's lock. What the hive has is noted down last, so it can be done again.
+    """
+    wanted = ",".join(database.layout.partition_by(partition))
+    if wanted == _known(database, partition):
+        return False
+    rows = database.connection.execute(
+        "SELECT path FROM files JOIN partitions p ON p.id = partition_id"
+        " WHERE p.name = ? AND state = 'live' AND role = 'data'",
+        (partition,),
+    ).fetchall()
+    expected = {database.layout.stored(path): database.layout.public(path) for (path,) in rows}
+    there = set(database.tree.objects(database.layout.data / partition_segment(partition)))
+    for place in sorted(there - set(expected.values())):
+        if is_ours(database, place.name):
+            database.failpoints.reach("project.unlink")
+            _give_way(database, place, expected.get(database.layout.mirrored(place)))
+    project(database, "anew", [path for (path,) in rows])
+    database.tree.remove_tree(database.layout.staging / "anew")
+    with database.writing() as connection:
+        connection.execute(
+            "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            (f"{_FACT}{partition}", wanted),
+        )
+    return True
+
+
+def _give_way(database: Database, place: Path, target: Path | None) -> None:
+    """Take a link out of its directory; one that is the last copy of a live file goes to its new place."""
+    if target is not None and not database.storage.exists(database.layout.mirrored(place)):
+        database.tree.make_directory(target.parent)
+        database.tree.rename(place, target)
+    else:
+        database.tree.delete(place)
+    _remove_empty(database, place.parent)
+
+
+def _known(database: Database, partition: str) -> str:
+    """The directories that the hive of a partition has."""
+    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (f"{_FACT}{partition}",)).fetchone()
+    return str(row[0]) if row else ",".join(PARTITION_BY)
 
 
 def drain(database: Database, transaction: str) -> None:
@@ -155,8 +206,8 @@ def _with_parents(database: Database, directory: Path) -> list[Path]:
 
 
 def _remove_empty(database: Database, directory: Path) -> None:
-    """Remove an empty directory, its index and its partition; the table is shared with other writers."""
-    for _ in range(3):
+    """Remove an empty directory, and those above it up to its partition; the table is shared with other writers."""
+    while len(directory.relative_to(database.layout.data).parts) >= _OF_PARTITION:
         if not database.tree.remove_empty(directory):
             return
         directory = directory.parent

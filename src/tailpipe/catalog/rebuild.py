@@ -56,7 +56,7 @@ class _Found:
 
 
 def rebuild(
-    home: Path,
+    home: Path | Layout,
     *,
     data: Path | None = None,
     accept_loss: bool = False,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tailpipe.catalog import head, layout, manifest
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.project import project_anew
 from tailpipe.catalog.publish import drop_staging, publish
 from tailpipe.catalog.seals import damaged
 from tailpipe.model.manifest import Manifest
@@ -34,6 +35,7 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
     for name in staged:
         if _is_over(database, name):
             drop_staging(database, name)
+    project_anew(database, partition)
     head.ensure(database)
     database.failpoints.reach("recover.after")
     return len(open_ones)

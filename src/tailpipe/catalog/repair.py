@@ -11,6 +11,7 @@ from tailpipe.catalog import aside, clean, commit, findings, image
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.findings import Finding
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import project
@@ -41,16 +42,17 @@ class Repaired:
 
 
 def repair(
-    home: Path, *, data: Path | None = None, with_checksums: bool = False, storage: LocalTree = LOCAL
+    home: Path | Layout, *, data: Path | None = None, with_checksums: bool = False, storage: LocalTree = LOCAL
 ) -> Repaired:
     """Finish, heal, relink and sweep; units with files of which no sound copy is left are marked as lost.
 
     Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
     """
-    with Catalog.open(home, data=data, storage=storage, may_be_lost=True) as catalog:
+    layout = Layout.of(home, data)
+    with Catalog.open(layout, storage=storage, may_be_lost=True) as catalog:
 
         def mend(name: str) -> Repaired:
-            with catalog.writer(name) as writer, storage_errors(home):
+            with catalog.writer(name) as writer, storage_errors(layout.home):
                 return _repaired(writer, with_checksums)
 
         names = findings.partitions(catalog.database)
@@ -125,7 +127,8 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     by_directory: dict[str, list[Path]] = defaultdict(list)
     for one in found:
         place = Path(one.path)
-        by_directory["files/" + place.parent.relative_to(database.layout.data).as_posix()].append(place)
+        stored = database.layout.mirrored(place).relative_to(database.layout.internal)
+        by_directory[stored.parent.as_posix()].append(place)
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.
@@ -140,8 +143,7 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
 
 def _has_other_copy(database: Database, public: Path) -> bool:
     """Whether a file of the hive is stored as well, as it is or as it should be."""
-    stored = database.layout.files / public.relative_to(database.layout.data).with_suffix("")
-    return aside.is_copy(database, public, stored)
+    return aside.is_copy(database, public, database.layout.mirrored(public))
 
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:

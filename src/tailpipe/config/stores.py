@@ -33,6 +33,12 @@ def store_problems(
     places: dict[str, Location] = {}
     for store in stores:
         yield from _location_problems(store, places)
+        if store.here is not None and store.here.path is not None:
+            # Files, staging and hive would have to be on that disk together; until then it is not ignored silently.
+            hint = "leave it out: the files that stay here are in the workspace's data_dir"
+            yield StoreProblem(
+                f"{store.address}.here.path", "a path for the files that stay here is not supported yet", hint
+            )
         users = [one for one in partitions if _uses(one, store, workspaces)]
         yield from _index_problems(f"{store.address}.partition_by", store.partition_by, users)
     for workspace in workspaces:

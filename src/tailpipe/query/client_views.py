@@ -72,7 +72,7 @@ def _schemas(blocks: Iterable[Schema]) -> list[str]:
 def _live(view: View, hive: Path, conditions: Iterable[str]) -> str:
     if not view.files:
         return view.outline
-    glob = f"{_escaped(str(hive))}/{partition_segment(f'{view.name}.x').partition('/')[0]}/*/*/*/*.parquet"
+    glob = f"{_escaped(str(hive))}/{partition_segment(f'{view.name}.x').partition('/')[0]}/**/*.parquet"
     live = replace(view, options="hive_partitioning = false, union_by_name = true", conditions=tuple(conditions))
     return live.reading(literal(glob))
 

@@ -5,8 +5,9 @@ A file has one value of each, so the rule is decided by the values that occur, a
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -24,8 +25,6 @@ __all__ = ["Filed", "check_where", "staying"]
 
 _TYPES = dict.fromkeys(FILE_COLUMNS[:3], "VARCHAR") | {"tp_date": "DATE"} | dict.fromkeys(FILE_COLUMNS[4:], "BIGINT")
 _HINTS = {"tp_timestamp": "tp_date", "timestamp": "tp_date", "date": "tp_date"}
-_AT_ONCE = 5_000
-"""Values in one statement: a longer one takes DuckDB's parser more than its share of time."""
 
 
 class Filed(Protocol):
@@ -48,7 +47,7 @@ class Filed(Protocol):
 
 
 F = TypeVar("F", bound=Filed)
-_Value = tuple[str | None, ...]
+_Facts = tuple[str, str | None, date]
 
 
 def staying(here: Here | None, files: Iterable[F], *, now: datetime) -> list[F]:
@@ -65,10 +64,9 @@ def staying(here: Here | None, files: Iterable[F], *, now: datetime) -> list[F]:
             connection.execute(statement)
         connection.execute("SET enable_external_access = false")
         named = {name.lower() for name in references(connection, [here.where])}
-        used = [name for name in _TYPES if name in named]
-        values = [_values(file, used) for file in left]
-        met = _met(connection, here.where, used, list(dict.fromkeys(values)))
-    return [file for file, value in zip(left, values, strict=True) if value in met]
+        facts = list(map(_facts(named), left))
+        met = _met(connection, here.where, list(dict.fromkeys(facts)))
+    return [file for file, fact in zip(left, facts, strict=True) if fact in met]
 
 
 def check_where(where: str) -> Iterator[SqlProblem]:
@@ -85,40 +83,31 @@ def check_where(where: str) -> Iterator[SqlProblem]:
         yield SqlProblem("where", message, hint, problem.position, problem.length)
 
 
-def _values(file: Filed, used: Sequence[str]) -> _Value:
-    table, _, name = file.partition.partition(".")
-    day = file.tp_date
-    known: dict[str, str | None] = {
-        "tp_table": table,
-        "tp_partition": name,
-        "tp_index": file.tp_index,
-        "tp_date": day.isoformat(),
-        "tp_year": str(day.year),
-        "tp_month": str(day.month),
-        "tp_day": str(day.day),
-    }
-    return tuple(known[column] for column in used)
+def _facts(named: set[str]) -> Callable[[Filed], _Facts]:
+    """What tells files apart as far as the named columns do."""
+    has_partition = bool(named & {"tp_table", "tp_partition"})
+    has_index, has_date = "tp_index" in named, bool(named & set(FILE_COLUMNS[3:]))
+    return lambda file: (
+        file.partition if has_partition else "",
+        file.tp_index if has_index else None,
+        file.tp_date if has_date else date.min,
+    )
 
 
-def _met(
-    connection: duckdb.DuckDBPyConnection, where: str, used: Sequence[str], values: Sequence[_Value]
-) -> set[_Value]:
-    """Those of the values that meet the condition."""
-    met: set[_Value] = set()
-    names = ", ".join(["number", *used])
-    typed = ", ".join(["number", *(f"{name}::{_TYPES[name]} AS {name}" for name in used)])
-    for start in range(0, len(values), _AT_ONCE):
-        part = values[start : start + _AT_ONCE]
-        # As text, because DuckDB's Python imports pandas for a list of values.
-        rows = ", ".join(f"({', '.join([str(number), *map(_literal, value)])})" for number, value in enumerate(part))
-        given = f"(SELECT {typed} FROM (VALUES {rows}) AS v({names}))"  # noqa: S608 - all of it is quoted
-        found = connection.execute(f"SELECT number FROM {given} WHERE ({where}\n)").fetchall()  # noqa: S608
-        met.update(part[number] for (number,) in found)
-    return met
+def _met(connection: duckdb.DuckDBPyConnection, where: str, facts: Sequence[_Facts]) -> set[_Facts]:
+    """Those that meet the condition."""
+    # One text, because DuckDB's parser takes long for many values, and DuckDB's Python imports pandas for a list.
+    given = literal(json.dumps([_row(number, *fact) for number, fact in enumerate(facts)], ensure_ascii=False))
+    kinds = literal(json.dumps([{"number": "BIGINT", **_TYPES}]))
+    rows = f"(SELECT unnest(from_json({given}, {kinds}), recursive := true))"
+    found = connection.execute(f"SELECT number FROM {rows} WHERE ({where}\n)").fetchall()  # noqa: S608 - it was checked
+    return {facts[number] for (number,) in found}
 
 
-def _literal(value: str | None) -> str:
-    return "NULL" if value is None else literal(value)
+def _row(number: int, partition: str, index: str | None, day: date) -> dict[str, str | int | None]:
+    table, _, name = partition.partition(".")
+    values = (table, name, index, day.isoformat(), day.year, day.month, day.day)
+    return {"number": number, **dict(zip(FILE_COLUMNS, values, strict=True))}
 
 
 def _clock(now: datetime) -> Iterator[str]:
