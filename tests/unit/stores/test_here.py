@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -133,5 +134,10 @@ def test_what_is_no_condition_is_refused(where: str, message: str) -> None:
 
 
 def test_pandas_is_not_imported() -> None:
-    staying(Here(where="tp_index = 'a'"), days(2), now=NOW)
-    assert "pandas" not in sys.modules
+    code = (
+        "import sys; from datetime import UTC, datetime; from tests.unit.stores.test_here import Here, days, staying;"
+        " staying(Here(where=\"tp_index = 'a'\"), days(2), now=datetime(2026, 11, 17, tzinfo=UTC));"
+        " print('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
