@@ -7,6 +7,7 @@
     ├── ChangedError         an artifact that is no longer what was listed; the run lists again   exit 1
     ├── UnpackError          an artifact whose bytes cannot be unpacked: cut off, damaged, or a bomb  exit 1
     ├── CommitError          staged files or accounts that must not become live; nothing was changed  exit 1
+    ├── ConflictError        hosts whose changes of one partition do not follow from each other  exit 1
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
     ├── QueryError           a statement that cannot be answered, with the place in it         exit 1
     ├── TimeLimitError       a statement that took longer than its time limit                  exit 124
@@ -36,6 +37,7 @@ __all__ = [
     "ChangedError",
     "CommitError",
     "ConfigError",
+    "ConflictError",
     "Diagnostic",
     "LockedError",
     "NewerError",
@@ -194,6 +196,18 @@ class CommitError(TailpipeError):
         super().__init__(message, hint=hint)
         self.partition = partition
         self.unit = unit
+
+
+class ConflictError(TailpipeError):
+    """The log of a store holds what does not follow from this workspace; nothing was changed here or there.
+
+    `hosts` are this one and the one whose push stands in the way.
+    """
+
+    def __init__(self, message: str, *, partition: str, hosts: tuple[str, str], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.partition = partition
+        self.hosts = hosts
 
 
 class ChangedError(TailpipeError):

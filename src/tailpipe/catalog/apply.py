@@ -125,7 +125,7 @@ def _add(
 ) -> None:
     connection.execute(
         "INSERT INTO files (path, partition_id, transaction_id, unit, role, tp_index, tp_date, rows, bytes,"
-        " sha256, min_timestamp, max_timestamp, columns_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " sha256, min_timestamp, max_timestamp, columns_id, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             file.path,
             partition_id,
@@ -140,6 +140,7 @@ def _add(
             _microseconds(file.min_timestamp),
             _microseconds(file.max_timestamp),
             _columns_id(connection, file.columns),
+            file.key,
         ),
     )
 

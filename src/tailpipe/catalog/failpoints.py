@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = ["ACTIONS", "NAMES", "Failpoints"]
+__all__ = ["ACTIONS", "NAMES", "STORE_NAMES", "Failpoints"]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
@@ -56,6 +56,24 @@ NAMES = (
     "delete.after",
 )
 
+STORE_NAMES = (
+    "push.begin",
+    "push.fetched",
+    "push.put",
+    "push.noted",
+    "push.uploaded",
+    "push.appended",
+    "learn.copied",
+    "learn.before",
+    "push.learned",
+    "tier.left",
+    "tier.withdrawn",
+    "tier.unlink",
+    "tier.forget",
+    "tier.after",
+)
+"""Those of a push and of tiers; a partition without a store never reaches them."""
+
 
 class Failpoints:
     """The armed points of this process; with none of them armed, reaching one costs a dict lookup."""
@@ -77,7 +95,7 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            if name not in NAMES or action not in ACTIONS or not (skip or "0").isdigit():
+            if name not in (*NAMES, *STORE_NAMES) or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)
         return cls(armed)

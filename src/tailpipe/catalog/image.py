@@ -9,9 +9,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from tailpipe.catalog.apply import columns_id
+from tailpipe.model.host import Host, qualified
 from tailpipe.model.manifest import ImageRow
 
-__all__ = ["restore", "take"]
+__all__ = ["restore", "shared", "take"]
 
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
@@ -38,6 +39,28 @@ def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, .
         columns = ", ".join(_SET if name == "columns" else name for name in wanted)
         rows = connection.execute(f"SELECT {columns} FROM {table} WHERE {where}", {"id": partition_id})  # noqa: S608
         found += [ImageRow(table, dict(zip(wanted, row, strict=True))) for row in rows]
+    return tuple(found)
+
+
+def shared(image: Sequence[ImageRow], host: str, keys: Mapping[str, str]) -> tuple[ImageRow, ...]:
+    """The image as other hosts restore it: files are in the store alone, and what names no host is of this one.
+
+    `keys` are those of the live files by their paths. Retired files are left out: the store does not have them.
+    """
+    owner, found = Host(host), []
+    for row in image:
+        values = dict(row.values)
+        if row.table == "files":
+            if values["state"] != "live":
+                continue
+            values |= {"here": 0, "there": 1, "key": keys[str(values["path"])], "left_at": None, "is_pinned": 0}
+        elif row.table == "transactions":
+            values |= {"number": None, "host": values["host"] or host}
+        elif row.table == "artifacts" and values["host"] is None:
+            values["host"] = owner.of(str(values["kind"]))
+        elif row.table in ("coverage", "frontiers") and "@" not in str(values["source"]):
+            values["source"] = qualified(str(values["source"]), host)
+        found.append(ImageRow(row.table, values))
     return tuple(found)
 
 

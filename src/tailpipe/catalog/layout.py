@@ -131,6 +131,19 @@ class Layout:
         return self.manifests / f"{transaction}{MANIFEST}"
 
     @property
+    def log(self) -> Path:
+        """Copies of the objects of logs that this catalog knows: a rebuild tells them again."""
+        return self.internal / "log"
+
+    def log_of(self, partition: str) -> Path:
+        """The directory of the copies of one partition."""
+        return self.log / _encode(partition)
+
+    def log_copy(self, partition: str, version: int) -> Path:
+        """The copy of one object."""
+        return self.log_of(partition) / f"{version:010d}{MANIFEST}"
+
+    @property
     def gaps(self) -> Path:
         """The numbers of commits whose manifests are known to be lost."""
         return self.manifests / "gaps.json"

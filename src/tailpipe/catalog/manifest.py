@@ -2,12 +2,15 @@
 
 A parquet file has a row for each entry. `body` is the entry as JSON; the other columns are for those who query
 manifests with SQL. Keys and kinds of entries that a newer version has added are kept; only a higher format is refused.
+
+An object of a store's log is such a file of one or more manifests, in their order: the column `part` numbers them.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from tailpipe.sql.arrow import numbers, strings
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import Storage
 
-__all__ = ["FORMAT", "from_text", "read", "to_text", "write"]
+__all__ = ["FORMAT", "from_text", "pack", "read", "to_text", "unpack", "write"]
 
 RESTORE = "restore it from a backup, or, while catalog.db is sound, run: tailpipe doctor --repair"
 FORMAT = 3
@@ -42,45 +45,91 @@ def from_text(text: str) -> Manifest:
 
 def write(manifest: Manifest, path: Path) -> None:
     """Write a parquet file with one row for each entry, so that any tool can read the history."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    _write([(0, kind, entry) for kind, entry in _entries(manifest)], path, {})
 
-    whole = plain(manifest)
-    lists = {name: whole.pop(name) for name in LISTS} | whole.pop(EXTRA_ENTRIES)
-    entries = [("transaction", whole), *((kind, entry) for kind, some in lists.items() for entry in some)]
-    bodies = [_encode(entry) for _, entry in entries]
-    columns = _columns(entries, pa) | {"body": strings(bodies)}
-    table = pa.table(columns).replace_schema_metadata(
-        {
-            "tailpipe.manifest": str(FORMAT),
-            "tailpipe.entries": str(len(entries)),
-            "tailpipe.check": str(_check(zip((kind for kind, _ in entries), bodies, strict=True))),
-        }
-    )
-    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+def pack(manifests: Sequence[Manifest], header: Mapping[str, Any]) -> bytes:
+    """Manifests in their order as one parquet file, with a header of whatever JSON can say."""
+    parts = [(part, *entry) for part, manifest in enumerate(manifests) for entry in _entries(manifest)]
+    made = io.BytesIO()
+    _write(parts, made, {"tailpipe.log": _encode(dict(header))}, has_parts=True)
+    return made.getvalue()
 
 
 def read(path: Path, storage: Storage = LOCAL) -> Manifest:
     """Read a manifest file, or raise CatalogError if it is not whole and NewerError if it is of a higher format."""
+    try:
+        data = storage.read(path)
+    except OSError as problem:
+        raise _unreadable(str(path), problem, RESTORE) from problem
+    manifests, _ = _read(data, str(path), RESTORE)
+    if len(manifests) != 1:
+        raise _unreadable(str(path), f"it has {len(manifests)} transactions", RESTORE)
+    return manifests[0]
+
+
+def unpack(data: bytes, where: str) -> tuple[list[Manifest], dict[str, Any]]:
+    """The manifests and the header that `pack` was given; errors as those of `read`."""
+    return _read(data, where, "restore the object from a backup of the store, or from .tailpipe/log of a host")
+
+
+def _entries(manifest: Manifest) -> list[tuple[str, Any]]:
+    whole = plain(manifest)
+    lists = {name: whole.pop(name) for name in LISTS} | whole.pop(EXTRA_ENTRIES)
+    return [("transaction", whole), *((kind, entry) for kind, some in lists.items() for entry in some)]
+
+
+def _write(
+    entries: Sequence[tuple[int, str, Any]], target: Any, facts: Mapping[str, str], *, has_parts: bool = False
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    bodies = [_encode(entry) for _, _, entry in entries]
+    columns = _columns([(kind, entry) for _, kind, entry in entries], pa) | {"body": strings(bodies)}
+    if has_parts:
+        columns = {"part": numbers([part for part, _, _ in entries], pa.int32()), **columns}
+    table = pa.table(columns).replace_schema_metadata(
+        {
+            "tailpipe.manifest": str(FORMAT),
+            "tailpipe.entries": str(len(entries)),
+            "tailpipe.check": str(_check(zip((kind for _, kind, _ in entries), bodies, strict=True))),
+            **facts,
+        }
+    )
+    pq.write_table(table, target, compression="zstd", write_page_checksum=True)
+
+
+def _read(data: bytes, where: str, hint: str) -> tuple[list[Manifest], dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         # Not `read_table`: that would look for a dataset and start threads.
-        with pq.ParquetFile(pa.BufferReader(storage.read(path)), page_checksum_verification=True) as file:
+        with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
             table = file.read(use_threads=False)
         facts = table.schema.metadata or {}
-        _check_format(int(facts[b"tailpipe.manifest"]), str(path))
-        rows = table.select(["entry", "body"]).to_pylist()
+        _check_format(int(facts[b"tailpipe.manifest"]), where)
+        has_parts = "part" in table.column_names
+        rows = table.select(["entry", "body", *(["part"] if has_parts else [])]).to_pylist()
         if int(facts[b"tailpipe.entries"]) != len(rows):
             raise ValueError("it has another number of entries")
         # The first manifests have no checksum.
         total = int(facts.get(b"tailpipe.check", -1))
         if total not in (-1, _check((row["entry"], row["body"]) for row in rows)):
             raise ValueError("its checksum is another")
-        return from_plain(_whole(rows))
+        parts: dict[int, list[Mapping[str, str]]] = {}
+        for row in rows:
+            parts.setdefault(row.get("part", 0), []).append(row)
+        return [from_plain(_whole(some)) for _, some in sorted(parts.items())], json.loads(
+            facts.get(b"tailpipe.log", b"{}")
+        )
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as problem:
-        raise CatalogError(f"{path} is not a readable manifest: {problem}", path=str(path), hint=RESTORE) from problem
+        raise _unreadable(where, problem, hint) from problem
+
+
+def _unreadable(where: str, problem: object, hint: str) -> CatalogError:
+    return CatalogError(f"{where} is not a readable manifest: {problem}", path=where, hint=hint)
 
 
 def _whole(rows: Iterable[Mapping[str, str]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def tell(
     """Let the catalog know a transaction; returns its id. The caller holds the SQLite transaction.
 
     A manifest of this workspace keeps its number. One that was `pushed_by` a host to a store gets the next free ones,
-    what names no host in it is of that host, and its files are in the store alone.
+    what names no host in it is of that host, and its files are in the store alone, under the keys that it says.
 
     If it does not follow from what is known, CommitError or sqlite3.IntegrityError is raised, and the SQLite
     transaction must be rolled back.
@@ -41,13 +41,17 @@ def tell(
     transaction_id = _enter(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
     apply(connection, manifest, partition_id=partition_id, transaction_id=transaction_id)
     if pushed_by is not None:
-        connection.execute("UPDATE files SET here = 0, there = 1 WHERE transaction_id = ?", (transaction_id,))
+        connection.execute(
+            "UPDATE files SET here = 0, there = key IS NOT NULL WHERE transaction_id = ?", (transaction_id,)
+        )
     return transaction_id
 
 
 def _is_known(connection: sqlite3.Connection, partition_id: int) -> bool:
     """Whether the catalog has what was before: then an image says nothing new."""
-    found = connection.execute("SELECT 1 FROM transactions WHERE partition_id = ? LIMIT 1", (partition_id,))
+    found = connection.execute(
+        "SELECT 1 FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL LIMIT 1", (partition_id,)
+    )
     return found.fetchone() is not None
 
 

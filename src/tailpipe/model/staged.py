@@ -24,7 +24,8 @@ class StagedFile:
 
     `path` is relative to the transaction's staging directory, and to the internal directory once the
     file is stored. Bounds are those of `tp_timestamp`; `columns` maps names to DuckDB types. Rejected
-    rows have neither bounds nor, perhaps, a date.
+    rows have neither bounds nor, perhaps, a date. `key` is that of its object, said by the log of a store alone; None
+    there says that the file was retired before it was ever pushed.
     """
 
     path: str
@@ -37,6 +38,7 @@ class StagedFile:
     max_timestamp: datetime | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     role: Role = "data"
+    key: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What a newer version has written of it, to be kept."""
 

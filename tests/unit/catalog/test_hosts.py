@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -186,7 +187,9 @@ def test_pulled_transactions_get_free_numbers_and_leave_no_gap_in_those_of_the_w
 
 def test_files_of_a_pulled_transaction_are_in_the_store_and_not_here(workspace: Workspace, tmp_path: Path) -> None:
     workspace.collect([("a", DAY, ["1"])])
-    _pull(tmp_path / "two", "web-2", *_manifests(workspace.home), pushed_by="web-1")
+    [made] = _manifests(workspace.home)
+    pushed = replace(made, added=(replace(made.added[0], key="data/a.parquet"),))
+    _pull(tmp_path / "two", "web-2", pushed, pushed_by="web-1")
     with _open(tmp_path / "two", "web-2") as catalog, workspace.open() as other:
         query = "SELECT here, there FROM files"
         assert catalog.database.connection.execute(query).fetchall() == [(0, 1)]

@@ -1,0 +1,221 @@
+"""What the catalog knows of the log of a partition's store: what is pushed, what is not, and what other hosts did."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+
+from tailpipe.catalog import image
+from tailpipe.catalog import manifest as manifests
+from tailpipe.catalog.catalog import Writer
+from tailpipe.catalog.database import Database, storage_errors
+from tailpipe.catalog.locks import check_epoch
+from tailpipe.catalog.log_entry import LogEntry
+from tailpipe.catalog.tell import tell
+from tailpipe.errors import CatalogError, CommitError, ConflictError
+from tailpipe.frozen import frozen
+from tailpipe.model.manifest import Manifest
+
+__all__ = ["UnpushedFile", "known_version", "learn", "mark_put", "pending", "to_push", "unpushed_files"]
+
+
+@frozen
+class UnpushedFile:
+    """A live file that the store does not have for certain.
+
+    It has a `key` if it was put by a push that did not come to its end. `is_named` says that the log names it.
+    """
+
+    path: str
+    role: str
+    tp_index: str | None
+    tp_date: date | None
+    size: int
+    sha256: str
+    key: str | None
+    is_named: bool
+
+
+def known_version(database: Database, partition_id: int, store: str) -> int:
+    """Up to which version of the log the partition is known here; 0 if it never met the store."""
+    row = database.connection.execute(
+        "SELECT version FROM stores WHERE partition_id = ? AND store = ?", (partition_id, store)
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def pending(database: Database, partition_id: int) -> list[tuple[str, str | None]]:
+    """The transactions of this workspace that the log does not have, with their records if they are not published."""
+    return database.connection.execute(
+        "SELECT name, record FROM transactions t WHERE partition_id = ? AND number IS NOT NULL"
+        " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed) ORDER BY sequence",
+        (partition_id,),
+    ).fetchall()
+
+
+def unpushed_files(database: Database, partition_id: int) -> list[UnpushedFile]:
+    """The live files that are to be put: what was added and retired since the last push is not among them."""
+    rows = database.connection.execute(
+        "SELECT path, role, tp_index, tp_date, bytes, sha256, key,"
+        " transaction_id IN (SELECT transaction_id FROM pushed) FROM files"
+        " WHERE partition_id = ? AND state = 'live' AND there = 0 ORDER BY path",
+        (partition_id,),
+    ).fetchall()
+    return [
+        UnpushedFile(path, role, index, date.fromisoformat(day) if day else None, size, digest, key, bool(named))
+        for path, role, index, day, size, digest, key, named in rows
+    ]
+
+
+def mark_put(writer: Writer, files: Iterable[tuple[UnpushedFile, str]]) -> None:
+    """Remember that files are objects under these keys; `there` is set once the log names them."""
+    with writer.database.writing() as connection:
+        connection.executemany(
+            "UPDATE files SET key = ?, there = ? WHERE path = ? AND state = 'live'",
+            [(key, int(file.is_named), file.path) for file, key in files],
+        )
+
+
+def to_push(
+    writer: Writer, names: Sequence[tuple[str, str | None]], host: str, version: int
+) -> tuple[list[Manifest], bool]:
+    """The manifests of the next entry, and whether it is an image of the whole partition.
+
+    That is so for the first one, and if a manifest is lost or damaged, which an image makes good for.
+    """
+    database, partition_id = writer.database, writer.partition_id
+    keys = dict(
+        database.connection.execute(
+            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (partition_id,)
+        ).fetchall()
+    )
+    found = _recorded(database, names) if version > 1 else None
+    if found is None:
+        return [_whole(writer, host, keys)], True
+    return [_with_keys(one, keys) for one in found], False
+
+
+def _recorded(database: Database, names: Sequence[tuple[str, str | None]]) -> list[Manifest] | None:
+    """The manifests of transactions; None if not all of them say what has changed."""
+    found = []
+    try:
+        for name, record in names:
+            made = manifests.from_text(record) if record else manifests.read(database.layout.manifest(name))
+            found.append(made)
+    except CatalogError:
+        return None
+    # A manifest with an image does not say how coverage has changed.
+    return None if any(made.image for made in found) else found
+
+
+def _whole(writer: Writer, host: str, keys: Mapping[str, str]) -> Manifest:
+    """A manifest that is no transaction of this workspace, with all that the catalog knows of the partition."""
+    with writer.database.reading() as connection:
+        rows = image.shared(image.take(connection, writer.partition_id), host, keys)
+        (newest,) = connection.execute("SELECT max(id) FROM transactions").fetchone()
+    now = writer.database.now()
+    name = f"{newest:08d}-{secrets.token_hex(8)}"
+    return Manifest(name, 0, writer.partition, "note", None, now, now, image=rows, host=host)
+
+
+def _with_keys(manifest: Manifest, keys: Mapping[str, str]) -> Manifest:
+    return replace(manifest, added=tuple(replace(file, key=keys.get(file.path)) for file in manifest.added))
+
+
+def learn(writer: Writer, store: str, entry: LogEntry) -> int:
+    """Let the catalog know an entry of the log, in one SQLite transaction; returns how many transactions were new.
+
+    Transactions that are known here are those of this workspace: they are pushed. All others are applied. If they do
+    not follow from what is known, ConflictError is raised and nothing is changed: conflicts are to be resolved here.
+    """
+    database = writer.database
+    with storage_errors(database.layout.log):
+        _keep(database, writer.partition, entry)
+    database.failpoints.reach("learn.copied")
+    try:
+        with database.writing() as connection:
+            check_epoch(database, writer.partition, writer.partition_id, writer.epoch)
+            pulled = _learn_whole(writer, connection, entry) if entry.is_whole else _learn(writer, connection, entry)
+            connection.execute(
+                "INSERT INTO stores VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version",
+                (writer.partition_id, store, entry.version),
+            )
+            database.failpoints.reach("learn.before")
+    except (CommitError, ConflictError, sqlite3.IntegrityError) as problem:
+        database.storage.delete(database.layout.log_copy(writer.partition, entry.version))
+        if isinstance(problem, ConflictError):
+            raise
+        raise _conflict(writer, entry, str(problem)) from problem
+    if pulled:
+        database.on_commit()
+    return pulled
+
+
+def _keep(database: Database, partition: str, entry: LogEntry) -> None:
+    """Keep a copy of the object, from which a rebuild tells it again."""
+    path = database.layout.log_copy(partition, entry.version)
+    changed = database.storage.prepare(path)
+    database.storage.put(path, entry.data)
+    database.storage.settle({*changed, path.parent})
+
+
+def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
+    pulled = 0
+    for manifest in entry.manifests:
+        row = connection.execute("SELECT id FROM transactions WHERE name = ?", (manifest.transaction,)).fetchone()
+        if row is None:
+            pulled += 1
+            number = tell(connection, manifest, pushed_by=entry.host)
+        else:
+            number = int(row[0])
+            _mark_there(writer.database, connection, ((file.path, file.key) for file in manifest.added if file.key))
+        connection.execute("INSERT OR IGNORE INTO pushed VALUES (?, ?)", (number, entry.version))
+    return pulled
+
+
+def _learn_whole(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
+    """The same for an image: all of it is known here, or none."""
+    (manifest,) = entry.manifests
+    said = {str(row.values["name"]) for row in manifest.image if row.table == "transactions"}
+    rows = connection.execute(
+        "SELECT name FROM transactions WHERE partition_id = ? AND sequence IS NOT NULL", (writer.partition_id,)
+    )
+    known = {name for (name,) in rows}
+    pulled = 0
+    if not known:
+        tell(connection, manifest, pushed_by=entry.host)
+        said.add(manifest.transaction)
+        pulled = len(said)
+    elif not said <= known:
+        raise _conflict(writer, entry, "each has a history of its own")
+    else:
+        files = (row.values for row in manifest.image if row.table == "files")
+        _mark_there(writer.database, connection, ((str(one["path"]), str(one["key"])) for one in files))
+    connection.executemany(
+        "INSERT OR IGNORE INTO pushed SELECT id, ? FROM transactions WHERE name = ?",
+        [(entry.version, name) for name in sorted(said)],
+    )
+    return pulled
+
+
+def _mark_there(database: Database, connection: sqlite3.Connection, files: Iterable[tuple[str, str]]) -> None:
+    """Own files that the log names; what has gone from this disk meanwhile is there alone."""
+    for path, key in files:
+        is_here = database.storage.exists(database.layout.stored(path))
+        connection.execute(
+            "UPDATE files SET there = 1, key = ?, here = here AND ? WHERE path = ?", (key, is_here, path)
+        )
+
+
+def _conflict(writer: Writer, entry: LogEntry, reason: str) -> ConflictError:
+    own = writer.database.host.name or "this host"
+    return ConflictError(
+        f"{writer.partition}: version {entry.version} of the log, pushed by {entry.host}, does not follow from what"
+        f" {own} has committed and not pushed: {reason}",
+        partition=writer.partition,
+        hosts=(own, entry.host),
+        hint="nothing was changed; delete and collect again what both hosts have collected",
+    )

@@ -1,0 +1,54 @@
+"""Entries of the log of a partition: one object in a store for each push, with one or more transactions."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from tailpipe.catalog import manifest as manifests
+from tailpipe.errors import CatalogError, NewerError
+from tailpipe.frozen import frozen
+from tailpipe.model.manifest import Manifest
+
+__all__ = ["LogEntry", "make_entry", "read_entry"]
+
+FORMAT = 1
+
+
+@frozen
+class LogEntry:
+    """One push: who made it, the random name that tells it from every other, and what it brings.
+
+    If it `is_whole`, its one manifest has an image of all that its host knew, and what came before it says nothing.
+    """
+
+    version: int
+    host: str
+    push: str
+    manifests: tuple[Manifest, ...]
+    is_whole: bool
+    data: bytes
+    """The object itself."""
+
+
+def make_entry(made: Sequence[Manifest], version: int, host: str, *, is_whole: bool = False) -> LogEntry:
+    """The entry of a push that has not been made yet."""
+    push = secrets.token_hex(16)
+    header = {"format": FORMAT, "host": host, "push": push, "version": version, "is_whole": is_whole}
+    return LogEntry(version, host, push, tuple(made), is_whole, manifests.pack(made, header))
+
+
+def read_entry(data: bytes, version: int, where: str) -> LogEntry:
+    """The entry of an object, or CatalogError if it is not the whole object of that version."""
+    made, header = manifests.unpack(data, where)
+    number = header.get("format")
+    if isinstance(number, int) and number > FORMAT:
+        raise NewerError(
+            f"{where} was written by a newer tailpipe (format {number}, this one knows {FORMAT})",
+            path=where,
+            hint="upgrade tailpipe",
+        )
+    host, push = header.get("host"), header.get("push")
+    if not isinstance(host, str) or not isinstance(push, str) or header.get("version") != version or not made:
+        raise CatalogError(f"{where} is not version {version} of a log", path=where, hint="check the store for copies")
+    return LogEntry(version, host, push, tuple(made), bool(header.get("is_whole")), data)

@@ -1,0 +1,140 @@
+"""The log of a partition in a store: read what is new, and append the next entry, which is the commit of a push."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterator
+
+from tailpipe.catalog.database import Database
+from tailpipe.catalog.log_entry import LogEntry, read_entry
+from tailpipe.errors import NewerError, ObjectStoreError
+from tailpipe.storage.objects import Objects
+from tailpipe.stores.keys import STORE, log_key, log_prefix, version_of
+
+__all__ = ["append", "entries_after", "entry_of", "pause", "store_id"]
+
+FORMAT = 1
+_TRIES = 6
+_LONGEST_PAUSE = 5.0
+
+
+def store_id(
+    database: Database, objects: Objects, *, may_make: bool = True, sleep: Callable[[float], None] = time.sleep
+) -> str | None:
+    """The name that tells a store from every other; the catalog remembers it, so it is read once for a location.
+
+    The first push makes it. None if there is none and it is not to be made.
+    """
+    fact = f"store:{objects.location}"
+    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (fact,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    known = _read_id(objects)
+    if known is None:
+        if not may_make:
+            return None
+        known = _make_id(objects, sleep)
+    if not database.is_read_only:
+        with database.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, known))
+    return known
+
+
+def _make_id(objects: Objects, sleep: Callable[[float], None]) -> str:
+    body = json.dumps({"format": FORMAT, "id": secrets.token_hex(16)}).encode()
+    for failures in range(_TRIES):
+        try:
+            objects.put(STORE, body)
+        except ObjectStoreError as error:
+            if not error.is_unknown or failures == _TRIES - 1:
+                raise
+            pause(failures, sleep)
+        if (made := _read_id(objects)) is not None:
+            return made
+    raise _bad_id(objects, "it cannot be written")
+
+
+def _read_id(objects: Objects) -> str | None:
+    try:
+        found = json.loads(objects.get(STORE))
+        number, known = int(found["format"]), str(found["id"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise _bad_id(objects, "it is not what tailpipe writes there") from problem
+    if number > FORMAT:
+        where = f"{objects.location}/{STORE}"
+        raise NewerError(f"{where} is of a newer tailpipe (format {number})", path=where, hint="upgrade tailpipe")
+    return known
+
+
+def _bad_id(objects: Objects, reason: str) -> ObjectStoreError:
+    return ObjectStoreError(
+        f'cannot use "{objects.location}/{STORE}": {reason}',
+        location=objects.location,
+        key=STORE,
+        hint="choose another location for the store",
+    )
+
+
+def entries_after(objects: Objects, partition: str, version: int) -> Iterator[LogEntry]:
+    """The entries of the log after a version, in order: one LIST, and one GET for each of them."""
+    after = log_key(partition, version) if version else None
+    found = (version_of(one.key) for one in objects.list(log_prefix(partition), after=after))
+    for expected, number in enumerate(sorted(one for one in found if one is not None), version + 1):
+        if number != expected:
+            raise _lacking(objects, partition, expected)
+        entry = entry_of(objects, partition, number)
+        if entry is None:
+            raise _lacking(objects, partition, expected)
+        yield entry
+
+
+def entry_of(objects: Objects, partition: str, version: int) -> LogEntry | None:
+    """The entry of a version; None if there is none."""
+    key = log_key(partition, version)
+    try:
+        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+    except FileNotFoundError:
+        return None
+
+
+def _lacking(objects: Objects, partition: str, version: int) -> ObjectStoreError:
+    key = log_key(partition, version)
+    return ObjectStoreError(
+        f'"{objects.location}/{key}" is missing, but later versions are there',
+        location=objects.location,
+        key=key,
+        hint="restore it from a version of the bucket, or from .tailpipe/log of a host",
+    )
+
+
+def append(objects: Objects, partition: str, entry: LogEntry, *, sleep: Callable[[float], None] = time.sleep) -> bool:
+    """Put an entry under its version: the commit. False if another host was first; that one is to be read then.
+
+    If the outcome is unknown, the version is read before anything else. Only if it is absent is the same entry put
+    again: whichever of the two requests arrives, the object is the same.
+    """
+    key, failed = log_key(partition, entry.version), None
+    for failures in range(_TRIES):
+        try:
+            if objects.put(key, entry.data):
+                return True
+        except ObjectStoreError as error:
+            if not error.is_unknown:
+                raise
+            failed = error
+            pause(failures, sleep)
+        found = entry_of(objects, partition, entry.version)
+        if found is not None:
+            return found.push == entry.push
+    raise failed or _lacking(objects, partition, entry.version)
+
+
+def pause(failures: int, sleep: Callable[[float], None] = time.sleep) -> None:
+    """Wait a random while after so many failures."""
+    longest = min(_LONGEST_PAUSE, 0.1 * 2.0**failures)
+    sleep(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
