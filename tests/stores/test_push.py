@@ -285,7 +285,7 @@ def test_a_damaged_local_file_never_goes_up(lake: Shared) -> None:
         lake.push()
     assert lake.keys("data") == []
     stored.unlink()
-    with pytest.raises(StorageError, match="doctor --repair|cannot read"):
+    with pytest.raises(StorageError, match="cannot read"):
         lake.push()
     assert lake.keys("log") == []
 
@@ -316,7 +316,7 @@ def test_a_log_with_a_hole_is_refused(lake: Shared, tmp_path: Path) -> None:
         lake.push()
     lake.objects.delete([f"log/{PARTITION}/0000000002.manifest"])
     other = _other(lake, tmp_path)
-    with pytest.raises(ObjectStoreError, match="0000000002.manifest.*is missing"):
+    with pytest.raises(ObjectStoreError, match=r"0000000002\.manifest.*is missing"):
         other.push()
     assert other.rows() == Counter("a")
 
@@ -368,7 +368,7 @@ def test_a_push_ends_when_its_time_is_over_and_the_next_goes_on(lake: Shared) ->
         lake.collect([f"x{number}"])
     ticks = iter(range(1000))
     limits = Limits(seconds=2.5, clock=lambda: float(next(ticks)), sleep=lambda _: None)
-    with lake.writer() as writer, pytest.raises(TailpipeError, match="longer than 2.5 seconds"):
+    with lake.writer() as writer, pytest.raises(TailpipeError, match=r"longer than 2\.5 seconds"):
         push(writer, lake.target(limits))
     assert lake.keys("log") == []
     assert lake.push().version == 1

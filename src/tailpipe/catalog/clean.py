@@ -11,10 +11,13 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.recover import orphans
 from tailpipe.frozen import frozen
 
-__all__ = ["GRACE", "Cleaned", "clean", "is_due", "sweep"]
+__all__ = ["GRACE", "Cleaned", "clean", "is_due", "remove_empty", "sweep"]
 
 GRACE = timedelta(hours=1)
 """How long a retired file stays for readers that took their snapshot before; a query may run that long."""
+UNPUSHED = timedelta(days=7)
+"""How long a retired file of a partition with a store waits until the transaction that retired it is pushed: another
+host may have been first, and then the file is live again."""
 
 
 @frozen
@@ -37,7 +40,7 @@ def clean(database: Database, partition: str, grace: timedelta = GRACE) -> Clean
     # The names are forgotten last: a file without a name in the catalog would be an orphan.
     with database.writing() as connection:
         connection.executemany("DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows])
-    _remove_empty(database, partition, {database.layout.stored(path).parent for path, _ in rows})
+    remove_empty(database, partition, {database.layout.stored(path).parent for path, _ in rows})
     return Cleaned(len(rows), sum(size for _, size in rows))
 
 
@@ -50,8 +53,10 @@ def _due(database: Database, partition: str, grace: timedelta) -> list[tuple[str
     return database.connection.execute(
         "SELECT path, bytes FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
         " AND state = 'retired' AND retired_at <= ?"
-        " AND (SELECT t.state FROM transactions t WHERE t.id = retired_by) = 'published'",
-        (partition, (database.now() - grace).isoformat()),
+        " AND (SELECT t.state FROM transactions t WHERE t.id = retired_by) = 'published'"
+        " AND (retired_by IN (SELECT transaction_id FROM pushed) OR retired_at <= ?"
+        " OR NOT EXISTS (SELECT 1 FROM stores s WHERE s.partition_id = files.partition_id))",
+        (partition, *((database.now() - span).isoformat() for span in (grace, UNPUSHED))),
     ).fetchall()
 
 
@@ -78,7 +83,7 @@ def sweep(database: Database, partition: str) -> Cleaned:
         else:
             _set_aside(database, path)
             kept += 1
-    _remove_empty(database, partition, parents)
+    remove_empty(database, partition, parents)
     return Cleaned(count, size, kept)
 
 
@@ -96,7 +101,8 @@ def _state(database: Database, transaction: str) -> str | None:
     return row[0] if row else None
 
 
-def _remove_empty(database: Database, partition: str, directories: set[Path]) -> None:
+def remove_empty(database: Database, partition: str, directories: set[Path]) -> None:
+    """Remove directories of stored files in which nothing is left, up to that of the partition."""
     top = os.fspath(database.layout.files / layout.partition_segment(partition))
     for directory in directories:
         place = directory

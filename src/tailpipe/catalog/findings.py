@@ -12,7 +12,7 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import is_ours
 from tailpipe.catalog.recover import orphans
-from tailpipe.catalog.schema import has_column, has_table
+from tailpipe.catalog.schema import has_column, has_table, here_alone
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import DaySet
@@ -63,6 +63,8 @@ class Finding:
     """An intact copy, from which a repair restores the file."""
     size: int = 0
     sha256: str = ""
+    is_there: bool = False
+    """Whether the store has the file too: then nothing is lost."""
 
 
 def partitions(database: Database) -> list[str]:
@@ -95,12 +97,13 @@ def damage(database: Database) -> Iterator[Finding]:
 
 def stored(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
     """Live files that are not there any more, or not as they were."""
+    is_there = "there" if has_column(database.connection, "files", "there") else "0"
     rows = database.connection.execute(
-        "SELECT path, unit, rows, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
-        " WHERE p.name = ? AND state = 'live' ORDER BY path",
+        f"SELECT path, unit, rows, bytes, sha256, {is_there} FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608
+        f" WHERE p.name = ? AND state = 'live'{here_alone(database.connection)} ORDER BY path",
         (partition,),
     ).fetchall()
-    for path, unit, count, size, sha256 in rows:
+    for path, unit, count, size, sha256, there in rows:
         place = database.layout.stored(path)
         where = f"{partition} {unit}: {place} ({count:,} rows)"
         trouble: Trouble = "altered"
@@ -117,8 +120,8 @@ def stored(database: Database, partition: str, with_checksums: bool) -> Iterator
             else:
                 continue
         copy = aside.sound_copy(database, path, size, sha256)
-        told = f"{where} {wrong}" + ("; the hive has an intact copy" if copy else "")
-        yield Finding(trouble, path, told, partition, unit, repair, str(copy or ""), size, sha256)
+        told = f"{where} {wrong}" + ("; the hive has an intact copy" if copy else "; the store has it" if there else "")
+        yield Finding(trouble, path, told, partition, unit, repair, str(copy or ""), size, sha256, bool(there))
 
 
 def lost(database: Database, partition: str) -> Iterator[Finding]:
@@ -139,8 +142,8 @@ def lost(database: Database, partition: str) -> Iterator[Finding]:
 def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
     """Links that lack, links that should be gone, and files of others."""
     rows = database.connection.execute(
-        "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"
-        " WHERE p.name = ? AND state = 'live' AND role = 'data' ORDER BY path",
+        "SELECT path, unit, bytes, sha256 FROM files JOIN partitions p ON p.id = partition_id"  # noqa: S608 - ours
+        f" WHERE p.name = ? AND state = 'live' AND role = 'data'{here_alone(database.connection)} ORDER BY path",
         (partition,),
     ).fetchall()
     expected = {database.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
@@ -152,7 +155,8 @@ def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[F
             yield Finding("unlinked", str(place), f"{place} is not the stored file any more", partition, unit, repair)
     for place in sorted(there - set(expected)):
         if is_ours(database, place.name):
-            yield Finding("stale", str(place), f"{place} was retired, but is still in the hive", partition)
+            message = f"{place} was retired or moved to the store, but is still in the hive"
+            yield Finding("stale", str(place), message, partition)
         elif not _is_twin(database, place):  # what is orphaned as a whole is reported as that
             message = f"{place} is not ours: it is left alone, but readers of the hive see it"
             yield Finding("foreign", str(place), message, partition, repair="")

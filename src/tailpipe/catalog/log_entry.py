@@ -17,12 +17,13 @@ FORMAT = 1
 
 @frozen
 class LogEntry:
-    """One push: who made it, the random name that tells it from every other, and what it brings.
+    """One push: a version of the log in a store, who made it, its random name that no other has, and what it brings.
 
     If it `is_whole`, its one manifest has an image of all that its host knew, and what came before it says nothing.
     """
 
     version: int
+    store: str
     host: str
     push: str
     manifests: tuple[Manifest, ...]
@@ -31,11 +32,11 @@ class LogEntry:
     """The object itself."""
 
 
-def make_entry(made: Sequence[Manifest], version: int, host: str, *, is_whole: bool = False) -> LogEntry:
+def make_entry(made: Sequence[Manifest], version: int, store: str, host: str, *, is_whole: bool = False) -> LogEntry:
     """The entry of a push that has not been made yet."""
     push = secrets.token_hex(16)
-    header = {"format": FORMAT, "host": host, "push": push, "version": version, "is_whole": is_whole}
-    return LogEntry(version, host, push, tuple(made), is_whole, manifests.pack(made, header))
+    header = {"format": FORMAT, "store": store, "host": host, "push": push, "version": version, "is_whole": is_whole}
+    return LogEntry(version, store, host, push, tuple(made), is_whole, manifests.pack(made, header))
 
 
 def read_entry(data: bytes, version: int, where: str) -> LogEntry:
@@ -51,4 +52,4 @@ def read_entry(data: bytes, version: int, where: str) -> LogEntry:
     host, push = header.get("host"), header.get("push")
     if not isinstance(host, str) or not isinstance(push, str) or header.get("version") != version or not made:
         raise CatalogError(f"{where} is not version {version} of a log", path=where, hint="check the store for copies")
-    return LogEntry(version, host, push, tuple(made), bool(header.get("is_whole")), data)
+    return LogEntry(version, str(header.get("store", "")), host, push, tuple(made), bool(header.get("is_whole")), data)

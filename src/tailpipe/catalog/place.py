@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from tailpipe.catalog.layout import INTERNAL, Layout
-from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.schema import has_table, here_alone
 from tailpipe.errors import WorkspaceError
 from tailpipe.storage.storage import LocalTree
 
@@ -25,7 +25,8 @@ def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree,
     is_known = known == _name(layout)
     if (may_be_lost and (is_known or known is None)) or (is_known and tree.is_directory(layout.files)):
         return
-    live = [path for (path,) in connection.execute("SELECT path FROM files WHERE state = 'live' ORDER BY path")]
+    query = f"SELECT path FROM files WHERE state = 'live'{here_alone(connection)} ORDER BY path"  # noqa: S608 - ours
+    live = [path for (path,) in connection.execute(query)]
     if not live or (known is None and any(tree.exists(layout.stored(path)) for path in live)):
         return
     missing = sum(not tree.exists(layout.stored(path)) for path in live)

@@ -35,14 +35,18 @@ class _Change:
     goes: tuple[str, ...]
 
 
-def project(database: Database, transaction: str, paths: Iterable[str]) -> None:
-    """Bring the directories of these stored files in line with the live set; doing it twice is the same."""
+def project(database: Database, transaction: str, paths: Iterable[str], *, may_exchange: bool = True) -> None:
+    """Bring the directories of these stored files in line with what is live and here; doing it twice is the same.
+
+    To exchange a directory, `transaction` must be one that is open: whoever recovers drops the staging of all others.
+    """
     directories = sorted({path.rpartition("/")[0] for path in paths if path.startswith("files/")})
     # An exchange that was interrupted may have left a stranger's file aside: back with it first.
     drain(database, transaction)
     changes = [_change(database, directory) for directory in directories]
     busy = [change for change in changes if change.comes or change.goes]
-    if not (len(busy) == 1 and busy[0].goes and busy[0].live and _exchange(database, transaction, busy[0])):
+    is_single = may_exchange and len(busy) == 1 and busy[0].goes and busy[0].live
+    if not (is_single and _exchange(database, transaction, busy[0])):
         _unlink_then_link(database, transaction, busy)
     # Also where nothing was to do now: a recovery cannot know what its forerunner had synced.
     database.tree.settle(
@@ -132,7 +136,7 @@ def is_ours(database: Database, name: str) -> bool:
 def _change(database: Database, directory: str) -> _Change:
     # "0" follows "/": this is the range of all paths below the directory, found in the primary key.
     rows = database.connection.execute(
-        "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live'",
+        "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' AND here = 1",
         (directory + "/", directory + "0"),
     )
     live = {path.rpartition("/")[2] + ".parquet": path for (path,) in rows}

@@ -18,8 +18,8 @@ from tailpipe.catalog.layout import MANIFEST, Layout
 from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
-from tailpipe.catalog.tell import tell
-from tailpipe.errors import CatalogError, CommitError, NewerError
+from tailpipe.catalog.replay import replay
+from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
 from tailpipe.storage.local import LOCAL
@@ -223,13 +223,8 @@ def _write_database(
         connection.execute("BEGIN")
         if workspace:
             connection.execute("UPDATE workspace SET id = ?", (workspace,))
-        for manifest in history.whole:
-            try:
-                tell(connection, manifest, is_published=tree.exists(layout.manifest(manifest.transaction)))
-            except CommitError as problem:
-                return manifest, problem.message
-            except (sqlite3.IntegrityError, ValueError, KeyError, TypeError) as problem:
-                return manifest, str(problem)
+        if (bad := replay(connection, layout, tree, history.whole)) is not None:
+            return bad
         connection.execute("COMMIT")
         gone = [
             (path,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -16,11 +16,16 @@ from tailpipe.catalog.locks import each_in_turn
 from tailpipe.catalog.mend import retire_missing
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
+from tailpipe.catalog.snapshot import count_move
+from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.storage.local import CANNOT_LINK, LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["Repaired", "repair"]
+__all__ = ["Fetch", "Repaired", "repair"]
+
+Fetch = Callable[[str, str, Path], str]
+"""Copies the object of a partition with this key into a file, and returns its SHA-256."""
 
 
 @frozen
@@ -34,6 +39,8 @@ class Repaired:
     set_aside: int = 0
     recorded: int = 0
     """How many partitions have a new manifest that tells all of them."""
+    remote: int = 0
+    """How many files count as remote since: this disk has lost them, but the store has them."""
     lost_units: tuple[tuple[str, str], ...] = ()
     locked: tuple[str, ...] = ()
 
@@ -42,30 +49,43 @@ class Repaired:
 
 
 def repair(
-    home: Path | Layout, *, data: Path | None = None, with_checksums: bool = False, storage: LocalTree = LOCAL
+    home: Path | Layout,
+    *,
+    data: Path | None = None,
+    with_checksums: bool = False,
+    storage: LocalTree = LOCAL,
+    fetch: Fetch | None = None,
+    host: str | None = None,
 ) -> Repaired:
     """Finish, heal, relink and sweep; units with files of which no sound copy is left are marked as lost.
 
     Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
+    What the store has is never lost: `fetch` brings it back, and without it, it counts as remote.
     """
     layout = Layout.of(home, data)
-    with Catalog.open(layout, storage=storage, may_be_lost=True) as catalog:
+    with Catalog.open(layout, storage=storage, may_be_lost=True, host=host) as catalog:
 
         def mend(name: str) -> Repaired:
             with catalog.writer(name) as writer, storage_errors(layout.home):
-                return _repaired(writer, with_checksums)
+                return _repaired(writer, with_checksums, fetch)
 
         names = findings.partitions(catalog.database)
         done = each_in_turn(names, mend, lambda _, why: Repaired(locked=(why,)))
     return sum(done, Repaired())
 
 
-def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
+def _repaired(writer: Writer, with_checksums: bool, fetch: Fetch | None) -> Repaired:
     database, partition = writer.database, writer.partition
     bad = list(findings.stored(database, partition, with_checksums))
     healed = [one for one in bad if one.copy and _heal(database, one)]
-    lost = [one for one in bad if one not in healed]
-    kept = _give_up(writer, lost) if lost else 0
+    remote = [one for one in bad if one not in healed and one.is_there]
+    lost = [one for one in bad if one not in healed and not one.is_there]
+    kept = _set_aside(database, [*lost, *remote])
+    if lost:
+        retire_missing(writer, [one.path for one in lost])
+    fetched = [one for one in remote if fetch is not None and _fetch(database, one, fetch)]
+    healed += fetched
+    _leave(database, [one.path for one in remote if one not in fetched])
     writer.clean()
     relinked = _relink(writer, with_checksums)
     swept = clean.sweep(database, partition)
@@ -77,6 +97,7 @@ def _repaired(writer: Writer, with_checksums: bool) -> Repaired:
         len(healed),
         kept + swept.set_aside,
         recorded,
+        len(remote) - len(fetched),
         tuple(sorted({(partition, one.unit) for one in lost})),
     )
 
@@ -107,9 +128,38 @@ def _heal(database: Database, bad: Finding) -> bool:
     return True
 
 
-def _give_up(writer: Writer, lost: Sequence[Finding]) -> int:
-    """Set aside what is left of files that are lost, then take them out of the live set."""
-    database, kept = writer.database, 0
+def _fetch(database: Database, bad: Finding, fetch: Fetch) -> bool:
+    """Bring a file back from the store; False if that does not answer, or has other bytes."""
+    target, draft = database.layout.stored(bad.path), database.layout.staging / "repair" / Path(bad.path).name
+    (key,) = database.connection.execute("SELECT key FROM files WHERE path = ?", (bad.path,)).fetchone()
+    database.tree.make_directory(draft.parent)
+    try:
+        is_sound = fetch(bad.partition, key, draft) == bad.sha256
+    except (TailpipeError, FileNotFoundError):
+        is_sound = False
+    if is_sound:
+        changed = database.storage.prepare(target)
+        database.tree.protect(draft)
+        database.tree.sync(draft)
+        database.storage.put_file(draft, target)
+        database.storage.settle({*changed, target.parent})
+    drop_staging(database, "repair")
+    return is_sound
+
+
+def _leave(database: Database, paths: Sequence[str]) -> None:
+    """Let files count as remote that this disk has lost."""
+    if paths:
+        with database.writing() as connection:
+            connection.executemany(
+                "UPDATE files SET here = 0, left_at = NULL WHERE path = ? AND there = 1", [(path,) for path in paths]
+            )
+            count_move(connection)
+
+
+def _set_aside(database: Database, lost: Sequence[Finding]) -> int:
+    """Set aside what is left of files that cannot be read any more."""
+    kept = 0
     for one in lost:
         stored, public = database.layout.stored(one.path), database.layout.public(one.path)
         is_other = database.tree.exists(public) and not database.tree.is_same(stored, public)
@@ -117,7 +167,6 @@ def _give_up(writer: Writer, lost: Sequence[Finding]) -> int:
             if database.tree.exists(path):
                 aside.put_aside(database, path)
                 kept += 1
-    retire_missing(writer, [one.path for one in lost])
     return kept
 
 

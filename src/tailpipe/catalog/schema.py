@@ -7,7 +7,7 @@ import sqlite3
 from tailpipe.catalog import seals
 from tailpipe.errors import CatalogError, NewerError
 
-__all__ = ["APPLICATION", "VERSION", "ensure", "has_column", "has_table", "migrate"]
+__all__ = ["APPLICATION", "VERSION", "ensure", "has_column", "has_table", "here_alone", "migrate"]
 
 APPLICATION = 0x7470_6361  # "tpca": tells our database from any other SQLite file
 
@@ -281,6 +281,11 @@ def has_table(connection: sqlite3.Connection, name: str) -> bool:
     """Whether the database has this table: a reader may meet one of an older version."""
     found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
     return found.fetchone() is not None
+
+
+def here_alone(connection: sqlite3.Connection) -> str:
+    """The condition on files that are on this disk, as the end of a WHERE; earlier versions know no other."""
+    return " AND here = 1" if has_column(connection, "files", "here") else ""
 
 
 def has_column(connection: sqlite3.Connection, table: str, name: str) -> bool:

@@ -17,10 +17,24 @@ from tailpipe.catalog import seals
 from tailpipe.catalog.database import Database, open_database
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, below, partition_segment
+from tailpipe.catalog.schema import has_table
 from tailpipe.frozen import frozen
 
-__all__ = ["EPOCH", "ColumnSets", "LiveFile", "Snapshot", "column_sets", "current", "newer", "sequence", "snapshot"]
+__all__ = [
+    "EPOCH",
+    "ColumnSets",
+    "LiveFile",
+    "Snapshot",
+    "column_sets",
+    "count_move",
+    "current",
+    "newer",
+    "sequence",
+    "snapshot",
+]
 
+MOVES = "moves"
+"""The fact that counts how often files have left this disk or come back."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 ColumnSets = Mapping[int, Mapping[str, str]]
@@ -184,7 +198,18 @@ def sequence(database: Database) -> int:
 
 def _sequence(connection: sqlite3.Connection) -> int:
     (number,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
-    return int(number)
+    if not has_table(connection, "facts"):
+        return int(number)
+    # What has left this disk or come back is no commit, but a snapshot has to be taken again all the same.
+    moved = connection.execute("SELECT value FROM facts WHERE name = ?", (MOVES,)).fetchone()
+    return int(number) + (int(moved[0]) if moved else 0)
+
+
+def count_move(connection: sqlite3.Connection) -> None:
+    """Let snapshots that were taken before be out of date, without a commit."""
+    connection.execute(
+        "INSERT INTO facts VALUES (?, '1') ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1", (MOVES,)
+    )
 
 
 def _names(

@@ -100,6 +100,8 @@ def _repair(workspace: Workspace, checksums: bool) -> None:
         f"finished {done.finished:,} transactions",
     ]
     render.say(", ".join(parts))
+    if done.remote:
+        render.say(f"{render.counted(done.remote, 'file')} in the store alone: this disk has lost them")
     if done.recorded:
         render.say(f"wrote {render.counted(done.recorded, 'manifest')} in place of lost ones")
     lost: dict[str, list[str]] = {}

@@ -211,7 +211,7 @@ class _Push:
     def _append(self, names: Sequence[tuple[str, str | None]]) -> bool:
         version = self._version() + 1
         made, is_whole = to_push(self.writer, names, self.target.host, version)
-        entry = make_entry(made, version, self.target.host, is_whole=is_whole)
+        entry = make_entry(made, version, self.store, self.target.host, is_whole=is_whole)
         if not log.append(self.objects, self.writer.partition, entry, sleep=self.pace.sleep):
             return False
         self.reach("push.appended")

@@ -25,10 +25,10 @@ def _manifest(number: int) -> Manifest:
 
 def test_an_entry_says_its_manifests_in_their_order() -> None:
     made = [_manifest(number) for number in range(1, 13)]
-    entry = make_entry(made, 7, "web-1")
+    entry = make_entry(made, 7, "id", "web-1")
     assert read_entry(entry.data, 7, "x") == entry
     assert read_entry(entry.data, 7, "x").manifests == tuple(made)
-    assert make_entry(made, 7, "web-1").push != entry.push
+    assert make_entry(made, 7, "id", "web-1").push != entry.push
 
 
 def test_keys_and_kinds_of_entries_of_newer_versions_survive() -> None:
@@ -44,7 +44,7 @@ def test_keys_and_kinds_of_entries_of_newer_versions_survive() -> None:
 
 
 def test_any_tool_reads_an_entry(tmp_path: Path) -> None:
-    (tmp_path / "1.manifest").write_bytes(make_entry([_manifest(1), _manifest(2)], 1, "web-1").data)
+    (tmp_path / "1.manifest").write_bytes(make_entry([_manifest(1), _manifest(2)], 1, "id", "web-1").data)
     rows = duckdb.sql(
         f"SELECT part, path, rows FROM read_parquet('{tmp_path}/1.manifest') WHERE entry = 'added' ORDER BY part"
     ).fetchall()
@@ -52,7 +52,7 @@ def test_any_tool_reads_an_entry(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_is_cut_changed_or_of_another_version_is_refused() -> None:
-    data = make_entry([_manifest(1)], 7, "web-1").data
+    data = make_entry([_manifest(1)], 7, "id", "web-1").data
     with pytest.raises(CatalogError, match="not version 8 of a log"):
         read_entry(data, 8, "x")
     with pytest.raises(CatalogError, match="not a readable manifest"):
@@ -67,7 +67,7 @@ def test_an_entry_that_is_cut_changed_or_of_another_version_is_refused() -> None
 
 def test_an_entry_of_a_newer_format_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_entry, "FORMAT", 2)
-    data = make_entry([_manifest(1)], 1, "web-1").data
+    data = make_entry([_manifest(1)], 1, "id", "web-1").data
     monkeypatch.setattr(log_entry, "FORMAT", 1)
     with pytest.raises(NewerError, match="newer tailpipe"):
         read_entry(data, 1, "x")
