@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
+    from tailpipe.stores.push import Progress
+    from tailpipe.stores.pushing import Pushing, StoreUse
+    from tailpipe.stores.upload import Limits
 
 __all__ = ["Data", "Say", "own_host"]
 
@@ -94,6 +97,42 @@ class Data:
             return None
         return workspace.host or own_host()
 
+    def pushing(
+        self, *, limits: Limits | None = None, emit: Callable[[Progress], None] = lambda _: None, is_off: bool = False
+    ) -> Pushing | None:
+        """What pushes partitions to their stores; None if none has a store."""
+        host = self.host
+        if host is None:
+            return None
+        from tailpipe.stores.open import open_store
+        from tailpipe.stores.pushing import AUTO_SECONDS, Pushing
+        from tailpipe.stores.upload import Limits
+
+        return Pushing(self._use_of, host, open_store, limits or Limits(seconds=AUTO_SECONDS), emit, is_off)
+
+    def _use_of(self, partition: str) -> StoreUse | None:
+        """How a partition uses its store."""
+        from tailpipe.stores.here import staying
+        from tailpipe.stores.pushing import StoreUse
+
+        store, known = self.store_of(partition), self.config.partitions.get(partition)
+        if store is None:
+            return None
+        return StoreUse(
+            store,
+            tuple(partition_by_of(store.partition_by, known.tp_index if known else None)),
+            lambda files: [file.path for file in staying(store.here, files, now=datetime.now(UTC))],
+        )
+
+    def pushed(self, catalog: Catalog, outcome: T, partitions: Iterable[str]) -> T:
+        """The outcome of a change, once it was pushed to the stores of its partitions; a failure is only reported."""
+        pushing = self.pushing()
+        for report in pushing.finish(catalog, partitions).values() if pushing else ():
+            if report.unpushed or report.error or report.locked:
+                reason = report.error or report.locked
+                self.say(f"warning: {report.partition} was not pushed: {reason}; to push it: tailpipe push")
+        return outcome
+
     @contextmanager
     def catalog(self, *, is_read_only: bool = False) -> Iterator[Catalog]:
         """The catalog, opened; the databases of other clients follow its commits."""
@@ -123,8 +162,13 @@ class Data:
         """Mend what the doctor finds."""
         from tailpipe.catalog import doctor
 
-        layout = self.prepare()
-        return doctor.repair(layout, with_checksums=with_checksums)
+        layout, pushing = self.prepare(), self.pushing()
+        fetch = pushing.fetch if pushing else None
+        done = doctor.repair(layout, with_checksums=with_checksums, fetch=fetch, host=self.host)
+        if pushing:
+            with self.catalog() as catalog:
+                self.pushed(catalog, done, self.config.partitions)
+        return done
 
     def rebuild(self, *, accept_loss: bool) -> Rebuilt:
         """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""

@@ -44,11 +44,13 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.partition import Partition
+    from tailpipe.model.pushed import PushReport
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
+    from tailpipe.stores.push import Progress
 
     Emit = Callable[[Event], None]
 
@@ -143,13 +145,15 @@ class Workspace:
         source: str | None = None,
         command: str = "",
         with_compaction: bool = True,
+        with_push: bool = True,
         emit: Emit = lambda _: None,
     ) -> Report:
         """Collect the selected partitions, or all of them; each day is committed atomically.
 
         Without a window a run goes on where the last one ended. Then what has expired is dropped, and the days that
-        need it are compacted.
+        need it are compacted. What has a store is pushed to it after each commit.
         """
+        pushing = self.data.pushing(is_off=not with_push)
         with self._working(emit) as (catalog, engine):
             chosen = choose_ready(self.config, self.known_tables, partitions, source)
             if not all(catalog.is_known(partition.address) for partition, _ in chosen):
@@ -161,7 +165,8 @@ class Workspace:
             from tailpipe.model.request import CollectRequest
 
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
-            options = Options(request, skip_bad_artifacts, source, command)
+            push = pushing.after_commit if pushing else None
+            options = Options(request, skip_bad_artifacts, source, command, push=push)
             report = collect(self.config, chosen, catalog, engine, options, emit)
             if engine.started is not None:
                 report = report.with_start(engine.started)
@@ -171,6 +176,9 @@ class Workspace:
                 chosen,
                 engine.cpu_seconds,
             )
+            if pushing is not None:
+                emit(Started("", "pushing"))
+                report = report.with_pushes(pushing.finish(catalog, [partition.address for partition, _ in chosen]))
         return self.data.followed(report)
 
     def preview(
@@ -272,6 +280,8 @@ class Workspace:
             return []
         with self._working(emit, is_read_only=dry_run) as (catalog, engine):
             done = compact_all(catalog, engine, subjects, dry_run=dry_run)
+            if not dry_run:
+                self.data.pushed(catalog, done, names)
         return self.data.followed(done, dry_run)
 
     def expire(self, partitions: Selection = (), *, dry_run: bool = False, force: bool = False) -> list[Expired]:
@@ -287,6 +297,8 @@ class Workspace:
             return [retain.Expired(name, day) for name, day in oldest.items()]
         with self.data.catalog(is_read_only=dry_run) as catalog:
             expired = retain.expire_all(catalog, oldest, dry_run=dry_run, now=None if force else now)
+            if not dry_run:
+                self.data.pushed(catalog, expired, oldest)
         return self.data.followed(expired, dry_run)
 
     def preview_deletion(self, partitions: Selection, window: Window = EVER) -> list[Deletion]:
@@ -302,8 +314,30 @@ class Workspace:
         from tailpipe.model.coverage import DaySet
 
         with self.data.catalog() as catalog:
-            deleted = catalog.delete(partition, DaySet.within(window))
+            deleted = self.data.pushed(catalog, catalog.delete(partition, DaySet.within(window)), [partition])
         return self.data.followed(deleted)
+
+    def push(
+        self,
+        partitions: Selection = (),
+        *,
+        dry_run: bool = False,
+        bytes_per_second: float | None = None,
+        emit: Callable[[Progress], None] = lambda _: None,
+    ) -> list[PushReport]:
+        """Push the selected partitions to their stores, or all of them; those without a store are left out.
+
+        Then files leave this disk that need not stay. What could not be pushed is in the report.
+        """
+        from tailpipe.stores.upload import Limits
+
+        names, pushing = self.select(partitions), self.data.pushing(limits=Limits(bytes_per_second), emit=emit)
+        if pushing is None or self.data.begun() is None:
+            return []
+        with self.data.catalog(is_read_only=dry_run) as catalog:
+            if dry_run:
+                return pushing.preview(catalog, names)
+            return list(pushing.finish(catalog, names).values())
 
     # What there is
 

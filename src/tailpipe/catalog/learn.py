@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 from tailpipe.catalog import image
 from tailpipe.catalog import manifest as manifests
@@ -19,7 +19,16 @@ from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
 
-__all__ = ["UnpushedFile", "known_version", "learn", "mark_put", "pending", "to_push", "unpushed_files"]
+__all__ = [
+    "UnpushedFile",
+    "known_version",
+    "learn",
+    "mark_put",
+    "pending",
+    "to_push",
+    "unpushed_files",
+    "unpushed_since",
+]
 
 
 @frozen
@@ -54,6 +63,17 @@ def pending(database: Database, partition_id: int) -> list[tuple[str, str | None
         " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed) ORDER BY sequence",
         (partition_id,),
     ).fetchall()
+
+
+def unpushed_since(database: Database, partition: str) -> datetime | None:
+    """When the oldest transaction was committed that the log does not have; None if it has all."""
+    (moment,) = database.connection.execute(
+        "SELECT min(committed_at) FROM transactions WHERE number IS NOT NULL AND sequence IS NOT NULL"
+        " AND partition_id = (SELECT id FROM partitions WHERE name = ?)"
+        " AND id NOT IN (SELECT transaction_id FROM pushed)",
+        (partition,),
+    ).fetchone()
+    return datetime.fromisoformat(moment) if moment else None
 
 
 def unpushed_files(database: Database, partition_id: int) -> list[UnpushedFile]:
@@ -143,6 +163,11 @@ def learn(writer: Writer, store: str, entry: LogEntry) -> int:
                 "INSERT INTO stores VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version",
                 (writer.partition_id, store, entry.version),
             )
+            if entry.host == database.host.name:
+                connection.execute(
+                    "INSERT OR REPLACE INTO facts VALUES (?, ?)",
+                    (f"pushed:{writer.partition}", database.now().isoformat()),
+                )
             database.failpoints.reach("learn.before")
     except (CommitError, ConflictError, sqlite3.IntegrityError) as problem:
         database.storage.delete(database.layout.log_copy(writer.partition, entry.version))

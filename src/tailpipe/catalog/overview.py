@@ -13,10 +13,11 @@ from typing import Literal
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.read import PartitionTotals, partitions
+from tailpipe.catalog.schema import has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
-__all__ = ["LastRun", "Overview", "overview"]
+__all__ = ["LastRun", "Overview", "StoreState", "overview"]
 
 Outcome = Literal["running", "done", "failed", "interrupted"]
 
@@ -31,6 +32,21 @@ class LastRun:
 
 
 @frozen
+class StoreState:
+    """Where the files of a partition with a store are, and what is not pushed."""
+
+    files_here: int = 0
+    size_here: int = 0
+    files_there: int = 0
+    size_there: int = 0
+    unpushed: int = 0
+    """Transactions that are committed here alone; `since` is when the oldest of them was."""
+    since: datetime | None = None
+    pushed_at: datetime | None = None
+    """When this host has last pushed it."""
+
+
+@frozen
 class Overview:
     """What there is to know of a partition at a glance."""
 
@@ -39,6 +55,8 @@ class Overview:
     last_run: LastRun | None = None
     lost: DaySet = NO_DAYS
     """The dates of rows that were lost and have not been collected again."""
+    store: StoreState | None = None
+    """None if it was never in a store."""
 
 
 def overview(database: Database) -> list[Overview]:
@@ -55,16 +73,45 @@ def overview(database: Database) -> list[Overview]:
         }
         coverage = {key: database.host.own(load_coverage(connection, key)) for key, _ in known}
         lost = {key: _lost(connection, key) for key, _ in known}
+        stores = _stores(connection)
     return [
         Overview(
             held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
             coverage[key],
             _last_run(database, name, *runs[key]) if key in runs else None,
             lost[key],
+            stores.get(key),
         )
         for key, name in known
         if name in held or key in runs
     ]
+
+
+def _stores(connection: sqlite3.Connection) -> dict[int, StoreState]:
+    """By partition, for those that have met a store; the files of no other are counted."""
+    if not has_table(connection, "pushed"):
+        return {}
+    rows = connection.execute(
+        "SELECT s.partition_id, p.name FROM stores s JOIN partitions p ON p.id = s.partition_id"
+    ).fetchall()
+    return {key: _store(connection, key, name) for key, name in rows}
+
+
+def _store(connection: sqlite3.Connection, partition_id: int, name: str) -> StoreState:
+    sums = connection.execute(
+        "SELECT coalesce(sum(here), 0), coalesce(sum(bytes * here), 0), coalesce(sum(there), 0),"
+        " coalesce(sum(bytes * there), 0) FROM files WHERE partition_id = ? AND state = 'live'",
+        (partition_id,),
+    ).fetchone()
+    count, since = connection.execute(
+        "SELECT count(*), min(committed_at) FROM transactions WHERE partition_id = ? AND number IS NOT NULL"
+        " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed)",
+        (partition_id,),
+    ).fetchone()
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"pushed:{name}",)).fetchone()
+    oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, row and row[0]))
+    here, size_here, there, size_there = sums
+    return StoreState(here, size_here, there, size_there, count, oldest, newest)
 
 
 def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:

@@ -27,12 +27,18 @@ def replay(
     chains: dict[str, list[Manifest]] = defaultdict(list)
     for manifest in whole:
         chains[manifest.partition].append(manifest)
-    for partition in sorted({*chains, *_logged(layout, tree)}):
-        told = _Partition(connection, layout, tree, chains[partition])
-        try:
-            told.run(_entries(layout, tree, partition))
-        except _OwnError as failed:
-            return failed.manifest, failed.reason
+    logged = set(_logged(layout, tree))
+    partitions = {
+        name: _Partition(connection, layout, tree, chains[name], name if name in logged else None)
+        for name in [*chains, *sorted(logged - chains.keys())]
+    }
+    try:
+        for manifest in whole:
+            partitions[manifest.partition].tell_own(manifest)
+    except _OwnError as failed:
+        return failed.manifest, failed.reason
+    for partition in partitions.values():
+        partition.tell_log(None)
     _find_here(connection, layout, tree)
     return None
 
@@ -70,21 +76,33 @@ class _OwnError(Exception):
 
 
 class _Partition:
+    """One partition on its way: the entries of its log are told before what follows from them."""
+
     def __init__(
-        self, connection: sqlite3.Connection, layout: Layout, tree: LocalTree, chain: Sequence[Manifest]
+        self,
+        connection: sqlite3.Connection,
+        layout: Layout,
+        tree: LocalTree,
+        chain: Sequence[Manifest],
+        logged: str | None,
     ) -> None:
         self.connection, self.layout, self.tree = connection, layout, tree
         self.chain = {one.transaction: one for one in chain}
         self.first = chain[0] if chain and chain[0].image else None
+        self.entries = list(_entries(layout, tree, logged)) if logged else []
 
-    def run(self, entries: Iterable[LogEntry]) -> None:
-        if self.first is not None:
-            self._own(self.first)  # it tells all that was before it, whatever host it was of
-        for entry in entries:
+    def tell_own(self, manifest: Manifest) -> None:
+        """Tell a manifest of this workspace, after the log up to it; all of the log if it was not pushed."""
+        if manifest is not self.first:  # an image tells all that was before it, whatever host it was of
+            self.tell_log(manifest.transaction)
+        self._own(manifest)
+
+    def tell_log(self, until: str | None) -> None:
+        """Tell entries of the log up to the one with this transaction, or all of them."""
+        while self.entries and not (until is not None and self._is_known(until)):
+            entry = self.entries.pop(0)
             if not self._entry(entry):
-                break
-        for manifest in list(self.chain.values()):
-            self._own(manifest)
+                self.entries = []
 
     def _own(self, manifest: Manifest) -> None:
         if not self._is_known(manifest.transaction):

@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "format": "List, show and test formats.",
     "partition": "List, show and delete partitions.",
     "plugin": "List, show, install, update and uninstall plugins.",
+    "push": "Push partitions to their stores.",
     "query": "Query collected logs with SQL.",
     "rejected": "Show rejected rows.",
     "schema": "List and show schemas.",

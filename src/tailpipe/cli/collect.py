@@ -44,12 +44,12 @@ def _names(workspace: Workspace) -> list[str]:
 
 
 class CollectCommand(click.Command):
-    """Takes `--progress=false` and `--compact=false` too, as scripts of other tools write it."""
+    """Takes `--progress=false`, `--compact=false` and `--push=false` too, as scripts of other tools write it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let a boolean flag have a value."""
         words: dict[str, str] = {}
-        for name in ("progress", "compact"):
+        for name in ("progress", "compact", "push"):
             words |= {f"--{name}=false": f"--no-{name}", f"--{name}=true": f"--{name}"}
         return super().parse_args(ctx, [words.get(arg, arg) for arg in args])
 
@@ -73,6 +73,7 @@ class CollectCommand(click.Command):
 @click.option("--dry-run", is_flag=True, help="Print the plan without collecting.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
 @click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)
+@click.option("--push/--no-push", default=True, help="Push to the store after each commit.", show_default=True)
 @click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
 @click.option("--profile", is_flag=True, help="Show where wall and CPU time went. The JSON report always has it.")
 @click.option(
@@ -112,6 +113,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
             skip_bad_artifacts=flags["skip_bad_artifacts"],
             source=source,
             with_compaction=flags["compact"],
+            with_push=flags["push"],
             command=shlex.join(["tailpipe", *sys.argv[1:]]),
             emit=display,
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_time, about_width, misfits, unfilled
+from tailpipe.cli.pushes import push_lines
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
@@ -141,6 +142,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     if summary.unfinished:
         lines.append("  " + _unfinished(summary.unfinished))
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
+    lines += [f"  {line}" for line in push_lines(summary.push)]
     if summary.gaps:
         lines.append(f"  missing: {render.days(summary.gaps)}")
     if summary.lost:

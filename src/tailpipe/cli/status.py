@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tailpipe.catalog.overview import Overview
+from tailpipe.catalog.overview import Overview, StoreState
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
@@ -66,7 +66,7 @@ def command(context: click.Context, output: str) -> None:
     room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else None
     headings, fitted = _fitted(cells, room)
     render.data("\n".join(grid(headings, fitted, numbers=range(headings.index("days"), len(headings))).lines))
-    for line in _remarks(records):
+    for line in (*_stores(records, now), *_remarks(records)):
         render.data(line)
 
 
@@ -107,9 +107,53 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "bytes": totals.size,
                 "files": totals.files,
                 "rejected_rows": totals.rejected_rows,
+                "store": _store(workspace, name, one.store),
             }
         )
     return records
+
+
+def _store(workspace: Workspace, name: str, state: StoreState | None) -> dict[str, Any] | None:
+    """Where the files of a partition are; None if it has no store and never had one."""
+    store = workspace.data.store_of(name)
+    if store is None and state is None:
+        return None
+    known = state or StoreState()
+    return {
+        "name": store.name if store else None,
+        "files_here": known.files_here,
+        "bytes_here": known.size_here,
+        "files_there": known.files_there,
+        "bytes_there": known.size_there,
+        "not_pushed": known.unpushed,
+        "not_pushed_since": known.since.isoformat(timespec="seconds") if known.since else None,
+        "last_push": known.pushed_at.isoformat(timespec="seconds") if known.pushed_at else None,
+    }
+
+
+def _stores(records: list[dict[str, Any]], now: datetime) -> list[str]:
+    """A line for each partition with a store: what is here, what is there, and what is not pushed."""
+    lines = []
+    for record in records:
+        store = record["store"]
+        if store is None:
+            continue
+        if store["last_push"] is None:
+            lines.append(f"store {store['name']}: {record['partition']} was never pushed")
+            continue
+        here = f"{render.counted(store['files_here'], 'file')} here ({render.size(store['bytes_here'])})"
+        there = f"{store['files_there']:,} in the store ({render.size(store['bytes_there'])})"
+        age = _age(now - datetime.fromisoformat(store["last_push"]))
+        line = (
+            f"store {store['name'] or '(not in the config)'}: {record['partition']} {here}, {there}, pushed {age} ago"
+        )
+        if store["not_pushed"]:
+            age = _age(now - datetime.fromisoformat(store["not_pushed_since"]))
+            line += f"; {render.counted(store['not_pushed'], 'commit')} not pushed since {age}"
+        lines.append(line)
+    if any(record["store"] and record["store"]["not_pushed"] for record in records):
+        lines.append("to push: tailpipe push")
+    return lines
 
 
 def _cells(record: dict[str, Any], now: datetime) -> list[str]:

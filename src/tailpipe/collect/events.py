@@ -11,6 +11,7 @@ from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter, Spent, added
+from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Sample
 from tailpipe.model.tidied import Tidied
 
@@ -172,6 +173,8 @@ class Summary:
     lost: DaySet = NO_DAYS
     """Dates whose files were lost, and whose logs no source lists any more."""
     tidied: Tidied = field(default_factory=Tidied)
+    push: PushReport | None = None
+    """What became of the push to its store, and what is committed here alone; None without a store."""
     error: str = ""
     bytes: int = 0
     """How many bytes the sources gave for what was committed, as they are stored there."""
@@ -224,6 +227,10 @@ class Report:
                 profile = added(profile, meter.spent)
             made.append(replace(one, tidied=tidied, profile=profile))
         return Report(tuple(made))
+
+    def with_pushes(self, pushes: Mapping[str, PushReport]) -> Report:
+        """The report with what became of the pushes to the stores of partitions."""
+        return Report(tuple(replace(one, push=pushes.get(one.partition)) for one in self.partitions))
 
     def with_start(self, spent: Spent) -> Report:
         """The report with what it took to start the engine: it counts for the partition that needed it first."""

@@ -275,6 +275,9 @@ class _Round:
         if done.event is not None:
             job.emit(done.event)
         self.outcomes.append(done)
+        if job.options.push is not None:
+            with job.meter("push"):
+                job.options.push(self.writer)
 
     def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
         event = events.Failed(self.job.address, str(plan.unit), tuple(reasons))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
-from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.collect import events
 from tailpipe.collect.packing import Recipe
 from tailpipe.frozen import frozen
@@ -33,6 +33,8 @@ class Options:
     source: str | None = None
     command: str = ""
     limits: Limits = field(default_factory=Limits)
+    push: Callable[[Writer], None] | None = None
+    """Called after each commit, under the lock of the partition; a failure of it must not show."""
 
 
 @frozen

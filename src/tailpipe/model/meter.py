@@ -12,7 +12,7 @@ __all__ = ["PHASES", "Meter", "Spent", "added", "ordered"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PHASES = ("start", "list", "plan", "fetch", "unpack", "parse", "write", "verify", "commit", "compact")
+PHASES = ("start", "list", "plan", "fetch", "unpack", "parse", "write", "verify", "commit", "push", "compact")
 """The phases of a run, in the order in which they are reported."""
 
 

@@ -19,7 +19,6 @@ from dataclasses import field
 from datetime import datetime
 
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.database import Database
 from tailpipe.catalog.learn import (
     UnpushedFile,
     known_version,
@@ -28,6 +27,7 @@ from tailpipe.catalog.learn import (
     pending,
     to_push,
     unpushed_files,
+    unpushed_since,
 )
 from tailpipe.catalog.log_entry import LogEntry, make_entry
 from tailpipe.errors import ObjectStoreError
@@ -99,7 +99,7 @@ def preview(catalog: Catalog, partition: str, target: Target) -> WouldPush:
     """What pushing would do, as far as this catalog knows; no request is made."""
     database = catalog.database
     row = database.connection.execute("SELECT id FROM partitions WHERE name = ?", (partition,)).fetchone()
-    names = pending(database, row[0]) if row else []
+    names, since = pending(database, row[0]) if row else [], unpushed_since(database, partition)
     files = unpushed_files(database, row[0]) if row else []
     is_new = database.connection.execute(
         "SELECT 1 FROM facts WHERE name = ?", (f"store:{target.objects.location}",)
@@ -113,17 +113,8 @@ def preview(catalog: Catalog, partition: str, target: Target) -> WouldPush:
         len(files),
         sum(one.size for one in files),
         requests,
-        _since(database, row[0]) if row and names else None,
+        since,
     )
-
-
-def _since(database: Database, partition_id: int) -> datetime:
-    (moment,) = database.connection.execute(
-        "SELECT min(committed_at) FROM transactions WHERE partition_id = ? AND number IS NOT NULL"
-        " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed)",
-        (partition_id,),
-    ).fetchone()
-    return datetime.fromisoformat(moment)
 
 
 def push(writer: Writer, target: Target, *, is_fetched: bool = False) -> Pushed:

@@ -1,0 +1,125 @@
+"""`tailpipe push`: brings what is committed here to the stores of partitions."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.bar import Segment, draw_bar
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.pushes import push_record
+from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.model.visible import visible
+
+if TYPE_CHECKING:
+    from tailpipe.stores.push import Progress
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "partition": "partition",
+    "store": "store",
+    "transactions": "commits",
+    "files": "files",
+    "size": "size",
+    "requests": "requests",
+    "unpushed": "not pushed",
+    "left": "left this disk",
+    "freed_size": "freed",
+}
+_DRY = ("unpushed", "left", "freed_size")
+_RATE = re.compile(r"(\d+(?:\.\d+)?) ?(kB|MB|GB)(?:/s)?", re.IGNORECASE)
+_UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
+_LINE_SECONDS = 5.0
+
+
+@click.command(
+    "push",
+    epilog=examples(
+        "tailpipe push", "tailpipe push app_log.local --dry-run", "tailpipe push 'aws_*' --limit-rate 10MB"
+    ),
+)
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.option("--dry-run", is_flag=True, help="Print files, bytes and requests without pushing.")
+@click.option("--limit-rate", metavar="SIZE", help="Average bytes per second, such as 500kB or 10MB.")
+@output
+@common
+@click.pass_context
+def command(
+    context: click.Context, selectors: tuple[str, ...], dry_run: bool, limit_rate: str | None, output: str
+) -> None:
+    """Push committed data of the selected partitions, or of all of them, to their stores.
+
+    collect does this after every commit. A push that was interrupted continues where it stopped: files that are
+    already in the store are not sent again. Afterwards, files that need not stay on this disk leave it.
+    """
+    workspace, rate = workspace_of(context), _rate(limit_rate)
+    chosen = workspace.select(selectors)
+    if not any(workspace.data.store_of(name) for name in chosen):
+        hint = 'add one: store "lake" { … }, and store = store.lake to the partition'
+        raise UsageError("none of the partitions has a store", hint=hint)
+    show = _Progress()
+    try:
+        done = workspace.push(chosen, dry_run=dry_run, bytes_per_second=rate, emit=show)
+    finally:
+        show.close()
+    busy = [one for one in done if output != "pretty" or one.transactions or one.files or one.left or one.freed_files]
+    busy += [one for one in done if one not in busy and (one.unpushed or one.error)]
+    if busy or output != "pretty":
+        columns = {name: title for name, title in COLUMNS.items() if not dry_run or name not in _DRY}
+        render.records([push_record(one) for one in busy], output, columns)
+    elif not any(one.locked for one in done):
+        render.say("nothing to push")
+    if busy and dry_run:
+        render.say("dry run: nothing pushed")
+    failed = [one for one in done if one.error]
+    for one in failed:
+        render.problem(f"{one.partition}: {one.error}")
+    refuse_locked(one.locked for one in done)
+    if failed:
+        context.exit(EXIT_FAILED)
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None:
+        return None
+    match = _RATE.fullmatch(text.strip())
+    if match is None or not float(match[1]):
+        raise UsageError(f'"{text}" is not a rate', hint="write a number and a unit: 500kB, 10MB or 1GB")
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+class _Progress:
+    """Draws how far an upload is: a bar on a terminal, now and then a line elsewhere."""
+
+    def __init__(self) -> None:
+        self._is_live = sys.stderr.isatty()
+        self._said = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        words = (
+            f"{progress.files:,}/{render.counted(progress.total_files, 'file')}",
+            f"{render.size(progress.size)} of {render.size(progress.total_size)}",
+        )
+        if self._is_live:
+            segments = [Segment(words[0], 1), Segment(words[1], 0), Segment(visible(progress.partition), 2)]
+            share = progress.size / progress.total_size if progress.total_size else 1.0
+            room = shutil.get_terminal_size().columns - 1
+            line = draw_bar(share, segments, room, is_ascii=(sys.stderr.encoding or "").lower() != "utf-8")
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+        elif time.monotonic() - self._said > _LINE_SECONDS:
+            self._said = time.monotonic()
+            render.say(f"{progress.partition}: {', '.join(words)}")
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._is_live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

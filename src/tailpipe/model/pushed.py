@@ -1,0 +1,34 @@
+"""What became of pushing a partition to its store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tailpipe.frozen import frozen
+
+__all__ = ["PushReport"]
+
+
+@frozen
+class PushReport:
+    """What went up, what left this disk, and what is committed here and not in the store, since when and why."""
+
+    partition: str
+    store: str
+    version: int = 0
+    transactions: int = 0
+    files: int = 0
+    size: int = 0
+    requests: int = 0
+    pulled: int = 0
+    """Transactions of other hosts that were fetched."""
+    left: int = 0
+    """Files that are in the store alone since."""
+    freed_files: int = 0
+    freed_size: int = 0
+    unpushed: int = 0
+    """Transactions that are committed here alone."""
+    since: datetime | None = None
+    """When the oldest of them was committed."""
+    error: str = ""
+    locked: str = ""

@@ -1,0 +1,159 @@
+"""Push the partitions of a workspace: after each commit of a run, at its end, or because somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.learn import pending, unpushed_since
+from tailpipe.errors import LockedError, TailpipeError
+from tailpipe.model.pushed import PushReport
+from tailpipe.model.store import Store
+from tailpipe.storage.objects import Objects
+from tailpipe.stores.push import Progress, Target, preview, push
+from tailpipe.stores.tiers import Stays, settle
+from tailpipe.stores.upload import Limits
+
+__all__ = ["AUTO_SECONDS", "Pushing", "StoreUse"]
+
+AUTO_SECONDS = 60.0
+"""How long a push after a commit may take: collecting goes on then, and the next push goes on where this one was."""
+
+
+@dataclass(frozen=True)
+class StoreUse:
+    """How a partition uses its store."""
+
+    store: Store
+    partition_by: tuple[str, ...]
+    stays: Stays
+    """What stays on this disk."""
+
+
+@dataclass
+class Pushing:
+    """Pushes partitions as one host.
+
+    A failure never goes further than the report, and once a store has failed, it is left alone until the end.
+    """
+
+    uses: Callable[[str], StoreUse | None]
+    """How a partition uses its store; None if it has none."""
+    host: str
+    open_store: Callable[[Store], Objects]
+    limits: Limits = field(default_factory=Limits)
+    emit: Callable[[Progress], None] = lambda _: None
+    is_off: bool = False
+    """Whether nothing is pushed, but only reported what would have been."""
+    _reports: dict[str, PushReport] = field(default_factory=dict)
+    _opened: dict[str, Objects] = field(default_factory=dict)
+    _failed: dict[str, str] = field(default_factory=dict)
+
+    def after_commit(self, writer: Writer) -> None:
+        """Push what a run has just committed."""
+        self._push(writer, with_tiers=False)
+
+    def finish(self, catalog: Catalog, names: Iterable[str]) -> Mapping[str, PushReport]:
+        """Push the rest of partitions, and let files leave that need not stay; what became of those with a store."""
+        found = {}
+        for name in dict.fromkeys(names):
+            use = self.uses(name)
+            if use is None or not catalog.is_known(name):
+                continue
+            try:
+                with catalog.writer(name) as writer:
+                    self._push(writer, with_tiers=True)
+            except LockedError as error:
+                self._add(PushReport(name, use.store.name, locked=error.message))
+            found[name] = self._with_rest(catalog, name, use)
+        return found
+
+    def preview(self, catalog: Catalog, names: Iterable[str]) -> list[PushReport]:
+        """What a push would do; nothing is changed, and no request is made."""
+        found = []
+        for name in dict.fromkeys(names):
+            use = self.uses(name)
+            if use is None or not catalog.is_known(name):
+                continue
+            told = preview(catalog, name, self._target(use))
+            report = PushReport(name, use.store.name, 0, told.transactions, told.files, told.size, told.requests)
+            found.append(replace(report, unpushed=told.transactions, since=told.since))
+        return found
+
+    def fetch(self, partition: str, key: str, target: Path) -> str:
+        """Copy an object of a partition's store into a file; returns its SHA-256."""
+        use = self.uses(partition)
+        if use is None:
+            raise TailpipeError(f"{partition} has no store", hint="name it in the config")
+        return self._target(use).objects.fetch(key, target)
+
+    def _push(self, writer: Writer, *, with_tiers: bool) -> None:
+        use = self.uses(writer.partition)
+        if use is None or self.is_off:
+            return
+        name = use.store.name
+        made = PushReport(writer.partition, name)
+        if name in self._failed:
+            self._add(replace(made, error=self._failed[name]))
+            return
+        try:
+            target = self._target(use)
+            before = sum(target.objects.requests.values())
+            is_fetched = writer.partition in self._reports
+            done = push(writer, target, is_fetched=is_fetched)
+            made = replace(
+                made,
+                version=done.version,
+                transactions=done.transactions,
+                files=done.files,
+                size=done.size,
+                pulled=done.pulled,
+            )
+            if with_tiers:
+                tiered = settle(writer, target.objects, use.stays)
+                made = replace(made, left=tiered.left, freed_files=tiered.freed_files, freed_size=tiered.freed_size)
+                if tiered.unproved:
+                    made = replace(made, error=_unproved(target, tiered.unproved))
+            made = replace(made, requests=sum(target.objects.requests.values()) - before)
+        except (TailpipeError, OSError) as error:
+            reason = error.with_hint if isinstance(error, TailpipeError) else str(error)
+            if not isinstance(error, LockedError):
+                self._failed[name] = reason
+            made = replace(made, error=reason)
+        self._add(made)
+
+    def _pending(self, catalog: Catalog, name: str) -> list[tuple[str, str | None]]:
+        (partition_id,) = catalog.database.connection.execute(
+            "SELECT id FROM partitions WHERE name = ?", (name,)
+        ).fetchone()
+        return pending(catalog.database, partition_id)
+
+    def _target(self, use: StoreUse) -> Target:
+        if use.store.name not in self._opened:
+            self._opened[use.store.name] = self.open_store(use.store)
+        objects = self._opened[use.store.name]
+        return Target(use.store.name, objects, self.host, use.partition_by, emit=self.emit, limits=self.limits)
+
+    def _add(self, made: PushReport) -> None:
+        """Add to what was done for the partition before."""
+        known = self._reports.get(made.partition)
+        if known is not None:
+            names = ("transactions", "files", "size", "requests", "pulled", "left", "freed_files", "freed_size")
+            sums = {name: getattr(known, name) + getattr(made, name) for name in names}
+            made = replace(made, **sums, version=made.version or known.version, error=made.error or known.error)
+        self._reports[made.partition] = made
+
+    def _with_rest(self, catalog: Catalog, name: str, use: StoreUse) -> PushReport:
+        """The report of a partition, with what is not pushed."""
+        known, told = self._reports.get(name, PushReport(name, use.store.name)), self._pending(catalog, name)
+        return replace(known, unpushed=len(told), since=unpushed_since(catalog.database, name))
+
+
+def _unproved(target: Target, keys: tuple[str, ...]) -> str:
+    more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+    return (
+        f'"{target.objects.location}/{keys[0]}"{more} is not what was pushed: the file stays on this disk'
+        " (run: tailpipe push)"
+    )

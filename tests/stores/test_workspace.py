@@ -1,0 +1,199 @@
+"""The verbs of a workspace with a store: collecting pushes, and a store that fails harms nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.cli import push as push_command
+from tailpipe.cli.app import app
+from tailpipe.cli.report import print_report
+from tailpipe.data import Data
+from tailpipe.errors import UsageError
+from tailpipe.model.store import Store
+from tailpipe.storage.object_stores import open_objects
+from tailpipe.stores.pushing import StoreUse
+from tailpipe.testing import InProcessEngine
+from tailpipe.workspace import Workspace
+from tests.unit.collect.support import CONFIG
+
+TODAY = datetime.now(UTC).date()
+NAME = "app.x"
+
+
+@pytest.fixture
+def stays() -> list[Callable[[], bool]]:
+    """A rule that a test may change: whether files stay here."""
+    return [lambda: True]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: list[Callable[[], bool]]) -> Path:
+    """An install directory whose partitions have the store `lake`."""
+    (tmp_path / "lake").mkdir()
+    store = Store(name="lake", location=str(tmp_path / "lake"))
+    monkeypatch.setattr(Data, "store_of", lambda _, name: store if name == NAME else None)
+    monkeypatch.setattr(Data, "host", property(lambda _: "web-1"))
+    use = StoreUse(store, tuple(store.partition_by), lambda files: [one.path for one in files if stays[0]()])
+    monkeypatch.setattr(Data, "_use_of", lambda _, name: use if name == NAME else None)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "main.tpc").write_text(CONFIG.replace("LOGS", str(tmp_path / "logs")))
+    monkeypatch.setenv("TAILPIPE_INSTALL_DIR", str(tmp_path))
+    return tmp_path
+
+
+def opened(install: Path, say: Callable[[str], None] = lambda _: None) -> Workspace:
+    return Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(install)}, engine=InProcessEngine(), say=say)
+
+
+def write(install: Path, name: str, days: int = 1) -> None:
+    for back in range(days):
+        day = TODAY - timedelta(days=back + 2)
+        path = install / "logs" / name / f"{day}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"time": f"{day}T10:00:00Z", "message": name}) + "\n")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+def log(install: Path) -> list[str]:
+    return [one.key for one in open_objects(str(install / "lake")).list("log")]
+
+
+def test_each_unit_is_pushed_after_its_commit_and_the_report_says_so(
+    install: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(install, "a", days=3)
+    report = opened(install).collect([NAME])
+    print_report(report, "pretty")
+    assert capsys.readouterr().out.splitlines()[1].startswith("  pushed to lake: 3 files, ")
+    assert len(log(install)) >= 3
+    pushed = report.partitions[0].push
+    assert pushed is not None
+    assert (pushed.unpushed, pushed.error) == (0, "")
+    print_report(report, "json")
+    assert json.loads(capsys.readouterr().out)[0]["push"]["files"] == 3
+    assert "push" in report.partitions[0].profile
+
+
+def test_compaction_deletion_and_expiry_go_through_the_log(install: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        write(install, name)
+        opened(install).collect([NAME])
+    before = len(log(install))
+    opened(install).delete(NAME)
+    assert len(log(install)) == before + 1
+    with Catalog.open(install / "data" / "default", host="web-1") as catalog:
+        kinds = catalog.database.connection.execute(
+            "SELECT kind, id IN (SELECT transaction_id FROM pushed) FROM transactions WHERE sequence IS NOT NULL"
+        ).fetchall()
+    assert {"append", "rewrite", "delete"} <= {kind for kind, _ in kinds}
+    assert all(is_pushed for _, is_pushed in kinds)
+
+
+def test_an_unreachable_store_harms_no_collection_and_is_reported_once(
+    install: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(install, "a", days=3)
+    (install / "lake").rmdir()
+    report = opened(install).collect([NAME])
+    assert report.is_done
+    assert report.partitions[0].accounts.kept == 3
+    print_report(report, "pretty")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "not pushed" in line] == [
+        "  committed here, not pushed: 4 commits; to push: tailpipe push app.x"
+    ]
+    assert len([line for line in lines if line.startswith("  push failed: there is no directory ")]) == 1
+    (install / "lake").mkdir()
+    result = run("push", "--output", "json")
+    assert result.exit_code == 0
+    (record,) = json.loads(result.stdout)
+    assert (record["transactions"], record["unpushed"], record["files"]) == (4, 0, 3)
+
+
+def test_no_push_leaves_it_for_later(install: Path) -> None:
+    write(install, "a")
+    report = opened(install).collect([NAME], with_push=False)
+    assert report.partitions[0].push is not None
+    assert report.partitions[0].push.unpushed == 2  # the day, and that there was nothing on others
+    assert log(install) == []
+    result = run("status")
+    assert "store lake: app.x was never pushed" in result.stdout
+    opened(install).push()
+    result = run("status")
+    assert "store lake: app.x 1 file here" in result.stdout
+    assert "1 in the store" in result.stdout
+    write(install, "b")
+    opened(install).collect([NAME], with_push=False)
+    assert "1 commit not pushed since" in run("status").stdout
+    (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
+    assert record["store"]["not_pushed"] == 1
+
+
+def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
+    write(install, "a")
+    opened(install).collect([NAME])
+    (install / "lake").rename(install / "away")
+    said: list[str] = []
+    opened(install, said.append).delete(NAME)
+    assert [line for line in said if "was not pushed" in line and line.endswith("to push it: tailpipe push")]
+
+
+def test_push_says_what_it_would_do_and_what_it_has_done(install: Path) -> None:
+    write(install, "a", days=2)
+    opened(install).collect([NAME], with_push=False)
+    result = run("push", "--dry-run", "--output", "json")
+    (told,) = json.loads(result.stdout)
+    assert (told["files"], told["transactions"]) == (2, 3)
+    assert log(install) == []
+    assert "dry run: nothing pushed" in run("push", "--dry-run").stderr
+    result = run("push", NAME, "--limit-rate", "100MB")
+    assert result.exit_code == 0
+    assert "lake" in result.stdout
+    assert "nothing to push" in run("push").stderr
+
+
+def test_push_fails_with_the_reason_if_the_store_does(install: Path) -> None:
+    write(install, "a")
+    opened(install).collect([NAME], with_push=False)
+    (install / "lake").rmdir()
+    runner = CliRunner().invoke(app, ["push"])
+    assert runner.exit_code == 1
+    assert "app.x: there is no directory " in runner.stderr
+
+
+def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path, stays: list[Callable[[], bool]]) -> None:
+    write(install, "a", days=2)
+    stays[0] = lambda: False
+    report = opened(install).collect([NAME])
+    assert report.partitions[0].push is not None
+    assert report.partitions[0].push.left == 2
+    assert list((install / "data" / "default").glob("tp_table=*/**/*.parquet")) == []
+    result = run("status")
+    assert "app.x 0 files here" in result.stdout
+
+
+def test_partitions_without_a_store_are_refused_by_push(install: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Data, "store_of", lambda *_: None)
+    with pytest.raises(UsageError, match="none of the partitions has a store"):
+        run("push")
+
+
+@pytest.mark.parametrize(("text", "rate"), [("10MB", 1e7), ("500 kB", 5e5), ("1.5GB/s", 1.5e9), (None, None)])
+def test_a_rate_has_a_unit(text: str | None, rate: float | None) -> None:
+    assert push_command._rate(text) == rate
+
+
+@pytest.mark.parametrize("text", ["10", "fast", "0MB", "-1MB", "10TB"])
+def test_anything_else_is_no_rate(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a rate"):
+        push_command._rate(text)
