@@ -339,6 +339,20 @@ class Workspace:
                 return pushing.preview(catalog, names)
             return list(pushing.finish(catalog, names).values())
 
+    def pin(self, partitions: Selection, window: Window = EVER, *, is_pinned: bool) -> dict[str, int]:
+        """Pin the files of the dates that a window touches, or let go of them; how many have changed, by partition."""
+        from tailpipe.model.coverage import DaySet
+        from tailpipe.stores.tiers import pin
+
+        days = DaySet.touched(window)
+        names = [name for name in self.select(partitions) if name in self.held()]
+        done = {}
+        with self.data.catalog() as catalog:
+            for name in names:
+                with catalog.writer(name) as writer:
+                    done[name] = pin(writer, days, is_pinned=is_pinned)
+        return done
+
     # What there is
 
     def held(self) -> Mapping[str, PartitionTotals]:

@@ -182,6 +182,17 @@ def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path, stays: li
     assert "app.x 0 files here" in result.stdout
 
 
+def test_pinned_files_stay_whatever_the_rule_says(install: Path, stays: list[Callable[[], bool]]) -> None:
+    write(install, "a", days=2)
+    opened(install).collect([NAME])
+    stays[0] = lambda: False
+    result = run("partition", "pin", NAME, "--from", str(TODAY - timedelta(days=2)))
+    assert result.stderr == "app.x: 1 file pinned\n"
+    assert opened(install).push()[0].left == 1
+    assert run("partition", "unpin", NAME).stderr == "app.x: 1 file unpinned\n"
+    assert opened(install).push()[0].left == 1
+
+
 def test_partitions_without_a_store_are_refused_by_push(install: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Data, "store_of", lambda *_: None)
     with pytest.raises(UsageError, match="none of the partitions has a store"):

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Verify files against the catalog and repair them.",
     "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",
-    "partition": "List, show and delete partitions.",
+    "partition": "List, show, delete and pin partitions.",
     "plugin": "List, show, install, update and uninstall plugins.",
     "push": "Push partitions to their stores.",
     "query": "Query collected logs with SQL.",

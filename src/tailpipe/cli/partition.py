@@ -61,7 +61,7 @@ command = noun_group(
     also_named="partition.",
     more=_with_coverage,
 )
-command.help = "List, show and delete partitions."
+command.help = "List, show, delete and pin partitions."
 
 
 @command.command("delete", epilog=examples("tailpipe partition delete app_log.local --to T-90d --force"))
@@ -99,3 +99,23 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     for one in doomed:
         workspace.delete(one.partition, window)
         render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
+
+
+def _pin(is_pinned: bool, word: str, description: str) -> None:
+    """Add the command that pins, or the one that lets go."""
+
+    @command.command(word, help=description, epilog=examples(f"tailpipe partition {word} app_log.local --from T-7d"))
+    @click.argument("selector", shell_complete=completes(lambda w: list(w.held())))
+    @click.option("--from", "start", metavar="TIME", help="Start time. Defaults to the first day.")
+    @click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
+    @common
+    @click.pass_context
+    def act(context: click.Context, selector: str, start: str | None, end: str | None) -> None:
+        workspace = workspace_of(context)
+        window = window_between(start, end, now=datetime.now(UTC))
+        for name, files in workspace.pin(selector, window, is_pinned=is_pinned).items():
+            render.say(f"{name}: {render.counted(files, 'file')} {word}ned")
+
+
+_pin(True, "pin", "Keep files on this disk, whatever the rule of their store says.")
+_pin(False, "unpin", "Let the rule of the store decide again which files stay here.")

@@ -18,6 +18,7 @@ from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.frozen import frozen
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.upload import AT_ONCE, is_proved
 
@@ -141,21 +142,17 @@ def _project(writer: Writer, paths: Sequence[str]) -> None:
         drop_staging(writer.database, staging)
 
 
-def pin(writer: Writer, *, is_pinned: bool, first: date | None = None, last: date | None = None) -> int:
+def pin(writer: Writer, days: DaySet = EVERY_DAY, *, is_pinned: bool) -> int:
     """Pin live files of a partition, or of some of its dates, so that no rule lets them leave; or let go of them.
 
     Returns how many files changed. What is not on this disk is not fetched by it.
     """
     with writer.database.writing() as connection:
-        done = connection.execute(
-            "UPDATE files SET is_pinned = ? WHERE partition_id = ? AND state = 'live' AND is_pinned <> ?"
-            " AND role = 'data' AND tp_date >= coalesce(?, tp_date) AND tp_date <= coalesce(?, tp_date)",
-            (
-                is_pinned,
-                writer.partition_id,
-                is_pinned,
-                first.isoformat() if first else None,
-                last.isoformat() if last else None,
-            ),
-        )
-    return done.rowcount
+        rows = connection.execute(
+            "SELECT path, tp_date FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
+            " AND is_pinned <> ?",
+            (writer.partition_id, is_pinned),
+        ).fetchall()
+        changed = [(is_pinned, path) for path, day in rows if date.fromisoformat(day) in days]
+        connection.executemany("UPDATE files SET is_pinned = ? WHERE path = ?", changed)
+    return len(changed)
