@@ -137,7 +137,7 @@ class Layout:
 
     def log_of(self, partition: str) -> Path:
         """The directory of the copies of one partition."""
-        return self.log / _encode(partition)
+        return self.log / encoded(partition)
 
     def log_copy(self, partition: str, version: int) -> Path:
         """The copy of one object."""
