@@ -30,6 +30,7 @@ from tailpipe.frozen import frozen
 __all__ = [
     "EXIT_DONE",
     "EXIT_FAILED",
+    "EXIT_FOUND",
     "EXIT_INTERRUPTED",
     "EXIT_TIME_LIMIT",
     "EXIT_USAGE",
@@ -58,6 +59,8 @@ __all__ = [
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_FOUND = 3
+"""A check has found rows."""
 EXIT_TIME_LIMIT = 124
 EXIT_INTERRUPTED = 130
 

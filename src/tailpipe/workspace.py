@@ -21,6 +21,7 @@ from tailpipe.data import Data, Say
 from tailpipe.errors import ConfigError
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
+from tailpipe.model.saved import SavedQuery
 from tailpipe.model.selector import Selection, select
 from tailpipe.model.table import Table
 from tailpipe.model.window import EVER, Window
@@ -48,6 +49,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
+    from tailpipe.query.parameters import Params
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.stores.push import Progress
@@ -400,10 +402,22 @@ class Workspace:
         """
         return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies, timeout_seconds=timeout_seconds)
 
-    def query(self, sql: str, *, timeout_seconds: float | None = None) -> pa.Table:
-        """The answer to one statement, as an Arrow table of plain types."""
+    @cached_property
+    def saved(self) -> Mapping[str, SavedQuery]:
+        """All saved queries by name. One of the config hides one of a plugin."""
+        return ChainMap(self.config.queries, self.registry.queries)  # type: ignore[arg-type] # they are only read
+
+    def query(
+        self, sql: str | SavedQuery, params: Params | None = None, *, timeout_seconds: float | None = None
+    ) -> pa.Table:
+        """The answer to one statement or saved query, as an Arrow table of plain types.
+
+        `params` are the values of its `$name` parameters, by name.
+        """
+        if isinstance(sql, SavedQuery):
+            params = sql.values(params or {}, now=datetime.now(UTC))
         with self.session(timeout_seconds=timeout_seconds) as session:
-            return session.run(sql).table()
+            return session.run(sql.text if isinstance(sql, SavedQuery) else sql, params).table()
 
     def spark(self, table: str) -> DataFrame:
         """The rows of a table, or of `schema.table`, as a lazy Spark DataFrame over the files that are live now.

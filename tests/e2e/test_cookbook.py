@@ -1,26 +1,33 @@
-"""The queries of the cookbook answer, over the logs of the quickstart."""
+"""The saved queries of the cookbook answer, over the logs of the quickstart."""
 
 from __future__ import annotations
 
-import re
+from datetime import UTC, datetime
 
 import pytest
 
+from tailpipe.plugins.core import plugin
 from tailpipe.workspace import Workspace
 
-from .demo import ROOT
-
-PAGE = (ROOT / "docs/cookbook.md").read_text(encoding="utf-8")
-RECIPES = re.findall(r"^\*\*(\d+)\. ([^*]+)\*\*.*?^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+RECIPES = [name for name, _ in plugin.parts("query")]
 
 
 def test_there_are_fifteen_recipes() -> None:
-    assert [int(number) for number, _, _ in RECIPES] == list(range(1, 16))
+    assert len(RECIPES) == 15
 
 
-@pytest.mark.parametrize(("number", "sql"), [(number, sql) for number, _, sql in RECIPES])
-def test_a_recipe_finds_something(demo: Workspace, number: str, sql: str) -> None:
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_finds_something(demo: Workspace, name: str) -> None:
+    query = demo.saved[name]
     with demo.session() as session:
-        rows = list(session.run(sql).rows)
-    assert rows, f"recipe {number} finds nothing"
+        rows = list(session.run(query.text, query.values({}, now=datetime.now(UTC))).rows)
+    assert rows, f"{name} finds nothing"
     assert any(value not in (None, 0) for value in rows[0])
+
+
+def test_parameters_change_the_answer(demo: Workspace) -> None:
+    short, long = (
+        demo.query(demo.saved["cookbook_sessions"], {"minutes": minutes}).column("requests").to_pylist()
+        for minutes in (1, 100_000)
+    )
+    assert sum(long) > sum(short)

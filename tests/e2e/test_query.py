@@ -231,3 +231,44 @@ def test_a_schema_shows_which_of_its_tables_hold_rows(run: Run, output: str) -> 
         record = json.loads(done.out)
         assert [(table["table"], table["rows"]) for table in record["tables"]] == [("app_log", 3)]
         assert "aws_vpc_flow_log" in record["without_rows"]
+
+
+# Parameters
+
+
+def test_a_value_is_bound_whatever_it_holds(run: Run) -> None:
+    hostile = "'; DROP TABLE app_log; -- $x \"\n"
+    done = run(
+        "query", "SELECT $who AS who, count(*) AS n FROM app_log", "--param", f"who={hostile}", "--output", "json"
+    )
+    assert (done.code, json.loads(done.out)) == (0, [{"who": hostile, "n": 3}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["SELECT $who"], 'the parameter "who" has no value'),
+        (["SELECT $who", "--param", "whoo=1"], 'did you mean "who"?'),
+        (["SELECT $who", "--param", "who"], '"who" is not NAME=VALUE'),
+        (["SELECT $who", "--param", "=a"], '"=a" is not NAME=VALUE'),
+        (["SELECT $who", "--param", "who=a", "--param", "WHO=b"], '--param "WHO" is given twice'),
+        (["SELECT $n", "--param", "n:integer=x"], 'the parameter "n" must be integer, not "x"'),
+        (["SELECT $n", "--param", "n:intger=1"], 'did you mean "integer"?'),
+        (["SELECT 1; SELECT $a", "--param", "a=1", "--param", "b=1"], 'no statement has a parameter "b"'),
+    ],
+)
+def test_a_wrong_parameter_is_refused(run: Run, arguments: list[str], message: str) -> None:
+    done = run("query", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_each_statement_gets_the_values_that_it_names(run: Run) -> None:
+    statements = "SELECT $a AS x; SELECT $b::INTEGER + $A::INTEGER AS x; SELECT '$a' AS x"
+    done = run("query", statements, "--param", "a=1", "--param", "b:integer=2", "--output", "csv", "--no-header")
+    assert (done.code, done.out) == (0, "1\n3\n$a\n")
+
+
+def test_a_value_may_hold_an_equals_sign_and_be_empty(run: Run) -> None:
+    done = run("query", "SELECT $a AS a, $b AS b", "--param", "a=x=y", "--param", "b=", "--output", "json")
+    assert json.loads(done.out) == [{"a": "x=y", "b": ""}]

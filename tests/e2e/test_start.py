@@ -113,6 +113,12 @@ def test_a_query_loads_what_its_answer_needs(install: Path) -> None:
 
 
 @pytest.mark.usefixtures("collected")
+def test_a_query_with_parameters_loads_no_pandas(install: Path) -> None:
+    modules, _ = loaded_by(install, "query", "SELECT count(*) FROM app WHERE a = $n", "--param", "n=1")
+    assert modules & (HEAVY | FOR_METADATA) == set()
+
+
+@pytest.mark.usefixtures("collected")
 def test_collecting_nothing_new_loads_neither_spark_nor_metadata(install: Path) -> None:
     modules, _ = loaded_by(install, "collect")
     assert {"tailpipe.collect.run", "tailpipe.spark.engine"} <= modules

@@ -6,9 +6,12 @@ import _thread
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from pyspark.sql import SparkSession
@@ -167,6 +170,53 @@ def test_spark_and_duckdb_agree(session: Session, queries: SparkQueries, sql: st
     assert theirs.types == types
     assert list(theirs.rows) == rows
     assert rows
+
+
+HOSTILE = "it's -- $who ; /* \\ ${env:HOME} `x` \" SELECT\n:name ? \u00fc\U0001f600 \\u0027"
+PARAMETERS: list[tuple[str, dict[str, object]]] = [
+    ("SELECT count(*) FROM app_log WHERE text = $who", {"who": "w3"}),
+    ("SELECT n, $who AS who FROM app_log WHERE n < 3 ORDER BY n", {"who": HOSTILE}),
+    ("SELECT count(*) FROM app_log WHERE text = $who OR n = 1", {"who": "' OR 'a' = 'a"}),
+    ("SELECT n + $less AS a, real * $part AS b FROM app_log WHERE n < 5 ORDER BY n", {"less": -3, "part": 1.5}),
+    ("SELECT count(*) FROM app_log WHERE day >= $day AND n > $n", {"day": date(2024, 1, 9), "n": "7"}),
+    ("SELECT count(*) FROM app_log WHERE day >= $day", {"day": "2024-01-09"}),
+    (
+        "SELECT count(*) FROM app_log WHERE tp_timestamp >= $at AND flag = $flag",
+        {"at": datetime(2024, 1, 31, 12, 0, 0, 5, UTC), "flag": True},
+    ),
+    ("SELECT count(*) FROM app_log WHERE price < $price", {"price": Decimal("12.250")}),
+    ("SELECT count(*) FROM app_log WHERE id = $id", {"id": UUID("00000000-0000-4000-8000-000000000007")}),
+    ("SELECT count(*) FROM app_log WHERE list_contains($all, text)", {"all": ["w1", "w3"]}),
+    ("SELECT count(*) FROM app_log WHERE $none IS NULL", {"none": None}),
+    ("SELECT n FROM app_log ORDER BY n LIMIT $rows", {"rows": 2}),
+    ("SELECT count(*) FROM app_log WHERE text = $WHO AND $Who <> 'x'", {"who": "w3"}),
+]
+
+
+@pytest.mark.parametrize(("sql", "params"), PARAMETERS)
+def test_spark_and_duckdb_agree_on_parameters(
+    session: Session, queries: SparkQueries, sql: str, params: dict[str, object]
+) -> None:
+    ours = session.run(sql, params)
+    columns, types, rows = ours.columns, ours.types, list(ours.rows)
+    theirs = queries.run(sql, params)
+    assert (theirs.columns, theirs.types, list(theirs.rows)) == (columns, types, rows)
+    assert rows
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, 'the parameter "who" has no value'),
+        ({"who": "a", "whoo": "b"}, 'the statement has no parameter "whoo"'),
+        ({"who": b"a"}, "which Spark cannot be given"),
+    ],
+)
+def test_parameters_that_spark_cannot_have_are_refused(
+    queries: SparkQueries, params: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        queries.run("SELECT count(*) FROM app_log WHERE raw = $who", params)
 
 
 @pytest.mark.parametrize(

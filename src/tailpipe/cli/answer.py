@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -92,13 +92,15 @@ class Written:
         return render.counted(self.rows, "row")
 
 
-def answer_statement(session: Any, sql: str, shape: Shape, sink: Sink, timing: bool | None) -> None:
+def answer_statement(
+    session: Any, sql: str, shape: Shape, sink: Sink, timing: bool | None, params: Mapping[str, Any]
+) -> None:
     """Run a statement, write its answer, and report rows and time; unless requested only where people read it."""
     begun = time.monotonic()
     done: list[Written] = []  # stays empty if the sink ends early
     seconds = 0.0
     with patience() as end_waiting:
-        answer = session.run(sql)
+        answer = session.run(sql, params)
         if shape.room is not None and shape.output == "pretty":
             shape = replace(shape, starred=session.starred(sql, answer.columns))
 

@@ -12,7 +12,7 @@ from tailpipe.cli.sinks import Sink, Write, shared
 from tailpipe.cli.statements import Statement, names_of, place_of
 from tailpipe.errors import TailpipeError
 
-__all__ = ["answer_all"]
+__all__ = ["Rows", "answer_all"]
 
 
 def answer_all(
@@ -50,7 +50,7 @@ def _answer_in_list(
     failures = []
     for number, (statement, name) in enumerate(zip(statements, names_of(statements), strict=True)):
         before()
-        rows = _Rows(write)
+        rows = Rows(write)
         write((",\n" if number else "[\n").encode() + b'{"name": ' + json.dumps(name, ensure_ascii=False).encode())
         write(b', "rows": ')
         if failure := _answer(session, statement, shape, shared(rows), timing):
@@ -66,14 +66,14 @@ def _answer_in_list(
 def _answer(session: Any, statement: Statement, shape: Shape, sink: Sink, timing: bool | None) -> TailpipeError | None:
     """Answer one; the failure, if there was one, which was reported."""
     try:
-        answer_statement(session, statement.sql, shape, sink, timing)
+        answer_statement(session, statement.sql, shape, sink, timing, statement.params)
     except TailpipeError as failure:
         render.error(placed := place_of(statement, failure))
         return placed
     return None
 
 
-class _Rows:
+class Rows:
     """Where the array of rows of one answer goes."""
 
     def __init__(self, write: Write) -> None:
@@ -81,6 +81,7 @@ class _Rows:
         self._last = b""
 
     def __call__(self, data: bytes) -> None:
+        """Write some of them."""
         self._write(data)
         self._last = data
 

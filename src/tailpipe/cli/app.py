@@ -27,6 +27,7 @@ COMPLETE = "_TAILPIPE_COMPLETE"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS: dict[str, str] = {
+    "check": "Run saved queries as checks.",
     "collect": "Collect logs into the workspace.",
     "compact": "Merge small files and apply a changed index.",
     "completion": "Print the shell completion script.",
@@ -41,6 +42,7 @@ COMMANDS: dict[str, str] = {
     "push": "Push partitions to their stores.",
     "query": "Query collected logs with SQL.",
     "rejected": "Show rejected rows.",
+    "saved": "List and show saved queries.",
     "schema": "List and show schemas.",
     "source": "List, show and test sources.",
     "status": "Show the state of every partition.",

@@ -194,6 +194,7 @@ def plugin_record(plugin: Plugin) -> Record:
         "sources": [name for name, _ in plugin.parts("source")],
         "formats": [name for name, _ in plugin.parts("format")],
         "connections": [name for name, _ in plugin.parts("connection")],
+        "queries": [name for name, _ in plugin.parts("query")],
     }
 
 

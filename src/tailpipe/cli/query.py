@@ -18,6 +18,8 @@ from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.cli.params import param, parsed, without_pandas
+from tailpipe.cli.saved_statements import complete_names, complete_params, resolved
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, gather
 from tailpipe.errors import EXIT_FAILED, UsageError
@@ -55,9 +57,11 @@ class _Query(click.Command):
         'tailpipe query "SELECT level, count(*) FROM app_log GROUP BY ALL" --output csv',
         "tailpipe query report.sql 'checks/*.sql'",
         'tailpipe query "FROM app_log" --to-file app.parquet',
+        "tailpipe query 'FROM app_log WHERE user = $who' --param who=alice",
+        "tailpipe query cloudtrail_failed_logins --param days=7",
     ),
 )
-@click.argument("sources", metavar="[SQL|FILE]...", nargs=-1)
+@click.argument("sources", metavar="[SQL|NAME|FILE]...", nargs=-1, shell_complete=complete_names)
 @click.option(
     "--output",
     type=click.Choice((*OUTPUTS, "table")),
@@ -77,6 +81,7 @@ class _Query(click.Command):
     show_default=True,
     help="Query engine. Use spark for tables that have outgrown one machine.",
 )
+@param(complete_params)
 @click.option("--timeout", metavar="DURATION", help="Time limit per statement, such as 30s, 5m or 1h30m.")
 @click.option("--timing/--no-timing", default=None, help="Print row count and elapsed time to stderr.")
 @narrowing
@@ -92,15 +97,16 @@ def command(
     limit: int | None,
     path: Path | None,
     engine: str,
+    params: tuple[str, ...],
     timeout: str | None,
     timing: bool | None,
     narrowed: Narrowed,
 ) -> None:
     """Run SQL statements with DuckDB over all tables.
 
-    Pass statements, .sql files, or - for stdin. Without arguments, a terminal opens the interactive shell. Queries
-    see every committed day, even while a collection is running. Times are UTC. Statements are read-only and can
-    access collected data only.
+    Pass statements, names of saved queries, .sql files, or - for stdin. Without arguments, a terminal opens the
+    interactive shell. Queries see every committed day, even while a collection is running. Times are UTC. Statements
+    are read-only and can access collected data only.
     """
     shape = _shape(path, output, header, separator, null, limit)
     if timeout is not None:
@@ -114,15 +120,16 @@ def command(
             raise UsageError("the shell works with DuckDB alone", hint="give a statement for --engine spark")
         from tailpipe.cli.shell import Shell  # late, because it takes long to load
 
-        Shell(workspace_of(context), narrowed, shape, timing).run()
+        with without_pandas():
+            Shell(workspace_of(context), narrowed, shape, timing, parsed(params)).run()
         return
-    statements = gather(sources or (STDIN,))
+    begun = time.monotonic()
+    workspace = workspace_of(context)
+    statements = resolved(gather(sources or (STDIN,)), parsed(params), workspace)
     if shape.output in BINARY and len(statements) > 1:
         raise UsageError(f"{shape.output} holds one answer", hint="give one statement")
     if shape.output in BINARY and path is None and sys.stdout.isatty():
         raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
-    begun = time.monotonic()
-    workspace = workspace_of(context)
     with guarded(), ExitStack() as stack:
         session: Session | SparkQueries
         if engine == "spark":
@@ -130,6 +137,7 @@ def command(
         else:
             session = narrowed(workspace)
             stack.enter_context(closed_in_time(session.close))
+            stack.enter_context(without_pandas())
         write = None if path is None else stack.enter_context(to_file(path))
         session.limit.when_stuck = partial(end_late, session.limit)
         if timing:

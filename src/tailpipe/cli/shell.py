@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from tailpipe.cli.answer import BINARY, Shape
 from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded, terminated_cleanly
 from tailpipe.cli.narrowing import Narrowed
+from tailpipe.cli.params import named_in
+from tailpipe.cli.saved_statements import statement_of
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
 from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
 from tailpipe.cli.sinks import Sink, Write, screen, to_file, to_screen
@@ -52,11 +55,19 @@ def is_whole(text: str) -> bool:
 class Shell:
     """What a person sees and sets: how answers look, where they go, and which part of the data is asked."""
 
-    def __init__(self, workspace: Any, narrowed: Narrowed, shape: Shape, timing: bool | None) -> None:
+    def __init__(
+        self,
+        workspace: Any,
+        narrowed: Narrowed,
+        shape: Shape,
+        timing: bool | None,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
         self.workspace = workspace
         self.narrowing = narrowed.narrowing
         self.shape = shape
         self.timing = timing
+        self.params: dict[str, Any] = dict(params or {})
         self.file: Path | None = None
         self._is_unsafe = narrowed.is_unsafe
         self._has_answers = False
@@ -111,7 +122,16 @@ class Shell:
 
     def answer(self, statements: list[Statement]) -> None:
         """Answer one statement after the other, each over what is committed at that moment."""
-        answer_all(self.session, statements, self._shape(), self._sink(), self.timing, self._refresh)
+        chosen = [self._resolved(one) for one in statements]
+        answer_all(self.session, chosen, self._shape(), self._sink(), self.timing, self._refresh)
+
+    def _resolved(self, statement: Statement) -> Statement:
+        """The statement, or the saved query of that name, with the values that were set and that it names."""
+        saved = self.workspace.saved.get(statement.sql)
+        values = named_in(statement.sql if saved is None else saved.text, self.params)
+        if saved is not None:
+            return statement_of(saved, saved.values(values, now=datetime.now(UTC)))
+        return replace(statement, params=values)
 
     def _refresh(self) -> None:
         if self.session.refresh():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.cli import render
 from tailpipe.cli.answer import OUTPUTS
+from tailpipe.cli.params import parsed
 from tailpipe.cli.statements import read_file
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
@@ -114,6 +115,19 @@ def _timeout(shell: Shell, word: str) -> None:
     render.say("statements have no time limit" if seconds is None else f"statements are stopped after {seconds:g} s")
 
 
+def _param(shell: Shell, word: str) -> None:
+    if word == OFF:
+        shell.params.clear()
+    elif word and "=" not in word:
+        shell.params.pop(word, None)
+    elif word:
+        shell.params.update(parsed([word]))
+    for name, value in shell.params.items():
+        render.say(f"${name} = {value!r}")
+    if not shell.params:
+        render.say("no parameter has a value")
+
+
 def _read(shell: Shell, file: str) -> None:
     if not file:
         raise UsageError("name a file", hint="type: .read FILE")
@@ -201,6 +215,9 @@ COMMANDS: dict[str, ShellCommand] = {
     ".timing": ShellCommand("[on|off]", "Tell how long each answer took.", _timing, lambda _: ("on", OFF)),
     ".timeout": ShellCommand(
         "[DURATION|off]", "Stop statements that take longer, such as 30s or 5m.", _timeout, lambda _: (OFF,)
+    ),
+    ".param": ShellCommand(
+        "[NAME=VALUE|NAME|off]", "Set the value of $NAME, remove it, or remove all.", _param, lambda s: (OFF, *s.params)
     ),
     ".read": ShellCommand("FILE", "Answer the statements of a file.", _read),
     ".from": ShellCommand("[TIME|off]", "See only what is from this time on.", _narrow("start", _start, None)),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
 from tailpipe.errors import QueryError, TailpipeError, UsageError
 from tailpipe.frozen import frozen
@@ -25,6 +26,10 @@ class Statement:
     file: str
     text: str
     begin: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """The values of its parameters."""
+    name: str = ""
+    """Of the saved query that it is."""
 
 
 def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
@@ -45,16 +50,20 @@ def place_of(statement: Statement, failure: TailpipeError) -> TailpipeError:
 
 
 def names_of(statements: Sequence[Statement]) -> list[str]:
-    """What each answer of several is called: its file, with a number if the file has more; else `statement 2`."""
-    totals = Counter(one.file for one in statements)
+    """What each answer of several is called: its saved query or file, numbered if that is there more than once.
+
+    Any other is `statement 2`.
+    """
+    totals = Counter(one.name or one.file for one in statements)
     passed: Counter[str] = Counter()
     names = []
     for number, one in enumerate(statements, 1):
-        passed[one.file] += 1
-        if one.file in ("", _STDIN_NAME):
+        named = one.name or one.file
+        passed[named] += 1
+        if named in ("", _STDIN_NAME):
             names.append(f"statement {number}")
         else:
-            names.append(one.file if totals[one.file] == 1 else f"{one.file} statement {passed[one.file]}")
+            names.append(named if totals[named] == 1 else f"{named} statement {passed[named]}")
     return names
 
 

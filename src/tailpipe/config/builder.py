@@ -14,6 +14,7 @@ from tailpipe.config.former import former_block
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
+from tailpipe.config.saved import SavedQueries
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.syntax import Block, Literal, Span
 from tailpipe.config.text import ConfigText, Problem
@@ -23,6 +24,7 @@ from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import construct
 from tailpipe.model.partition import Partition, Schema
+from tailpipe.model.saved import QueryDirectory, SavedQuery
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store, index_names
@@ -67,6 +69,8 @@ class _Builder:
             "table": Table,
             "partition": Partition,
             "schema": Schema,
+            "query": SavedQuery,
+            "queries": QueryDirectory,
         }
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
         makers: dict[Reference, Callable[[], Any]] = {
@@ -86,6 +90,8 @@ class _Builder:
         self.decoding: list[Reference] = []
         self.reversed: set[str] = set()
         self.classes = classes
+        self.saved = SavedQueries(around.home, found.append)
+        self.from_files: dict[str, SavedQuery] = {}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -111,6 +117,7 @@ class _Builder:
         for reference, value in self.decoded.items():
             self._check(reference, value)
         self._check_stores()
+        self._read_directories()
         if self.decoder.problems:
             raise ConfigError(tuple(sorted([*self.decoder.problems, *self.decoder.unresolved], key=_order)))
         return self._config(texts)
@@ -181,6 +188,25 @@ class _Builder:
             self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources))
         elif isinstance(value, Table):
             self.decoded[reference] = _mapped(value)
+        elif isinstance(value, SavedQuery):
+            self.decoded[reference] = self.saved.query(located.text, located.block, value)
+
+    def _read_directories(self) -> None:
+        """Take the saved queries of all directories; a name that is taken is reported."""
+        first = {
+            reference.labels[0]: located.text.place(located.block.span)
+            for reference, located in self.scope.blocks.items()
+            if reference.kind == "query"
+        }
+        for reference, value in self.decoded.items():
+            if not isinstance(value, QueryDirectory):
+                continue
+            located = self.scope.blocks[reference]
+            for place, query in self.saved.directory(located.text, located.block, value):
+                if query.name in first:
+                    self.saved.twice(query, place, first[query.name])
+                else:
+                    first[query.name], self.from_files[query.name] = place, query
 
     def _check_stores(self) -> None:
         stores, workspaces, partitions = (self._of_kind(kind) for kind in ("store", "workspace", "partition"))
@@ -256,6 +282,8 @@ class _Builder:
             tables=kinds["table"],
             partitions=kinds["partition"],
             schemas=kinds["schema"],
+            queries={**kinds["query"], **self.from_files},
+            query_directories=kinds["queries"],
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )

@@ -13,6 +13,7 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
+from tailpipe.model.saved import QueryDirectory, SavedQuery
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table
@@ -31,6 +32,9 @@ class Config:
     tables: Mapping[str, Table] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    queries: Mapping[str, SavedQuery] = field(default_factory=dict)
+    """The saved queries, those of directories too."""
+    query_directories: Mapping[str, QueryDirectory] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 

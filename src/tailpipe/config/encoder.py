@@ -18,6 +18,8 @@ from tailpipe.model.store import Store
 
 __all__ = ["config_data", "config_text", "plain_data"]
 
+_MANY = {"query": "queries", "queries": "query_directories"}
+
 
 def config_text(config: Config) -> str:
     """The config as `.tpc` text: what is not at its default, secrets masked."""
@@ -27,7 +29,7 @@ def config_text(config: Config) -> str:
 
 def config_data(config: Config) -> dict[str, Any]:
     """The config as plain data: every option of every block, secrets masked."""
-    return {f"{kind}s": [plain_data(value) for value in values.values()] for kind, values in _kinds(config)}
+    return {_MANY.get(kind, f"{kind}s"): [*map(plain_data, values.values())] for kind, values in _kinds(config)}
 
 
 def encode(kind: str, value: Any) -> Block:
@@ -113,4 +115,6 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         ("table", config.tables),
         ("partition", config.partitions),
         ("schema", config.schemas),
+        ("query", {name: query for name, query in config.queries.items() if not query.origin}),
+        ("queries", config.query_directories),
     )

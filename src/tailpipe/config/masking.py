@@ -33,7 +33,7 @@ _TOKEN = re.compile(
 )
 _FOLLOWS = re.compile(r"[ \t]*+(==|[^\n]|)")
 _BARE = re.compile(r"[+/.%$&@!~^*'-]*+\w[\w+/.=%$&@!~^*'-]*+")
-_KINDS = "connection|format|partition|schema|table|workspace"
+_KINDS = "connection|format|partition|queries|query|schema|table|workspace"
 _NAMED = re.compile(rf"(?:{'|'.join(FUNCTIONS)})(?=\()|(?:{_KINDS})\.[\w.-]+")
 _SAFE_ARGUMENT = re.compile(r"""(?:env\(\s*"[^\W\d]\w*"|file\(\s*"[^"\n]*")(?=\s*[,)])""")
 _TOP = re.compile(rf"(?:{_KINDS})\b[^\n=]*\{{")

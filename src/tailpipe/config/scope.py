@@ -26,6 +26,8 @@ LABELS: Mapping[str, int] = {
     "table": 1,
     "partition": 2,
     "schema": 1,
+    "query": 1,
+    "queries": 1,
 }
 """How many labels name a block of each kind."""
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.saved import SavedQuery, read_saved
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import value_at
 
 __all__ = ["Kind", "Late", "Plugin", "load_part", "refuse_misfit"]
 
-Kind = Literal["table", "source", "format", "preset", "connection"]
+Kind = Literal["table", "source", "format", "preset", "connection", "query"]
 """What a plugin can bring."""
 
 
@@ -40,6 +42,8 @@ class Plugin:
     formats: Sequence[type[Format] | Late] = ()
     presets: Sequence[Format | Late] = ()
     connections: Sequence[type[Connection] | Late] = ()
+    queries: Path | None = None
+    """Directory of `.sql` files, each a saved query of the file's name."""
     package: str = field(default="", compare=False)
     """Distribution that brought it; filled in when it is found."""
     version: str = field(default="", compare=False)
@@ -52,8 +56,13 @@ class Plugin:
             "format": self.formats,
             "preset": self.presets,
             "connection": self.connections,
+            "query": self._queries() if kind == "query" else (),
         }
         return [_made(kind, part) for part in parts[kind]]
+
+    def _queries(self) -> list[Late]:
+        files = [] if self.queries is None else sorted(self.queries.glob("*.sql"))
+        return [Late(file.stem, str(file)) for file in files]
 
     def parts(self, kind: Kind) -> list[tuple[str, Any]]:
         """The parts of a kind with their names."""
@@ -72,6 +81,8 @@ def load_part(kind: Kind, part: Any) -> Any:
     """The part itself, which is imported now if it comes late."""
     if not isinstance(part, Late):
         return part
+    if kind == "query":
+        return _saved(part)
     found = _made(kind, value_at(part.place))
     refuse_misfit(kind, found)
     if (name := _name(kind, found)) != part.name:
@@ -91,6 +102,14 @@ def refuse_misfit(kind: Kind, part: Any) -> None:
         raise TypeError(f"{part!r} is not a type of {kind}")
     if kind == "connection":
         part()  # the default one
+
+
+def _saved(part: Late) -> SavedQuery:
+    """The query that a file states."""
+    query, flaws = read_saved(part.name, Path(part.place).read_text(encoding="utf-8"))
+    if flaws:
+        raise ValueError(f"{part.place}: {flaws[0].message}")
+    return dataclasses.replace(query, origin=part.place)
 
 
 def _made(kind: Kind, part: Any) -> Any:

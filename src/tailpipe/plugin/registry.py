@@ -10,6 +10,7 @@ from tailpipe.errors import PluginError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
+from tailpipe.model.saved import SavedQuery
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import entry_points
@@ -19,7 +20,7 @@ __all__ = ["ENTRY_POINTS", "Registry"]
 
 ENTRY_POINTS = "tailpipe.plugins"
 _KINDS: tuple[Kind, ...] = get_args(Kind)
-_WORDS: Mapping[Kind, str] = {"preset": "format"}
+_WORDS: Mapping[Kind, str] = {"preset": "format", "query": "saved query"}
 """What a person calls a kind, where that is another word."""
 
 
@@ -80,6 +81,11 @@ class Registry:
     def connections(self) -> Mapping[str, type[Connection]]:
         """Types of connections by name; each has a connection `default`."""
         return self._parts("connection")
+
+    @cached_property
+    def queries(self) -> Mapping[str, SavedQuery]:
+        """Saved queries by name."""
+        return self._parts("query")
 
     def owner(self, kind: Kind, name: str) -> str | None:
         """The plugin that brings a name, if one does."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tailpipe.errors import Place, QueryError, TailpipeError
 from tailpipe.model.nearest import did_you_mean, listed
+from tailpipe.model.parameter import names_in
 from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
 from tailpipe.sql.duck import blank, duckdb
@@ -35,7 +36,6 @@ _CAST = re.compile(r"to (\S+) when casting from source column (\S+)")
 _HINTS = {
     "end of input": "the brackets or quotes may not be closed",
     "unterminated": "the brackets or quotes may not be closed",
-    "prepared statement parameters": "write the values themselves",
     "Arrow type VARIANT": "cast it to VARCHAR",
     "cast value to numerical: {": "an arrow of JSON binds weaker than AND and =, so write (column ->> 'key')",
     "to inet: Expected an IP address": "TRY_CAST(x AS INET) gives null for what is no address",
@@ -92,6 +92,8 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         )
     if match := _TYPES.search(text):
         hint = "cast a value to the type that is meant, such as x::BIGINT or '1 day'::INTERVAL"
+        if "STRING_LITERAL" in match[1] and names_in(sql):
+            hint = "cast the parameter, such as $days::INTEGER, or say its type: --param days:integer=7"
         return QueryError(f"there is no function for {match[1]}", hint=hint, place=_place(text, sql))
     if match := _CAST.search(text):
         hint = f"try_cast({match[2]} AS {match[1]}) is null where a value does not fit"

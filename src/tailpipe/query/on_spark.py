@@ -12,6 +12,7 @@ from tailpipe.errors import SparkError, TailpipeError, TimeLimitError, UsageErro
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
+from tailpipe.query.parameters import Params
 from tailpipe.query.stars import Starred
 from tailpipe.query.statements import words
 from tailpipe.query.translate import Translated, refuse_other, to_spark, to_spark_condition
@@ -48,14 +49,19 @@ class SparkQueries:
     def _spark(self) -> SparkSession:
         return jailed_session(self._start())
 
-    def run(self, sql: str) -> Answer:
-        """Run one SELECT; its rows come over when Spark has them all."""
+    def run(self, sql: str, params: Params | None = None) -> Answer:
+        """Run one SELECT, with values for its `$name` parameters; its rows come over when Spark has them all."""
         refuse_other(sql)
-        columns, types = self._session.describe(sql)
+        columns, types = self._session.describe(sql, params)
         views = {view.address: view for view in self._session.views}
         names = {address: f"view_{self._token}_{number}" for number, address in enumerate(views)}
         translated = to_spark(
-            sql, names, default=self._session.schema, prefix=f"cte_{self._token}", types=self._types(sql)
+            sql,
+            names,
+            default=self._session.schema,
+            prefix=f"cte_{self._token}",
+            types=self._types(sql),
+            params=params or {},
         )
         for address, name in names.items():
             if name in translated.names:

@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
+from tailpipe.query.parameters import Params
 from tailpipe.query.statements import called, explained
 from tailpipe.query.views import View
 from tailpipe.sql.duck import duckdb
@@ -68,16 +69,21 @@ class Pruner:
         """Let go of the memory."""
         self._connection.close()
 
-    def files(self, sql: str, views: Sequence[View], schema: str) -> Mapping[Address, tuple[LiveFile, ...]]:
-        """The files of each view that the statement needs; a view that is not there needs all of its own."""
+    def files(
+        self, sql: str, views: Sequence[View], schema: str, values: Params | None = None
+    ) -> Mapping[Address, tuple[LiveFile, ...]]:
+        """The files of each view that the statement needs; a view that is not there needs all of its own.
+
+        `values` are those of its parameters: bound before it is planned, they are constants in the plan.
+        """
         try:
-            scans = self._scans(sql, views, schema)
+            scans = self._scans(sql, views, schema, values)
         except (duckdb.Error, ValueError, LookupError):
             return {}  # a statement that cannot be planned says so when it is run
         read = [view for view in views if view.address in scans and not any(map(_MISLEADING.search, view.columns))]
         return {view.address: self._needed(view, scans[view.address]) for view in read}
 
-    def _scans(self, sql: str, views: Sequence[View], schema: str) -> Scans:
+    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
         run = self._connection.execute
         for view in views:
             if view.address not in self._made:
@@ -86,7 +92,8 @@ class Pruner:
                 run(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
                 self._made.add(view.address)
         run(f"SET search_path = '{schema}'")
-        ((_, plan),) = run(f"EXPLAIN (FORMAT json) {explained(sql)}").fetchall()
+        planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
+        ((_, plan),) = (run(planned, dict(values)) if values else run(planned)).fetchall()
         scans: Scans = {}
         for table, filters in _scanned(json.loads(plan)):
             _, in_schema, name = table.split(".")

@@ -19,6 +19,7 @@ from tailpipe.query import inet
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.parameters import Params, bound
 from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import COPIES, FEW, KNOWN, SCHEMA, View, schema_views, table_views
@@ -101,31 +102,38 @@ class Session:
         finally:
             self._spill.close()
 
-    def run(self, sql: str) -> Answer:
-        """Run one reading statement; in an unsafe session any."""
+    def run(self, sql: str, params: Params | None = None) -> Answer:
+        """Run one reading statement, with values for its `$name` parameters; in an unsafe session any statement."""
         self.limit.begin()
         try:
             with self.limit.running():
-                return self._run(sql)
+                return self._run(sql, params or {})
         except (duckdb.Error, RuntimeError) as error:
             raise self._told(error, sql) from error
 
-    def _run(self, sql: str) -> Answer:
+    def _run(self, sql: str, params: Params) -> Answer:
         extract = self._connection.extract_statements
         statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
         refuse_weak_arrow(self._connection, sql)
-        self._make_views(sql)
+        values = bound(statements, params)
+        self._make_views(sql, values)
         for statement in statements:
-            self._connection.execute(statement)
+            self._execute(statement, {name: values[name] for name in statement.named_parameters})
         names, types = self._described()
         if any(map(inet.is_address, types)) and statements[-1].type == duckdb.StatementType.SELECT:
-            self._connection.execute(inet.as_text(sql, names, types))
+            self._execute(inet.as_text(sql, names, types), values)
             names, types = self._described()
         return Answer(names, types, self._connection, lambda error: self._told(error, sql), self.limit)
 
-    def describe(self, sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _execute(self, statement: duckdb.Statement | str, values: Params) -> None:
+        if values:
+            self._connection.execute(statement, dict(values))
+        else:  # for an empty map, too, DuckDB's Python would look for pandas
+            self._connection.execute(statement)
+
+    def describe(self, sql: str, params: Params | None = None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names and types of the columns that a query would give; it is not run."""
-        described = list(self.run(f"DESCRIBE {sql}").rows)
+        described = list(self.run(f"DESCRIBE {sql}", params).rows)
         names, types = (tuple(str(row[place]) for row in described) for place in (0, 1))
         return names, types
 
@@ -258,7 +266,7 @@ class Session:
         self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
         self._connection.close()
 
-    def _make_views(self, sql: str) -> None:
+    def _make_views(self, sql: str, values: Params) -> None:
         """Make the views that the statement names, over the files that it needs."""
         said = words(sql)
         schemas = said | {self.schema.lower()}
@@ -268,7 +276,7 @@ class Session:
         _refuse_twins(tables)
         named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
         is_about_known = bool(said & KNOWN)
-        needed = self._needed_files(sql, named) if is_about_known else {}
+        needed = self._needed_files(sql, named, values) if is_about_known else {}
         for view in named:
             self._check(view.schema)
             files = needed.get(view.address, view.files)
@@ -304,7 +312,7 @@ class Session:
                     refuse_broken(self._connection, schema)
             self._checked.add(name)
 
-    def _needed_files(self, sql: str, views: Sequence[View]) -> Mapping[Address, tuple[LiveFile, ...]]:
+    def _needed_files(self, sql: str, views: Sequence[View], values: Params) -> Mapping[Address, tuple[LiveFile, ...]]:
         many = [view for view in views if len(view.files) > FEW]
         if not many:
             return {}
@@ -312,7 +320,7 @@ class Session:
             from tailpipe.query.prune import Pruner
 
             self._pruner = Pruner(load_statement() if self._has_inet else "")
-        needed = self._pruner.files(sql, views, self.schema)
+        needed = self._pruner.files(sql, views, self.schema, values)
         return {view.address: needed[view.address] for view in many if view.address in needed}
 
     def _ask_for_inet(self, names: Container[str]) -> bool:

@@ -10,6 +10,8 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.query.allowed import refuse_unknown, refused
 from tailpipe.query.dialects import reconcile
+from tailpipe.query.literals import with_values
+from tailpipe.query.parameters import Params
 from tailpipe.query.relations import rename_relations
 from tailpipe.query.statements import words
 
@@ -50,13 +52,15 @@ def to_spark(
     default: str,
     prefix: str,
     types: Mapping[str, str] | None = None,
+    params: Params | None = None,
 ) -> Translated:
     """The statement for Spark, in which each relation has a name that the statement cannot know.
 
     `tables` names the tables that it may read, by schema and name in lower case; `default` is the schema without a
     name; the names of its CTEs begin with the prefix. `types` are those of the columns, by name in lower case.
+    `params` become literals of the statement's tree, as if they had been written there; no text is put together.
     """
-    statement = _parsed(sql)
+    statement = with_values(_parsed(sql), params or {})
     names = rename_relations(statement, tables, default=default, prefix=prefix)
     return Translated(_written(statement, types or {}), names)
 

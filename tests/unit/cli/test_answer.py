@@ -352,7 +352,7 @@ def test_ctrl_c_while_an_answer_is_written_is_no_failure(failure: Exception) -> 
     """The second DuckDB, which writes csv, hears it too, and calls it an error."""
 
     class Session:
-        def run(self, sql: str) -> Told:
+        def run(self, sql: str, _: object) -> Told:
             return ask(sql)
 
         def interrupt(self) -> None:
@@ -362,4 +362,4 @@ def test_ctrl_c_while_an_answer_is_written_is_no_failure(failure: Exception) -> 
         raise failure
 
     with pytest.raises(KeyboardInterrupt):
-        answer_statement(Session(), "SELECT 1", Shape("csv"), lambda: nullcontext(write), None)
+        answer_statement(Session(), "SELECT 1", Shape("csv"), lambda: nullcontext(write), None, {})

@@ -116,6 +116,8 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
         "tables": [],
         "partitions": [],
         "schemas": [],
+        "queries": [],
+        "query_directories": [],
     }
     assert config_text(build("")) == ""
 

@@ -130,11 +130,6 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             '"first" is a keyword; as an alias it needs AS: AS first',
         ),
         ("SELECT (x FROM (SELECT 1 AS x)", 'syntax error at or near "FROM"', ""),
-        (
-            "SELECT $1",
-            "values were not provided for the following prepared statement parameters: 1",
-            "write the values themselves",
-        ),
     ],
 )
 def test_it_is_told_in_plain_words(session: Session, sql: str, message: str, hint: str) -> None:

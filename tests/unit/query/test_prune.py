@@ -14,6 +14,7 @@ import pytest
 from tailpipe.catalog.layout import data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.model.partition import Schema
+from tailpipe.query.parameters import Params
 from tailpipe.query.session import Session
 
 DAYS, INDEXES, PARTITIONS = 250, 20, ("dev", "prod")
@@ -63,9 +64,9 @@ def write_day(connection: duckdb.DuckDBPyConnection, root: Path, day: date) -> I
             yield LiveFile(path, f"web_log.{partition}", str(day), f"i{index}", day, ROWS, 1000, low, high, 1)
 
 
-def files_read(session: Session, sql: str) -> int:
+def files_read(session: Session, sql: str, params: Params | None = None) -> int:
     """How many files DuckDB opened for the rows, by its own account."""
-    ((_, profile),) = session.run(f"EXPLAIN ANALYZE {sql}").rows
+    ((_, profile),) = session.run(f"EXPLAIN ANALYZE {sql}", params).rows
     return sum(int(number) for number in re.findall(r"Total Files Read:[│\s]*?(\d+)", profile))
 
 
@@ -106,6 +107,30 @@ def test_of_ten_thousand_files_those_are_opened_that_can_hold_an_answer(
     assert list(session.run(sql).rows) == [(rows,)]
     read = files_read(session, sql)
     assert read == files or (files == 0 and read == 1)  # one stays for the columns, if none is needed
+
+
+@pytest.mark.parametrize(
+    ("where", "params", "files", "rows"),
+    [
+        ("tp_date = $day", {"day": "2024-03-01"}, 40, 160),
+        ("tp_date = $day", {"day": date(2024, 3, 1)}, 40, 160),
+        ("tp_date >= $since AND tp_date < $until", {"since": "2024-03-01", "until": "2024-03-03"}, 80, 320),
+        ("tp_timestamp >= $since", {"since": datetime(2024, 9, 6)}, 40, 160),
+        ("tp_timestamp >= $since", {"since": datetime(2024, 9, 6, tzinfo=UTC)}, 40, 160),
+        ("tp_date > DATE '2024-09-06' - $days", {"days": 2}, 80, 320),
+        ("tp_index = $who AND tp_date = '2024-03-01'", {"who": "i3"}, 2, 8),
+        ("tp_index = $who AND tp_date = '2024-03-01'", {"who": "i3' OR true --"}, 0, 0),
+        ("tp_date = '2024-03-01' AND n::VARCHAR <> $text", {"text": "a\nfalse AND tp_date IS NULL\n'b"}, 40, 160),
+        ("tp_date IN $days", {"days": [date(2024, 3, 1), date(2024, 4, 1)]}, 80, 320),
+    ],
+)
+def test_a_statement_with_parameters_is_planned_with_their_values(
+    session: Session, where: str, params: Params, files: int, rows: int
+) -> None:
+    sql = f"SELECT count(*) FROM web_log WHERE {where}"
+    assert list(session.run(sql, params).rows) == [(rows,)]
+    read = files_read(session, sql, params)
+    assert read == files or (files == 0 and read == 1)
 
 
 @pytest.mark.parametrize(

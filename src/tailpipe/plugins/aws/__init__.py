@@ -1,5 +1,7 @@
 """The plugin `aws`: logs of Amazon Web Services."""
 
+from pathlib import Path
+
 from tailpipe.plugin import Late, Plugin
 
 TABLES = {
@@ -29,6 +31,7 @@ _HERE = "tailpipe.plugins.aws"
 plugin = Plugin(
     name="aws",
     description="Logs of Amazon Web Services.",
+    queries=Path(__file__).parent / "queries",
     sources=[
         Late("aws_cloudwatch_log_group", f"{_HERE}.cloudwatch:CloudWatchLogGroup"),
         Late("aws_s3_bucket", f"{_HERE}.s3:S3Bucket"),

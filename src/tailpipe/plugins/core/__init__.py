@@ -1,5 +1,7 @@
 """The plugin `core`: the formats and sources that belong to no product."""
 
+from pathlib import Path
+
 from tailpipe.plugin import Late, Plugin
 
 _FORMATS = "tailpipe.formats"
@@ -7,6 +9,7 @@ _FORMATS = "tailpipe.formats"
 plugin = Plugin(
     name="core",
     description="Files, commands, and the formats that logs of all kinds are written in.",
+    queries=Path(__file__).parent / "queries",
     sources=[
         Late("command", "tailpipe.plugins.core.command:Command"),
         Late("file", "tailpipe.plugins.core.sources:File"),

@@ -1,0 +1,152 @@
+"""`tailpipe check`: runs saved queries as checks; a check fails if its query finds rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.answer import Shape, write_answer
+from tailpipe.cli.answers import Rows
+from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
+from tailpipe.cli.narrowing import Narrowed, narrowing
+from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.params import named_in, param, parsed, without_pandas
+from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
+from tailpipe.cli.sinks import Write, screen, to_screen
+from tailpipe.cli.statements import place_of
+from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_FOUND, TailpipeError, UsageError
+from tailpipe.frozen import frozen
+from tailpipe.model.saved import SavedQuery
+
+__all__ = ["command"]
+
+
+@click.command(
+    "check",
+    epilog=examples(
+        "tailpipe check cloudtrail_failed_logins",
+        "tailpipe check 'cloudtrail_*' --from T-1d --output json",
+        "tailpipe check failed_logins --param days=1",
+    ),
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_names)
+@param(complete_params)
+@click.option(
+    "--output", type=click.Choice(("pretty", "json")), default="pretty", show_default=True, help="Output format."
+)
+@click.option(
+    "--limit", metavar="NUMBER", type=click.IntRange(min=1), help="Maximum number of rows to print per query."
+)
+@click.option("--timeout", metavar="DURATION", help="Time limit per query, such as 30s, 5m or 1h30m.")
+@narrowing
+@common
+@click.pass_context
+def command(
+    context: click.Context,
+    names: tuple[str, ...],
+    params: tuple[str, ...],
+    output: str,
+    limit: int | None,
+    timeout: str | None,
+    narrowed: Narrowed,
+) -> None:
+    """Run saved queries as checks. Exit with 3 if one of them finds rows.
+
+    NAME is a saved query, or a pattern such as 'cloudtrail_*'. A query that fails is reported, and the others run. The
+    exit code is 0 if no query finds rows, 3 if one does, and 1 if one fails.
+    """
+    if timeout is not None:
+        from tailpipe.query.limit import parse_timeout
+
+        narrowed.timeout_seconds = parse_timeout(timeout)
+    workspace, given = workspace_of(context), parsed(params)
+    queries = _chosen(workspace, names)
+    refuse_unused(given, {name for query in queries for name in named_in(query.text, given)})
+    with guarded(), ExitStack() as stack:
+        session = narrowed(workspace)
+        stack.enter_context(closed_in_time(session.close))
+        stack.enter_context(without_pandas())
+        session.limit.when_stuck = partial(end_late, session.limit)
+        room, has_colour = screen() if output == "pretty" else (None, False)
+        shape = Shape(output, limit=limit, room=room, has_colour=has_colour)
+        with to_screen(output)() as write:
+            outcomes = (_in_list if output == "json" else _in_turn)(session, queries, given, shape, write)
+    if any(one.failure for one in outcomes):
+        context.exit(EXIT_FAILED)
+    context.exit(EXIT_FOUND if any(one.rows for one in outcomes) else EXIT_DONE)
+
+
+@frozen
+class _Outcome:
+    rows: int = 0
+    failure: TailpipeError | None = None
+
+
+def _chosen(workspace: Any, names: Sequence[str]) -> list[SavedQuery]:
+    """The queries of these names and patterns, each once."""
+    found: dict[str, SavedQuery] = {}
+    for name in names:
+        if not any(sign in name for sign in "*?["):
+            found[name] = find_saved(workspace, name)
+            continue
+        matching = [one for one in sorted(workspace.saved) if fnmatchcase(one, name)]
+        if not matching:
+            raise UsageError(f'no saved query matches "{name}"', hint="see: tailpipe saved list")
+        found.update((one, workspace.saved[one]) for one in matching)
+    return list(found.values())
+
+
+def _in_turn(
+    session: Any, queries: Sequence[SavedQuery], given: Mapping[str, Any], shape: Shape, write: Write
+) -> list[_Outcome]:
+    """Answers for people: a line for each query, and below it what was found."""
+    outcomes = []
+    for query in queries:
+        table: list[bytes] = []
+        outcome = _run(session, query, given, shape, table.append)
+        outcomes.append(outcome)
+        said = "failed" if outcome.failure else render.counted(outcome.rows, "row") if outcome.rows else "ok"
+        title = f"  {query.title}" if query.title else ""
+        write(f"{query.name}: {said}{title}\n".encode())
+        if outcome.rows:
+            write(b"".join([b"\n", *table, b"\n"]))
+    return outcomes
+
+
+def _in_list(
+    session: Any, queries: Sequence[SavedQuery], given: Mapping[str, Any], shape: Shape, write: Write
+) -> list[_Outcome]:
+    """One JSON document: a list with `name`, `title`, `rows`, `status` and `error` for each query."""
+    outcomes = []
+    for number, query in enumerate(queries):
+        head = json.dumps({"name": query.name, "title": query.title}, ensure_ascii=False)
+        write((",\n" if number else "[\n").encode() + head[:-1].encode() + b', "rows": ')
+        rows = Rows(write)
+        outcome = _run(session, query, given, shape, rows)
+        rows.end()
+        outcomes.append(outcome)
+        status = "error" if outcome.failure else "found" if outcome.rows else "ok"
+        tail = {"status": status, "error": outcome.failure and outcome.failure.message}
+        write(b", " + json.dumps(tail, ensure_ascii=False)[1:].encode())
+    write(b"\n]\n")
+    return outcomes
+
+
+def _run(session: Any, query: SavedQuery, given: Mapping[str, Any], shape: Shape, write: Write) -> _Outcome:
+    """Run one query and write its rows; a failure is reported, and no more than that."""
+    try:
+        values = query.values(named_in(query.text, given), now=datetime.now(UTC))
+        answer = session.run(query.text, values)
+        return _Outcome(write_answer(answer, shape, write, session.interrupt).rows)
+    except TailpipeError as failure:
+        placed = place_of(statement_of(query, {}), failure)
+        render.error(placed)
+        return _Outcome(failure=placed)

@@ -1,0 +1,97 @@
+"""`tailpipe saved`: lists and shows saved queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.saved_statements import complete_names, find_saved
+from tailpipe.model.parameter import Parameter
+from tailpipe.model.saved import SavedQuery
+
+__all__ = ["command"]
+
+COLUMNS = {"name": "query", "title": "title", "params": "parameters", "plugin": "plugin"}
+PARAMS = {"name": "parameter", "type": "type", "default": "default", "description": "meaning"}
+
+
+@click.group("saved")
+def command() -> None:
+    """List and show saved queries."""
+
+
+@command.command(
+    "list",
+    epilog=examples("tailpipe saved list", "tailpipe saved list --tag cloudtrail", "tailpipe saved list --output json"),
+)
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only queries with this tag. Repeatable.")
+@output
+@common
+@click.pass_context
+def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
+    """List all saved queries: those of the config, and those of plugins."""
+    workspace = workspace_of(context)
+    records = with_built_ins(workspace, _records)
+    chosen = [record for record in records if set(tags) <= set(record["tags"])]
+    if output == "pretty":
+        chosen = [{**record, "params": ", ".join(one["name"] for one in record["params"])} for record in chosen]
+    render.records(chosen, output, COLUMNS)
+
+
+@command.command(
+    "show",
+    epilog=examples(
+        "tailpipe saved show cloudtrail_failed_logins", "tailpipe saved show cloudtrail_failed_logins --output sql"
+    ),
+)
+@click.argument("name", shell_complete=complete_names)
+@click.option(
+    "--output",
+    type=click.Choice((*render.OUTPUTS, "sql")),
+    default="pretty",
+    show_default=True,
+    help="Output format; sql prints the statement alone.",
+)
+@common
+@click.pass_context
+def show(context: click.Context, name: str, output: str) -> None:
+    """Show the saved query NAME, its parameters and its statement."""
+    workspace = workspace_of(context)
+    query, record = with_built_ins(workspace, lambda asked: ((query := find_saved(asked, name)), _record(asked, query)))
+    if output == "sql":
+        render.data(query.text)
+        return
+    render.record(record, output, {"params": PARAMS})
+
+
+def _records(workspace: Any) -> list[dict[str, Any]]:
+    """All of them, those of the config first."""
+    names = sorted(workspace.saved, key=lambda name: (name not in workspace.config.queries, name))
+    return [_record(workspace, workspace.saved[name]) for name in names]
+
+
+def _record(workspace: Any, query: SavedQuery) -> dict[str, Any]:
+    is_own = query.name in workspace.config.queries
+    return {
+        "name": query.name,
+        "plugin": None if is_own else workspace.registry.owner("query", query.name),
+        "title": query.title,
+        "description": query.description,
+        "tags": list(query.tags),
+        "file": (query.origin or query.file) if is_own else None,
+        "params": [_parameter(one) for one in query.params],
+        "sql": query.text,
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "type": parameter.type,
+        "required": parameter.default is None,
+        "default": parameter.default,
+        "description": parameter.description,
+    }

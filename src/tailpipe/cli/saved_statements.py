@@ -1,0 +1,105 @@
+"""Saved queries on the command line: a bare word becomes the statement of that name, with its values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailpipe.cli.options import completes, workspace_of
+from tailpipe.cli.params import named_in, with_params
+from tailpipe.cli.statements import Statement
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.model.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from tailpipe.model.saved import SavedQuery
+
+__all__ = ["complete_names", "complete_params", "find_saved", "resolved", "statement_of"]
+
+_BARE = re.compile(r"[A-Za-z_][\w-]*")
+
+
+def resolved(statements: Sequence[Statement], given: Mapping[str, Any], workspace: Any) -> list[Statement]:
+    """The statements, saved queries in place of their names, each with the values that it names.
+
+    A value that none of them names is refused. One word that DuckDB itself takes for a statement stays one.
+    """
+    names = [one.sql if _is_name(one, workspace) else "" for one in statements]
+    if not any(names):
+        return with_params(statements, given)
+    queries = {name: find_saved(workspace, name) for name in names if name}
+    if len(statements) == 1:
+        query = queries[names[0]]
+        return [statement_of(query, query.values(given, now=datetime.now(UTC)))]
+    found, used = [], set[str]()
+    for name, statement in zip(names, statements, strict=True):
+        values = named_in(queries[name].text if name else statement.sql, given)
+        used |= values.keys()
+        if name:
+            found.append(statement_of(queries[name], queries[name].values(values, now=datetime.now(UTC))))
+        else:
+            found.append(replace(statement, params=values))
+    refuse_unused(given, used)
+    return found
+
+
+def refuse_unused(given: Mapping[str, Any], used: set[str]) -> None:
+    """Refuse a value that no query names."""
+    for name in given:
+        if name not in used:
+            raise UsageError(f'no statement has a parameter "{name}"', hint="see: tailpipe saved show NAME")
+
+
+def statement_of(query: SavedQuery, values: Mapping[str, Any]) -> Statement:
+    """A saved query as a statement with its place: in its file, or else in itself."""
+    file = query.origin or query.file or f"query {query.name}"
+    return Statement(query.text, file, "\n" * query.line + query.text, query.line, values, query.name)
+
+
+def find_saved(workspace: Any, name: str) -> SavedQuery:
+    """The saved query of that name, or an error with the nearest one, or with what a table is read by."""
+    queries: Mapping[str, SavedQuery] = workspace.saved
+    if name in queries:
+        return queries[name]
+    if name.lower() in (table.lower() for table in workspace.tables()):
+        raise UsageError(f'"{name}" is a table, not a saved query', hint=f'to read it: tailpipe query "FROM {name}"')
+    hint = did_you_mean(name, queries, "see: tailpipe saved list")
+    raise UsageError(f"saved query not found: {name}", hint=hint)
+
+
+def _is_name(statement: Statement, workspace: Any) -> bool:
+    if statement.file or not _BARE.fullmatch(statement.sql):
+        return False
+    return statement.sql in workspace.saved or not _is_sql(statement.sql)
+
+
+def _is_sql(word: str) -> bool:
+    """Whether a word alone is a statement, as SHOW is."""
+    from tailpipe.sql.duck import blank, duckdb
+
+    with blank() as connection:
+        try:
+            return bool(connection.extract_statements(word))
+        except duckdb.Error:
+            return False
+
+
+complete_names = completes(lambda workspace: sorted(workspace.saved))
+
+
+def complete_params(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """What may follow `--param`: the parameters of the saved queries that the call names."""
+    # While a flag still lacks its value, click leaves the arguments unparsed.
+    words = [*context.args, *(context.params.get("sources") or ()), *(context.params.get("names") or ())]
+    try:
+        queries = workspace_of(context).saved
+        named = [queries[word] for word in words if word in queries]
+        found = dict.fromkeys(f"{one.name}=" for query in named for one in query.params)
+        return [name for name in found if name.startswith(incomplete)]
+    except TailpipeError:
+        return []

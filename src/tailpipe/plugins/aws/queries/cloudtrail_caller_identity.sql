@@ -1,0 +1,7 @@
+-- title: Access keys that ask for their own identity
+-- description: GetCallerIdentity with a permanent key is often the first call of somebody who has found one.
+-- tags: cloudtrail, access
+
+SELECT event_time, user_identity.arn, source_ip_address, user_agent
+FROM aws_cloudtrail_log
+WHERE event_name = 'GetCallerIdentity' AND user_identity.access_key_id LIKE 'AKIA%'

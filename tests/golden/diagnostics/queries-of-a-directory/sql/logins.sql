@@ -1,0 +1,2 @@
+-- title: Logins
+FROM app_log
