@@ -21,6 +21,10 @@ table "visit" {
   column "who" { type = "struct(name varchar, home struct(city varchar))" }
 }
 schema "recent" { from = "T-7d" }
+query "row_of" {
+  sql = "SELECT tp_id AS found FROM app_log WHERE tp_id = $id"
+  param "id" {}
+}
 """
 ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(100) b WHERE a.range % 7 = b.range % 3;"
 
@@ -162,3 +166,18 @@ def test_a_long_answer_goes_through_a_pager(shell: Open) -> None:
         terminal.type("q")
         terminal.see("5,000 rows", "tailpipe>")
         terminal.ask("SELECT 1 AS a;", "a", "1")
+
+
+def test_parameters_are_set_for_the_statements_that_follow(shell: Open) -> None:
+    with shell("--param", "id=a") as terminal:
+        terminal.ask("SELECT 'is ' || $id AS a, '$no' AS b;", "is a", "$no", "1 row")
+        terminal.ask('.param id="it\'s b"', '$id = "it\'s b"')
+        terminal.ask("SELECT 'is ' || $ID AS a;", "is it's b")
+        terminal.ask("SELECT 1 AS without;", "without", "1 row")
+        terminal.ask(".param n:integer=x", 'must be integer, not "x"')
+        terminal.ask(".param id=b", "$id = 'b'")
+        terminal.ask("row_of;", "found", "b", "1 row")
+        terminal.ask("row_off;", 'did you mean "row_of"?')
+        terminal.ask(".param off", "no parameter has a value")
+        terminal.ask("row_of;", 'the parameter "id" of "row_of" has no value')
+        terminal.ask("SELECT $id;", 'the parameter "id" has no value')

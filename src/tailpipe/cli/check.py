@@ -73,7 +73,8 @@ def command(
     with guarded(), ExitStack() as stack:
         session = narrowed(workspace)
         stack.enter_context(closed_in_time(session.close))
-        stack.enter_context(without_pandas())
+        if any(query.params for query in queries):
+            stack.enter_context(without_pandas())
         session.limit.when_stuck = partial(end_late, session.limit)
         room, has_colour = screen() if output == "pretty" else (None, False)
         shape = Shape(output, limit=limit, room=room, has_colour=has_colour)

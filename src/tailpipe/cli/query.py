@@ -137,7 +137,8 @@ def command(
         else:
             session = narrowed(workspace)
             stack.enter_context(closed_in_time(session.close))
-            stack.enter_context(without_pandas())
+            if any(statement.params for statement in statements):
+                stack.enter_context(without_pandas())
         write = None if path is None else stack.enter_context(to_file(path))
         session.limit.when_stuck = partial(end_late, session.limit)
         if timing:

@@ -19,7 +19,7 @@ from tailpipe.model.nearest import did_you_mean
 if TYPE_CHECKING:
     from tailpipe.model.saved import SavedQuery
 
-__all__ = ["complete_names", "complete_params", "find_saved", "resolved", "statement_of"]
+__all__ = ["complete_names", "complete_params", "find_saved", "is_name", "refuse_unused", "resolved", "statement_of"]
 
 _BARE = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -29,7 +29,7 @@ def resolved(statements: Sequence[Statement], given: Mapping[str, Any], workspac
 
     A value that none of them names is refused. One word that DuckDB itself takes for a statement stays one.
     """
-    names = [one.sql if _is_name(one, workspace) else "" for one in statements]
+    names = [one.sql if is_name(one, workspace) else "" for one in statements]
     if not any(names):
         return with_params(statements, given)
     queries = {name: find_saved(workspace, name) for name in names if name}
@@ -72,7 +72,8 @@ def find_saved(workspace: Any, name: str) -> SavedQuery:
     raise UsageError(f"saved query not found: {name}", hint=hint)
 
 
-def _is_name(statement: Statement, workspace: Any) -> bool:
+def is_name(statement: Statement, workspace: Any) -> bool:
+    """Whether a statement is one word that names a saved query, or means to: no SQL consists of it alone."""
     if statement.file or not _BARE.fullmatch(statement.sql):
         return False
     return statement.sql in workspace.saved or not _is_sql(statement.sql)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded, terminated_cleanly
 from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.params import named_in
-from tailpipe.cli.saved_statements import statement_of
+from tailpipe.cli.saved_statements import find_saved, is_name, statement_of
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
 from tailpipe.cli.shell_complete import Suggestion, Vocabulary, suggestions
 from tailpipe.cli.sinks import Sink, Write, screen, to_file, to_screen
@@ -32,6 +33,7 @@ __all__ = ["Shell", "is_whole"]
 
 _WHOLE_FILES = (*BINARY, "json")
 """Outputs that make a whole file: a second answer cannot be appended."""
+_FIRST_WORD = re.compile(r"[\w-]+")
 _LEAVING = ("exit", "quit")
 _WORDS = (*_LEAVING, "help")
 """What people type before they know that commands begin with a dot."""
@@ -127,11 +129,10 @@ class Shell:
 
     def _resolved(self, statement: Statement) -> Statement:
         """The statement, or the saved query of that name, with the values that were set and that it names."""
-        saved = self.workspace.saved.get(statement.sql)
-        values = named_in(statement.sql if saved is None else saved.text, self.params)
-        if saved is not None:
-            return statement_of(saved, saved.values(values, now=datetime.now(UTC)))
-        return replace(statement, params=values)
+        if not is_name(statement, self.workspace):
+            return replace(statement, params=named_in(statement.sql, self.params))
+        saved = find_saved(self.workspace, statement.sql)
+        return statement_of(saved, saved.values(named_in(saved.text, self.params), now=datetime.now(UTC)))
 
     def _refresh(self) -> None:
         if self.session.refresh():
@@ -159,7 +160,11 @@ class Shell:
         """What may stand at the cursor."""
         if text.lstrip().startswith("."):
             return self._suggest_command(text[:cursor].lstrip())
-        return suggestions(text, cursor, self._words())
+        found = suggestions(text, cursor, self._words())
+        if _FIRST_WORD.fullmatch(typed := text[:cursor].lstrip()):
+            names = [name for name in sorted(self.workspace.saved) if name.startswith(typed)]
+            found += [Suggestion(name, len(typed), "saved query") for name in names]
+        return found
 
     def _command(self, text: str) -> None:
         name, _, rest = text.rstrip(";").partition(" ")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailpipe.errors import UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.event import EVENT_COLUMNS
 from tailpipe.model.option import description_of, options_of
@@ -18,6 +19,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import COMMON_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin import Plugin, Registry
+from tailpipe.plugin.plugin import load_part
 from tailpipe.sql.check import check_table
 from tailpipe.testing.formats import format_problems
 
@@ -66,6 +68,12 @@ def _plugin_problems(plugin: Plugin) -> Iterator[str]:
     for table in registry.tables.values():
         yield from _table_problems(plugin, table)
     yield from format_problems(plugin)
+    for name, part in plugin.parts("query"):
+        try:
+            if not load_part("query", part).title:
+                yield f'saved query "{name}": it has no title'
+        except (OSError, ValueError, UsageError) as error:
+            yield f'saved query "{name}": {error}'
     for preset in registry.presets.values():
         if pickle.loads(pickle.dumps(preset)) != preset:  # noqa: S301 - our own bytes
             yield f"the preset {preset.address} does not survive pickling"

@@ -367,3 +367,23 @@ def test_a_plugin_is_a_value_and_its_origin_is_no_part_of_it() -> None:
     assert LIGHTHOUSE.from_package("p", "1").package == "p"
     with pytest.raises(AttributeError):
         LIGHTHOUSE.name = "other"  # type: ignore[misc]
+
+
+def test_saved_queries_of_a_plugin_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "good.sql").write_text("-- title: Good\nSELECT 1\n")
+    (tmp_path / "flawed.sql").write_text("SELECT $who\n")
+    registry = Registry([Plugin("a", queries=tmp_path), Plugin("b")])
+    assert sorted(registry.queries) == ["flawed", "good"]
+    assert registry.queries["good"].title == "Good"
+    assert registry.owner("query", "good") == "a"
+    with pytest.raises(
+        PluginError, match=r'saved query "flawed" of plugin "a" cannot be loaded.*unknown parameter "who"'
+    ):
+        registry.queries["flawed"]
+
+
+def test_two_plugins_cannot_bring_the_same_query(tmp_path: Path) -> None:
+    (tmp_path / "good.sql").write_text("SELECT 1\n")
+    registry = Registry([Plugin("a", queries=tmp_path), Plugin("b", queries=tmp_path)])
+    with pytest.raises(PluginError, match='saved query "good" is defined by plugin "a" and by plugin "b"'):
+        _ = registry.queries
