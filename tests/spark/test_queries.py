@@ -187,6 +187,7 @@ PARAMETERS: list[tuple[str, dict[str, object]]] = [
     ("SELECT count(*) FROM app_log WHERE price < $price", {"price": Decimal("12.250")}),
     ("SELECT count(*) FROM app_log WHERE id = $id", {"id": UUID("00000000-0000-4000-8000-000000000007")}),
     ("SELECT count(*) FROM app_log WHERE list_contains($all, text)", {"all": ["w1", "w3"]}),
+    ("SELECT count(*) FROM app_log WHERE text IN $all AND n NOT IN $some", {"all": ["w1", "w3"], "some": [1, 2]}),
     ("SELECT count(*) FROM app_log WHERE $none IS NULL", {"none": None}),
     ("SELECT n FROM app_log ORDER BY n LIMIT $rows", {"rows": 2}),
     ("SELECT count(*) FROM app_log WHERE text = $WHO AND $Who <> 'x'", {"who": "w3"}),
@@ -209,7 +210,8 @@ def test_spark_and_duckdb_agree_on_parameters(
     [
         ({}, 'the parameter "who" has no value'),
         ({"who": "a", "whoo": "b"}, 'the statement has no parameter "whoo"'),
-        ({"who": b"a"}, "which Spark cannot be given"),
+        ({"who": b"a"}, "cannot be given to Spark: bytes"),
+        ({"who": "a\x00123"}, "cannot be given to Spark: text with the character NUL"),
     ],
 )
 def test_parameters_that_spark_cannot_have_are_refused(

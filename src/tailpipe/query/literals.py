@@ -24,8 +24,14 @@ def with_values(statement: Expr, params: Params) -> Expr:
 
     given = {name.lower(): (name, value) for name, value in params.items()}
     for node in list(statement.find_all(exp.Placeholder, exp.Parameter)):
-        if (found := given.get(str(node.name).lower())) is not None:
-            node.replace(_literal(*found))
+        if (found := given.get(str(node.name).lower())) is None:
+            continue
+        literal = _literal(*found)
+        if node.arg_key == "field" and isinstance(node.parent, exp.In) and isinstance(literal, exp.Array):
+            node.parent.set("expressions", literal.expressions)  # `x IN $list`
+            node.parent.set("field", None)
+        else:
+            node.replace(literal)
     return statement
 
 
@@ -51,12 +57,12 @@ def _literal(name: str, value: Any) -> Expr:
         return _cast(value.isoformat(), "DATE")
     if isinstance(value, list | tuple):
         return exp.Array(expressions=[_literal(name, item) for item in value])
-    if isinstance(value, str):
+    if isinstance(value, str) and "\0" not in value:  # before a digit, Spark reads it as another character
         return exp.Literal.string(value)
     if type(value).__name__ == "UUID":
         return exp.Literal.string(str(value))
-    message = f'the parameter "{name}" is a {type(value).__name__}, which Spark cannot be given'
-    raise UsageError(message, hint="leave out --engine spark")
+    kind = "text with the character NUL" if isinstance(value, str) else type(value).__name__
+    raise UsageError(f'the parameter "{name}" cannot be given to Spark: {kind}', hint="leave out --engine spark")
 
 
 def _cast(text: str, kind: str) -> Expr:

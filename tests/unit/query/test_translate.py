@@ -110,3 +110,24 @@ def test_messages_have_the_names_of_the_statement() -> None:
     columns = ", ".join(f"c{number} AS (SELECT 1)" for number in range(12))
     one = translated(f"WITH {columns} FROM c1, c11, recent.app_log")
     assert one.in_own_words(one.sql).endswith("FROM `c1` AS `c1`, `c11` AS `c11`, `recent.app_log` AS `app_log`")
+
+
+@pytest.mark.parametrize(
+    ("sql", "value", "expected"),
+    [
+        ("SELECT $x", "\\' OR 1=1 --", r"SELECT '\\\' OR 1=1 --'"),
+        ("SELECT $X", "${env:HOME}", r"SELECT '$\u007benv:HOME}'"),
+        ("SELECT '$x', $x", "$x", "SELECT '$x', '$x'"),
+        ("SELECT $x", -5, "SELECT (-5)"),
+        ("SELECT $x", True, "SELECT TRUE"),
+        ("SELECT n IN $x FROM app_log", ["a", "b"], "SELECT `n` IN ('a', 'b') FROM `view_x_0` AS `app_log`"),
+    ],
+)
+def test_a_value_becomes_a_literal_of_the_tree(sql: str, value: object, expected: str) -> None:
+    found = to_spark(sql, TABLES, default="tailpipe", prefix="cte_x", params={"x": value})
+    assert found.sql == expected
+
+
+def test_a_parameter_without_a_value_is_never_left_to_spark() -> None:
+    with pytest.raises(UsageError):
+        translated("SELECT $x")
