@@ -18,7 +18,7 @@ from tailpipe.kernel.task import Outcome, Staging
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import StagedFile
 
-__all__ = ["leave_out", "repeated_events", "same_events"]
+__all__ = ["events_of_other_units", "leave_out", "repeated_events", "same_events"]
 
 
 def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
@@ -33,6 +33,21 @@ def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]
         chosen = tuple(file for file in files if file.role == role)
         if chosen:
             yield Dedupe(chosen, rivals, EVENT, Staging(str(work.transaction.staging), f"events-{role}"))
+
+
+def events_of_other_units(work: UnitWork, snapshot: Snapshot) -> Iterator[Dedupe]:
+    """What to look at for events that another unit has: the end of a range may be the beginning of the next.
+
+    An event has one time, so its row has one date, and only live rows of that date can be the same.
+    """
+    keyed = work.keyed_files
+    files = [file for file in work.files if file.path in keyed and file.role == "data"]
+    live = list(zip(snapshot.paths(), snapshot.files, strict=True))
+    for day in sorted({file.tp_date for file in files if file.tp_date is not None}):
+        others = tuple(path for path, one in live if one.tp_date == day and one.unit != str(work.plan.unit))
+        if others:
+            chosen = tuple(file for file in files if file.tp_date == day)
+            yield Dedupe(chosen, others, EVENT, Staging(str(work.transaction.staging), f"other-{day}"))
 
 
 def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Iterator[Dedupe]:

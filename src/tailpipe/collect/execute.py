@@ -12,7 +12,7 @@ from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.batch import Batch
-from tailpipe.collect.duplicates import leave_out, repeated_events, same_events
+from tailpipe.collect.duplicates import events_of_other_units, leave_out, repeated_events, same_events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import batches, fetched_bytes, pieces_of
@@ -250,6 +250,8 @@ class _Round:
 
     def _leave_out(self, works: Sequence[UnitWork], tasks: Sequence[Sequence[Dedupe]]) -> None:
         """Have duplicates looked for, in one job for all units, and leave them out."""
+        if not any(tasks):
+            return
         answers = iter(self.job.engine.dedupe([task for some in tasks for task in some]))
         for work, some in zip(works, tasks, strict=True):
             leave_out(work, self.job.address, some, [next(answers) for _ in some])
@@ -257,9 +259,11 @@ class _Round:
     def _commit(self, work: UnitWork) -> None:
         job = self.job
         dates = sorted({file.tp_date for file in work.files if file.tp_date})
-        if job.partition.dedupe_key and dates:
+        key = job.partition.dedupe_key
+        if dates and (key or work.keyed_files):
             snapshot = job.catalog.snapshot(partition=job.address, dates=(dates[0], dates[-1]))
-            self._leave_out([work], [list(same_events(work, snapshot, job.partition.dedupe_key))])
+            self._leave_out([work], [list(events_of_other_units(work, snapshot))])
+            self._leave_out([work], [list(same_events(work, snapshot, key)) if key else []])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
             retires = (*(file.path for file in self._live(work).files), *self._rejected(work))

@@ -41,6 +41,8 @@ class Reference:
 def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     """The value as the annotation wants it, or a `Problem` at the part that does not fit."""
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return _anything(value, expression)
     if origin in (Union, types.UnionType):
         return _union(arguments, value, expression, resolve)
     if origin is Literal:
@@ -90,6 +92,16 @@ def _mapping(element: Any, value: Any, expression: syntax.Expression, resolve: R
     literal = expression if isinstance(expression, syntax.Map) else None
     parts = [item for _, item in literal.items] if literal else [expression] * len(value)
     return {key: convert(element, item, part, resolve) for (key, item), part in zip(value.items(), parts, strict=True)}
+
+
+def _anything(value: Any, expression: syntax.Expression) -> Any:
+    """A value of any type, for a service that knows what it means; a reference means nothing to it."""
+    if isinstance(value, Reference):
+        hint = f"name an argument of it: {value}.ARGUMENT"
+        raise Problem(f"a value is expected here, not {value}", expression.span, hint)
+    if isinstance(value, list):
+        return tuple(_anything(item, expression) for item in value)
+    return {key: _anything(item, expression) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _preset(wanted: type, kind: str, value: Any, resolve: Resolve) -> str:

@@ -1,4 +1,4 @@
-"""Times in the config language: reading them, adding durations, writing them in a layout."""
+"""Times in the config language: reading them, writing them in a layout."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from tailpipe.errors import UsageError
 
-__all__ = ["format_date", "parse_duration", "parse_timestamp"]
+__all__ = ["format_date", "parse_timestamp"]
 
-_DURATION = re.compile(r"([+-]?)((?:\d+(?:\.\d+)?(?:ms|us|ns|[wdhms]))+)")
-_STEP = re.compile(r"(\d+(?:\.\d+)?)(ms|us|ns|[wdhms])")
-_SECONDS = {"w": 604800.0, "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _LAYOUT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -65,18 +62,6 @@ def parse_timestamp(text: str) -> datetime:
     except ValueError:
         raise ValueError(f'"{text[:60]}" is not a time such as 2024-01-31T10:00:00Z') from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def parse_duration(text: str) -> timedelta:
-    """`-168h`, `1h30m`, `-365d`, `2w`."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(f'"{text[:60]}" is not a duration such as -168h, 1h30m, 7d or 2w')
-    seconds = sum(float(count) * _SECONDS[unit] for count, unit in _STEP.findall(match[2]))
-    try:
-        return timedelta(seconds=-seconds if match[1] == "-" else seconds)
-    except OverflowError:
-        raise ValueError(f'the duration "{text[:60]}" is out of range') from None
 
 
 def format_date(layout: str, moment: datetime) -> str:

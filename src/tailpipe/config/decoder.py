@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
 from tailpipe.config.former import former_argument
@@ -14,7 +15,7 @@ from tailpipe.config.text import Absent, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.nearest import did_you_mean, nearest
-from tailpipe.model.option import Option, Unresolved, construct, options_of
+from tailpipe.model.option import Option, Unresolved, Variant, construct, options_of, variants_of
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 
@@ -49,7 +50,7 @@ class Decoder:
         may_wait = may_wait or issubclass(declared, Connection | Source | Store)
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
-        labels = block.labels[1:] if block.type in _TYPED else block.labels
+        labels = block.labels[1:] if _is_typed(block.type, declared) else block.labels
         values = self._labels(text, block, labels, declared)
         values |= self._attributes(text, block, declared, address, may_wait=may_wait)
         values |= self._nested(text, block, declared, address, may_wait=may_wait)
@@ -60,19 +61,22 @@ class Decoder:
         fields = {options_of(declared)[name].field: value for name, value in values.items()}
         return self._ask(text, block.span, lambda: construct(declared, fields))
 
-    def type_of(self, text: ConfigText, block: Block) -> type | None:
-        """The class of a typed block, by its first label."""
-        known = self.types[block.type]
+    def type_of(self, text: ConfigText, block: Block, variants: Mapping[str, type] | None = None) -> type | None:
+        """The class of a typed block, by its first label: one that a plugin brings, or one of the `variants`."""
+        known = self.types[block.type] if variants is None else variants
         if not block.labels:
             said = next((one.value for one in block.body.attributes if one.name == "type"), None)
             name = said.value if isinstance(said, Literal) and isinstance(said.value, str) else "TYPE"
-            hint = f'write {block.type} "{name}"' + ("" if block.type == "source" else ' "NAME"') + " { … }"
+            has_name = variants is None and block.type != "source"
+            hint = f'write {block.type} "{name}"' + (' "NAME"' if has_name else "") + " { … }"
+            hint += f"; there are: {', '.join(known)}" if variants else ""
             self.report(text, Problem(f'the block "{block.type}" has no type', block.span, hint))
             return None
         name = block.labels[0].text
         if name not in known:
             plugin = name.split("_")[0]
             otherwise = f"is its plugin installed? tailpipe plugin install {plugin}" if plugin.isalnum() else ""
+            otherwise = otherwise if variants is None else "there are: " + ", ".join(known)
             hint = did_you_mean(name, known, otherwise)
             self.report(text, Problem(f'unknown {block.type} type "{name}"', block.labels[0].span, hint))
         return known.get(name)
@@ -152,7 +156,8 @@ class Decoder:
                 self.report(text, self._unknown_block(block, inner, options, by_block))
                 continue
             element, is_many = _element(option.annotation)
-            kind = self.type_of(text, inner) if inner.type in _TYPED else element
+            variants = variants_of(option.annotation)
+            kind = self.type_of(text, inner, variants or None) if variants or inner.type in _TYPED else element
             inner_address = ".".join([address, inner.type, *(label.text for label in inner.labels[-1:])])
             value = self.decode(text, inner, kind, inner_address, may_wait=may_wait) if kind else None
             if is_many:
@@ -261,8 +266,13 @@ def _shape(kind: str, declared: type) -> str:
     """How a block is written, with its labels."""
     labels = [option for option in options_of(declared).values() if option.kind == "label"]
     names = [option.name for option in labels if option.is_required or kind in ("connection", "format")]
-    typed = ["type"] if kind in _TYPED else []
+    typed = ["type"] if _is_typed(kind, declared) else []
     return " ".join([kind, *(f'"{name.upper()}"' for name in [*typed, *names]), "{ … }"])
+
+
+def _is_typed(kind: str, declared: type) -> bool:
+    """Whether the first label of the block is its type."""
+    return kind in _TYPED or issubclass(declared, Variant)
 
 
 def _element(annotation: Any) -> tuple[Any, bool]:
@@ -270,6 +280,6 @@ def _element(annotation: Any) -> tuple[Any, bool]:
     arguments = get_args(annotation)
     if not arguments:
         return annotation, False
-    if type(None) in arguments:
+    if get_origin(annotation) in (Union, UnionType):
         return next(argument for argument in arguments if argument is not type(None)), False
-    return arguments[0], get_origin(annotation) is not None
+    return arguments[0], True

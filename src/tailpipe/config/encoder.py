@@ -11,7 +11,7 @@ from tailpipe.config.printer import literal, print_body
 from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, List, Literal, Map, Name
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
-from tailpipe.model.option import Option, Secret, Unresolved, options_of
+from tailpipe.model.option import Option, Secret, Unresolved, Variant, options_of
 from tailpipe.model.redaction import DOTS, REDACTOR, looks_secret, redacted, redacted_arguments
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
@@ -34,7 +34,7 @@ def config_data(config: Config) -> dict[str, Any]:
 
 def encode(kind: str, value: Any) -> Block:
     """A noun as the block that would make it."""
-    labels = [Label(value.type)] if isinstance(value, Connection | Format | Source) else []
+    labels = [Label(value.type)] if isinstance(value, Connection | Format | Source | Variant) else []
     body = Body()
     for option in options_of(type(value)).values():
         given = getattr(value, option.field)
@@ -55,7 +55,7 @@ def plain_data(value: Any) -> Any:
     """A noun as plain data, with all its options; connections, formats and stores in it by their address."""
     if not dataclasses.is_dataclass(value):
         return _plain_value(value)
-    typed = isinstance(value, Connection | Format | Source)
+    typed = isinstance(value, Connection | Format | Source | Variant)
     data = {"type": getattr(value, "type", None)} if typed else {}
     for option in options_of(type(value)).values():
         data[option.name] = _plain_value(getattr(value, option.field))

@@ -13,9 +13,10 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
+from tailpipe.config.dates import format_date, parse_timestamp
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.model.duration import parse_duration
 from tailpipe.plugin.linear import substitute
 
 __all__ = ["FUNCTIONS", "MissingError", "Surroundings", "a_kind", "arity", "kind_of", "shown"]

@@ -310,7 +310,9 @@ class _Scanner:
         known = word if self._is_known(word) else self._nearest(word) if is_told else None
         is_argument = follows in ("=", ":") or known not in self.words.blocks
         self.in_header = not is_argument and not self.is_stuck
-        is_plain = not is_secret and (known in self.words.plain or known in self.words.blocks)
+        # A block that is written as an argument may have got the secret that belongs inside of it.
+        is_guarded = is_argument and known in self.words.guarded
+        is_plain = not is_secret and not is_guarded and (known in self.words.plain or known in self.words.blocks)
         self.is_hot = self.is_stuck or not is_plain
         self.named, self.has_value = word if is_argument else "", False
         if known is None and not is_secret and not is_told:

@@ -23,6 +23,8 @@ class Vocabulary:
     blocks: frozenset[str] = frozenset()
     nested: frozenset[str] = frozenset()
     """The secrets that are maps or lists."""
+    guarded: frozenset[str] = frozenset()
+    """The blocks that hold secrets."""
 
     def holds_secret(self, word: str) -> bool:
         """Whether the name of a secret is part of the word, as in one that was joined with another by mistake."""
@@ -38,15 +40,21 @@ def vocabulary_of(types: Iterable[type], blocks: Iterable[str]) -> Vocabulary:
         plain=frozenset(option.name for option in options if option.kind != "block") - secrets,
         blocks=frozenset([*blocks, *(option.block for option in options if option.kind == "block")]),
         nested=frozenset(option.name for option in options if option.is_secret and _is_nested(option.annotation)),
+        guarded=frozenset(option.block for option in options if any(one.is_secret for one in _inner(option))),
     )
 
 
 def _options(declared: type) -> Iterator[Option]:
     for option in options_of(declared).values():
         yield option
-        for inner in (option.annotation, *get_args(option.annotation)) if option.kind == "block" else ():
-            if isinstance(inner, type) and issubclass(inner, Declared):
-                yield from _options(inner)
+        yield from _inner(option)
+
+
+def _inner(option: Option) -> Iterator[Option]:
+    """The options of a nested block."""
+    for inner in (option.annotation, *get_args(option.annotation)) if option.kind == "block" else ():
+        if isinstance(inner, type) and issubclass(inner, Declared):
+            yield from _options(inner)
 
 
 def _is_nested(annotation: Any) -> bool:

@@ -60,18 +60,20 @@ class EventFeed:
         for event in self._fetched(events_of(artifact, open_)):
             progress.committed_ordinals += 1
             gathering.add(event, progress.committed_ordinals)
-            if gathering.size >= limits.chunk_bytes or len(gathering) >= _EVENTS:
+            if gathering.size >= limits.chunk_bytes or len(gathering) >= (limits.batch_events or _EVENTS):
                 total += gathering.size
                 if total > limits.artifact_bytes:
                     raise TailpipeError(f'"{artifact.uri}" has more than {limits.artifact_bytes:,} bytes of events')
                 self._hold(gathering)
-                yield from self._held.parse() if self._held.size >= limits.batch_bytes else ()
+                is_batch = self._held.size >= limits.batch_bytes or limits.batch_events is not None
+                yield from self._held.parse() if is_batch else ()
         self._hold(gathering)
 
     def _fetched(self, events: Iterator[Event]) -> Iterator[Event]:
         """The events, taken some at a time, so that the time for it can be told."""
         with closing(cast("Generator[Event, None, None]", events)):
-            take = self._intake.meter.timed("fetch", lambda: list(islice(events, _FETCHED)))
+            portion = min(_FETCHED, self._limits.batch_events or _FETCHED)
+            take = self._intake.meter.timed("fetch", lambda: list(islice(events, portion)))
             while some := take():
                 yield from some
 

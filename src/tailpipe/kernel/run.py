@@ -173,7 +173,7 @@ class TaskRun:
             self._take(event.parsed)
             size += event.size
             inside.update(event.artifacts)
-            if size >= self.task.limits.flush_bytes:
+            if size >= self.task.limits.flush_bytes or self.task.limits.batch_events is not None:
                 yield self._count()
                 self.written |= inside
                 size, inside = 0, set()

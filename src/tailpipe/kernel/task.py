@@ -59,6 +59,8 @@ class Limits:
     """Parsed by one query."""
     flush_bytes: int = 128 * _MEGABYTE
     """Shaped and kept in memory before it is written."""
+    batch_events: int | None = None
+    """Parsed by one query at most, so that a trial requests no page that it does not show."""
     line_bytes: int = 16 * _MEGABYTE
     """A longer line is rejected."""
     record_bytes: int = 64 * _MEGABYTE

@@ -63,7 +63,7 @@ def try_file(path: Path, files: type[Source], table: Table, format_: Format | No
 
 def try_task(task: Task, limit: int) -> Trial:
     """Run a task of one artifact up to `limit` rows; types of undeclared fields are found on the way."""
-    small = Limits(chunk_bytes=_PORTION, batch_bytes=_PORTION, flush_bytes=_PORTION, samples=limit)
+    small = Limits(chunk_bytes=_PORTION, batch_bytes=_PORTION, flush_bytes=_PORTION, batch_events=limit, samples=limit)
     types = dict(task.types)
     for _ in range(_ROUNDS):
         try:
@@ -87,7 +87,7 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
         portions = run.portions()
         for number, _ in enumerate(portions):
             batches += run.buffer.batches()
-            if sum(map(len, batches)) + len(run.samples) >= limit and number:
+            if sum(map(len, batches)) + len(run.samples) >= limit and (number or task.source.yields_events):
                 is_whole = False
                 break
         accounts = sum((tally.accounts for tally in run.tallies), Accounts())

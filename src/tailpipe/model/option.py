@@ -20,7 +20,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from tailpipe.errors import Diagnostic
 from tailpipe.frozen import frozen, make_frozen
@@ -30,6 +30,7 @@ __all__ = [
     "Option",
     "Secret",
     "Unresolved",
+    "Variant",
     "construct",
     "description_of",
     "fact",
@@ -40,6 +41,7 @@ __all__ = [
     "secrets_in",
     "type_name",
     "unresolved_in",
+    "variants_of",
 ]
 
 D = TypeVar("D")
@@ -137,7 +139,10 @@ def label(description: str, *, default: Any = MISSING, check: Check | None = Non
 
 
 def nested(description: str, *, block: str, default: Any = MISSING) -> Any:
-    """Blocks inside the block: `tuple[T, ...]` for any number of them, `T | None` for at most one."""
+    """Blocks inside the block: `tuple[T, ...]` for any number of them, `T | None` for at most one.
+
+    With several classes, all of them variants, the first label of the block says which one it is.
+    """
     return _field("block", description, default, None, block=block)
 
 
@@ -269,6 +274,18 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield from _leaves(part)
 
 
+class Variant(Declared):
+    """One of several kinds of a nested block; the first label of the block is its `type`."""
+
+    type: ClassVar[str] = ""
+
+
+def variants_of(annotation: Any) -> Mapping[str, type[Variant]]:
+    """The variants that the annotation of a nested block names, by their types; none if it has no variants."""
+    found = (annotation, *get_args(annotation))
+    return {one.type: one for one in found if isinstance(one, type) and issubclass(one, Variant)}
+
+
 def description_of(declared: type) -> str:
     """The first paragraph of a class's docstring, on one line; empty for one that dataclass made up."""
     text = (declared.__doc__ or "").strip()
@@ -288,7 +305,14 @@ def type_name(annotation: Any) -> str:
         return f"list of {type_name(arguments[0])}"
     if origin in (Mapping, dict):
         return f"map of {type_name(arguments[1])}"
-    plain = {str: "text", bool: "true or false", int: "whole number", float: "number", Secret: "secret"}
+    plain = {
+        str: "text",
+        bool: "true or false",
+        int: "whole number",
+        float: "number",
+        Secret: "secret",
+        Any: "any value",
+    }
     if annotation in plain:
         return plain[annotation]
     kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()

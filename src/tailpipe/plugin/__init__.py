@@ -14,7 +14,7 @@ from tailpipe.errors import ChangedError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.option import Declared, Secret, fact, nested, option
+from tailpipe.model.option import Declared, Secret, Variant, fact, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
@@ -24,6 +24,7 @@ from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 if TYPE_CHECKING:
     from tailpipe.model.addresses import is_address
     from tailpipe.model.artifact import Artifact, FileId
+    from tailpipe.model.duration import parse_duration
     from tailpipe.model.event import Event
     from tailpipe.model.parsing import (
         Document,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tailpipe.plugin.limits import RequestLimit
     from tailpipe.plugin.paging import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
     from tailpipe.plugin.retry import Retry, is_transient, retry_after
+    from tailpipe.plugin.secrets import hide_secrets, without_secrets
 
 __all__ = [
     "ENTRY_POINTS",
@@ -74,6 +76,7 @@ __all__ = [
     "Table",
     "TailpipeError",
     "UsageError",
+    "Variant",
     "Window",
     "camel_case",
     "camel_case_keys",
@@ -81,6 +84,7 @@ __all__ = [
     "document_parser",
     "fact",
     "file_id",
+    "hide_secrets",
     "is_address",
     "is_transient",
     "line_parser",
@@ -92,13 +96,16 @@ __all__ = [
     "pages_by_offset",
     "pages_by_token",
     "pages_by_url",
+    "parse_duration",
     "pascal_case",
     "retry_after",
+    "without_secrets",
 ]
 
 _ON_FIRST_USE = {
     "tailpipe.model.addresses": ("is_address",),
     "tailpipe.model.artifact": ("Artifact", "FileId"),
+    "tailpipe.model.duration": ("parse_duration",),
     "tailpipe.model.event": ("Event",),
     "tailpipe.model.parsing": (
         "Document",
@@ -118,6 +125,7 @@ _ON_FIRST_USE = {
     "tailpipe.plugin.limits": ("RequestLimit",),
     "tailpipe.plugin.paging": ("next_link", "pages_by_number", "pages_by_offset", "pages_by_token", "pages_by_url"),
     "tailpipe.plugin.retry": ("Retry", "is_transient", "retry_after"),
+    "tailpipe.plugin.secrets": ("hide_secrets", "without_secrets"),
 }
 """What only listing, fetching and parsing need, by module: most commands do none of these."""
 

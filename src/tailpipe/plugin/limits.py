@@ -1,7 +1,8 @@
 """Limits on the requests to one service, shared by all tasks on a host: how many at a time, how many a second.
 
-Tasks run in processes of their own, so the limits are kept in files that processes lock: one file for each slot, and
-one that holds when the next request may be sent. On a cluster each host has its own files, so the limits hold per host.
+Tasks run in processes of their own, so the limits are kept in files that processes lock: one file for each slot, one
+that holds when the next request may be sent, and one until when the service wants none. On a cluster each host has its
+own files, so the limits hold per host.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _POLL = 0.02
 _LONGEST_POLL = 0.5
 _STALE = 60.0
 """A turn that is further away than this, and than a hundred requests, was left by a clock that has been set back."""
+_LONGEST_HOLD = 86_400.0
 
 
 @frozen
@@ -60,9 +62,39 @@ class RequestLimit:
         with ExitStack() as held:
             if self.parallel is not None:
                 held.callback(os.close, self._take_slot(self.parallel, deadline))
+            while (rest := self._held_for()) > 0:
+                self._pause(rest, deadline)
             if self.per_second is not None:
                 self._await_turn(1 / self.per_second, deadline)
             yield
+
+    def hold(self, seconds: float) -> None:
+        """Let nobody send a request for so many seconds, because the service has said that no request remains."""
+        until = self.clock() + min(seconds, _LONGEST_HOLD)
+        with self._locked("hold") as place:
+            if until > _moment(place):
+                os.pwrite(place, f"{until:032.9f}".encode(), 0)
+
+    def _held_for(self) -> float:
+        """How long nobody may send a request; one that is too far away was left by a clock that has been set back."""
+        try:
+            place = os.open(self._place() / "hold", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return 0.0
+        try:
+            rest = _moment(place) - self.clock()
+        finally:
+            os.close(place)
+        return rest if rest <= _LONGEST_HOLD else 0.0
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[int]:
+        place = os.open(self._place() / name, _FLAGS, 0o600)
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX)
+            yield place
+        finally:
+            os.close(place)
 
     def _take_slot(self, count: int, deadline: float) -> int:
         """The descriptor of a slot that is locked; closing it frees the slot."""
@@ -84,19 +116,13 @@ class RequestLimit:
 
     def _await_turn(self, interval: float, deadline: float) -> None:
         """Reserve the next moment at which a request may be sent, and sleep until then."""
-        place = os.open(self._place() / "turn", _FLAGS, 0o600)
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX)
-            now, turn = self.clock(), 0.0
-            with suppress(ValueError):
-                turn = float(os.pread(place, 64, 0) or b"0")
+        with self._locked("turn") as place:
+            now, turn = self.clock(), _moment(place)
             if not now < turn < now + max(_STALE, 100 * interval):
                 turn = now
             if turn > deadline:
                 raise self._timeout()
             os.pwrite(place, f"{turn + interval:032.9f}".encode(), 0)
-        finally:
-            os.close(place)
         if turn > now:
             self.sleep(turn - now)
 
@@ -108,7 +134,7 @@ class RequestLimit:
     def _timeout(self) -> TailpipeError:
         return TailpipeError(
             f"no request to {self.name} could be sent for {self.time_limit:g} seconds",
-            hint="other tasks use all that its limits allow",
+            hint="other tasks use all that its limits allow, or the service wants a longer pause",
         )
 
     def _place(self) -> Path:
@@ -119,3 +145,10 @@ class RequestLimit:
         if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
             raise TailpipeError(f'"{root}" is not a directory of this user', hint="remove it, or set TMPDIR")
         return place
+
+
+def _moment(place: int) -> float:
+    """What stands in a file; 0 if it is empty, or was written in part."""
+    with suppress(ValueError):
+        return float(os.pread(place, 64, 0) or b"0")
+    return 0.0

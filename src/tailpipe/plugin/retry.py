@@ -34,7 +34,8 @@ def is_transient(error: Exception) -> bool:
     """
     status = _status(error)
     if status == 403:  # some services say so, not 429, when a limit is reached
-        return _first(_plain_headers(_headers(error)), _REMAINING) == "0"
+        headers = _plain_headers(_headers(error))
+        return "retry-after" in headers or _first(headers, _REMAINING) == "0"
     if status is not None:
         return status in _STATUSES
     reason = getattr(error, "reason", None)  # urllib wraps what the socket says
@@ -50,9 +51,12 @@ def retry_after(headers: Mapping[str, Any], *, now: float) -> float | None:
     """How many seconds the server wants us to wait, by `Retry-After` or a reset header; None if it does not say.
 
     `Retry-After` is a number of seconds or an HTTP date. A reset header counts if no request remains; it holds a
-    number of seconds, or a moment as seconds or milliseconds since 1970. `now` is seconds since 1970.
+    number of seconds, or a moment as seconds or milliseconds since 1970. `now` is seconds since 1970; moments are
+    held against the server's own clock if it sends a `Date`, because ours may differ.
     """
     known = _plain_headers(headers)
+    if "date" in known:
+        now += _until_date(known["date"], now) or 0.0
     if (text := known.get("retry-after")) is not None:
         seconds = _number(text)
         seconds = _until_date(text, now) if seconds is None else seconds

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from tailpipe.config.dates import parse_duration
 from tailpipe.errors import TimeLimitError, UsageError
+from tailpipe.model.duration import parse_duration
 
 __all__ = ["TimeLimit", "parse_timeout"]
 

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tailpipe.config.dates import format_date, parse_duration, parse_timestamp
+from tailpipe.config.dates import format_date, parse_timestamp
 from tailpipe.errors import UsageError
+from tailpipe.model.duration import parse_duration
 
 MOMENT = datetime(2024, 3, 1, 0, 5, 9, tzinfo=UTC)
 BERLIN = timezone(timedelta(hours=1))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tailpipe.config.config import Config
+from tailpipe.config.encoder import config_text
 from tailpipe.model.option import Secret
 from tailpipe.model.settings import SparkSettings
 from tailpipe.plugins.aws.connection import Aws
@@ -193,3 +194,47 @@ def test_every_block_and_argument_has_its_place() -> None:
     assert str(config.place("workspace.w")) == "main.tpc:1:1"
     assert str(config.place("workspace.w.spark.master")) == "main.tpc:3:14"
     assert config.place("workspace.other") is None
+
+
+HTTP = """
+connection "http" "api" {
+  base_url = "https://api.example"
+  auth "basic" {
+    username = "me"
+    password = env("DB_PASSWORD")
+  }
+}
+partition "acme_event_log" "x" {
+  source "http" {
+    connection = connection.http.api
+    path       = "/events"
+    method     = "POST"
+    body       = { since = "{from}", deep = { list = [1, true, "x", null] } }
+    pagination "cursor" {
+      path = "next"
+      body = "cursor"
+    }
+  }
+}
+"""
+
+
+def test_a_block_of_several_kinds_is_the_one_that_its_label_names() -> None:
+    config = build(HTTP)
+    auth = config.connections["http.api"].auth  # type: ignore[attr-defined]
+    assert (auth.type, auth.username, auth.password) == ("basic", "me", Secret("hunter2"))
+    [source] = config.partitions["acme_event_log.x"].sources
+    assert (source.pagination.type, source.pagination.body) == ("cursor", "cursor")  # type: ignore[attr-defined]
+
+
+def test_any_value_is_taken_as_it_is() -> None:
+    [source] = build(HTTP).partitions["acme_event_log.x"].sources
+    assert source.body == {"since": "{from}", "deep": {"list": (1, True, "x", None)}}  # type: ignore[attr-defined]
+
+
+def test_a_block_of_several_kinds_is_printed_as_it_was_written() -> None:
+    config = build(HTTP)
+    text = config_text(config)
+    assert 'auth "basic"' in text
+    assert "hunter2" not in text
+    assert build(text.replace("•••", "hunter2")).partitions == config.partitions

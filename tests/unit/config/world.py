@@ -31,6 +31,7 @@ from tailpipe.plugin import (
 )
 from tailpipe.plugins.aws import plugin as aws
 from tailpipe.plugins.core import plugin as core
+from tailpipe.plugins.http import plugin as http
 
 NOW = datetime(2024, 3, 1, 12, 0, tzinfo=UTC)
 ENV = {"BUCKET": "my-logs", "EMPTY": "", "DB_PASSWORD": "hunter2", "REGION": "eu-west-1"}
@@ -127,7 +128,7 @@ acme = Plugin(
     connections=[Acme],
 )
 
-REGISTRY = Registry([core, aws, acme])
+REGISTRY = Registry([core, aws, acme, http])
 
 
 def build(*texts: str, directory: Path | None = None) -> Config:

@@ -158,3 +158,32 @@ def test_each_attempt_takes_its_turn_and_holds_none_while_it_pauses(tmp_path: Pa
 def test_limits_that_nobody_can_keep_are_refused(facts: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"parallel is at least 1|per_second is more than 0"):
         RequestLimit("api", **facts)
+
+
+def test_a_hold_stops_everybody_until_it_is_over(tmp_path: Path) -> None:
+    clock = Clock()
+    limit(tmp_path, clock).hold(30)
+    limit(tmp_path, clock).hold(5)  # a shorter one does not shorten it
+    with limit(tmp_path, clock, per_second=100).request():
+        pass
+    assert clock.now == pytest.approx(1030)
+    with limit(tmp_path, clock).request():
+        pass
+    assert clock.now == pytest.approx(1030)
+
+
+def test_a_hold_beyond_the_time_limit_is_an_error(tmp_path: Path) -> None:
+    clock = Clock()
+    one = limit(tmp_path, clock, time_limit=10)
+    one.hold(30)
+    with pytest.raises(TailpipeError, match="no request to api could be sent for 10 seconds"), one.request():
+        pytest.fail("it is held")
+
+
+def test_a_hold_of_a_clock_that_was_ahead_is_forgotten(tmp_path: Path) -> None:
+    clock = Clock()
+    clock.now = 10_000_000.0
+    limit(tmp_path, clock).hold(30)
+    clock.now = 1000.0
+    with limit(tmp_path, clock).request():
+        assert clock.now == 1000.0

@@ -194,3 +194,16 @@ def test_a_retry_travels_to_the_workers() -> None:
     assert restored == retry
     answer: Callable[[], int] = lambda: 1  # noqa: E731
     assert restored.call(answer) == 1
+
+
+def test_moments_are_held_against_the_clock_of_the_server() -> None:
+    there = NOW - 7200
+    date = {"Date": formatdate(there, usegmt=True)}
+    assert retry_after({**date, "Retry-After": formatdate(there + 30, usegmt=True)}, now=NOW) == 30
+    assert retry_after({**date, "X-RateLimit-Reset": str(int(there) + 40)}, now=NOW) == 40
+    assert retry_after({"Date": "yesterday", "X-RateLimit-Reset": str(int(NOW) + 40)}, now=NOW) == 40
+
+
+def test_a_403_that_says_how_long_to_wait_is_transient() -> None:
+    assert is_transient(http(403, {"Retry-After": "30"}))
+    assert not is_transient(http(403))

@@ -1,0 +1,170 @@
+"""From one page to the next: the variants of the block `pagination`."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from tailpipe.plugin import (
+    UsageError,
+    Variant,
+    next_link,
+    option,
+    pages_by_number,
+    pages_by_offset,
+    pages_by_token,
+    pages_by_url,
+)
+from tailpipe.plugins.http.messages import Request
+from tailpipe.plugins.http.records import Page, lookup
+
+__all__ = ["Cursor", "LinkHeader", "NextUrl", "Numbered", "OffsetPages", "Pagination", "SinglePage"]
+
+Fetch = Callable[[Request], Page]
+
+
+class Pagination(Variant):
+    """One way from page to page; `page_size` is how many records a full page has, if that is known."""
+
+    page_size: ClassVar[int | None] = None
+
+    @abstractmethod
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
+        """The pages from the first one on; if `is_short_last`, a page that is not full is the last."""
+
+
+class SinglePage(Pagination):
+    """All records come in one answer."""
+
+    type = "none"
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
+        """The one page."""
+        yield fetch(first)
+
+
+class LinkHeader(Pagination):
+    """The header `Link` has the address of the next page."""
+
+    type = "link_header"
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
+        """The pages, up to the one without `rel="next"`."""
+        return pages_by_url(lambda url: fetch(first._replace(url=url)), first.url, lambda page: next_link(page.headers))
+
+
+class NextUrl(Pagination):
+    """The body, or a header, has the address of the next page."""
+
+    type = "next_url"
+    path: str = option("Path of the address in the body.", default="")
+    header: str = option("Header that has the address.", default="")
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == bool(self.header):
+            raise UsageError("the next address comes by a path or a header", hint="give one of them")
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
+        """The pages, up to the one without an address."""
+        return pages_by_url(lambda url: fetch(first._replace(url=url)), first.url, self._next)
+
+    def _next(self, page: Page) -> str | None:
+        found = page.headers.get(self.header) if self.header else lookup(page.body, self.path)
+        return str(found) if found else None
+
+
+class Cursor(Pagination):
+    """The body has a token that is sent for the next page."""
+
+    type = "cursor"
+    path: str = option("Path of the token in the body.", default="")
+    record: str = option("Path of the token in the last record of a page, instead.", default="")
+    param: str = option("Parameter that takes the token.", default="")
+    body: str = option("Key of the body that takes the token, instead.", default="")
+    has_more: str = option("Path that says whether there is another page.", default="")
+    alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
+    join: str = option("What stands between the parts of a token that is a list.", default=",")
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == bool(self.record):
+            raise UsageError("a cursor has a path or a record", hint="say where the token of the next page is")
+        if bool(self.param) == bool(self.body):
+            raise UsageError("a cursor has a param or a body", hint="say where the token is sent")
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
+        """The pages, up to the one without a token."""
+
+        def one(token: str | None) -> Page:
+            return fetch(first if token is None else self._request(first, token))
+
+        return pages_by_token(one, self._token)
+
+    def _token(self, page: Page) -> str | None:
+        if self.has_more and not lookup(page.body, self.has_more):
+            return None
+        if self.record:
+            found = lookup(page.records[-1], self.record) if page.records else None
+        else:
+            found = lookup(page.body, self.path)
+        if isinstance(found, list):
+            return self.join.join(map(str, found))
+        return None if found is None or found == "" or isinstance(found, bool) else str(found)
+
+    def _request(self, first: Request, token: str) -> Request:
+        if self.body:
+            sent = {} if self.alone else json.loads(first.body or b"{}")
+            return first._replace(body=json.dumps({**sent, self.body: token}).encode())
+        return with_params(first, {self.param: token}, alone=self.alone)
+
+
+class Numbered(Pagination):
+    """Pages have numbers."""
+
+    type = "page"
+    param: str = option("Parameter that takes the number.", default="page")
+    start: int = option("Number of the first page.", default=1)
+    size: int | None = option("How many records a full page has.", default=None)
+
+    @property
+    def page_size(self) -> int | None:  # type: ignore[override]
+        """As config says."""
+        return self.size
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
+        """The pages, up to one without records."""
+        size = self.size if is_short_last else None
+        return pages_by_number(
+            lambda number: fetch(with_params(first, {self.param: str(number)})), _records, start=self.start, size=size
+        )
+
+
+class OffsetPages(Pagination):
+    """Pages begin after so many records."""
+
+    type = "offset"
+    param: str = option("Parameter that takes the number of records to skip.", default="offset")
+    size: int | None = option("How many records a full page has.", default=None)
+
+    @property
+    def page_size(self) -> int | None:  # type: ignore[override]
+        """As config says."""
+        return self.size
+
+    def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
+        """The pages, up to one without records."""
+        size = self.size if is_short_last else None
+        return pages_by_offset(lambda offset: fetch(with_params(first, {self.param: str(offset)})), _records, size=size)
+
+
+def with_params(request: Request, params: Mapping[str, str], *, alone: bool = False) -> Request:
+    """The request with these parameters in place of those of the same name, or of all."""
+    parts = urlsplit(request.url)
+    kept = [] if alone else [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] not in params]
+    return request._replace(url=parts._replace(query=urlencode([*kept, *params.items()], quote_via=quote)).geturl())
+
+
+def _records(page: Page) -> Any:
+    return page.records
