@@ -104,7 +104,7 @@ class HttpSource(Source):
                 forgotten = f"older than {self.window.max_age}, which is all that the service keeps"
                 withheld = forgotten if self.window.is_forgotten(span, now) else ""
                 for place, names in places:
-                    fields = {"tp_source_name": ", ".join(names.values()) or self.connection.name}
+                    fields = {"tp_source_name": ", ".join(self._listed(names).values()) or self.connection.name}
                     uri = f"{place}#{name}"
                     yield Artifact(uri, day=day, kind="range", fields=fields, withheld=withheld, path=uri)
 
@@ -117,9 +117,13 @@ class HttpSource(Source):
         for values in itertools.product(*chosen.values()):
             yield dict(zip(chosen, values, strict=True))
 
+    def _listed(self, names: Mapping[str, str]) -> Mapping[str, str]:
+        """Those of the names that have several values: the others are the same for all ranges."""
+        return {name: value for name, value in names.items() if not isinstance(getattr(self, name, None), str)}
+
     def _uri(self, names: Mapping[str, str]) -> str:
         url = self.connection.resolved().base_url.rstrip("/") + fill(self.path, names, _quoted)
-        others = {name: value for name, value in names.items() if name not in placeholders(self.path)}
+        others = {name: value for name, value in self._listed(names).items() if name not in placeholders(self.path)}
         uri = url + (f"?{urlencode(others, quote_via=quote)}" if others else "")
         if without_secrets(uri) != uri:
             hint = "log in by a block auth of the connection"

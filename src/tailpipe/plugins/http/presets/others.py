@@ -1,0 +1,172 @@
+"""Slack, 1Password, GitLab, Duo and Cloudflare."""
+
+from __future__ import annotations
+
+from tailpipe.plugin import Secret, option
+from tailpipe.plugins.http.auth import Bearer, Header, Hmac
+from tailpipe.plugins.http.connection import HttpConnection, RateLimit
+from tailpipe.plugins.http.pagination import Cursor, LinkHeader, Numbered
+from tailpipe.plugins.http.ranges import TimeRange
+from tailpipe.plugins.http.source import HttpSource
+
+__all__ = [
+    "Cloudflare",
+    "CloudflareAuditApi",
+    "Duo",
+    "DuoAuthApi",
+    "GitLab",
+    "GitLabAuditApi",
+    "GitLabGroupAuditApi",
+    "OnePassword",
+    "OnePasswordEventsApi",
+    "Slack",
+    "SlackAuditLogApi",
+]
+
+
+class Slack(HttpConnection):
+    """An Enterprise organization of Slack."""
+
+    type = "slack"
+    token: Secret | None = option("User token of the owner of the organization.", default=None)
+    base_url = "https://api.slack.com"
+    auth = Bearer(token=Secret("{token}"))
+    rate_limit = RateLimit(requests=50, per="1m")
+
+
+class SlackAuditLogApi(HttpSource):
+    """Requests the audit log of Slack."""
+
+    type = "slack_audit_log_api"
+    needs = "auditlogs:read"
+    connection: Slack = option("How to log in to Slack.")
+    path = "/audit/v1/logs"
+    params = {"oldest": "{from}", "latest": "{to}", "limit": "1000"}
+    window = TimeRange(format="epoch")
+    records = "entries"
+    key = "id"
+    time = "date_create"
+    pagination = Cursor(path="response_metadata.next_cursor", param="cursor")
+
+
+class OnePassword(HttpConnection):
+    """An account of 1Password Business."""
+
+    type = "onepassword"
+    token: Secret | None = option("Bearer token of an Events Reporting integration.", default=None)
+    base_url = "https://events.1password.com"
+    auth = Bearer(token=Secret("{token}"))
+    rate_limit = RateLimit(requests=600, per="1m")
+
+
+class OnePasswordEventsApi(HttpSource):
+    """Requests the events of 1Password."""
+
+    type = "onepassword_events_api"
+    connection: OnePassword = option("How to log in to 1Password.")
+    events: tuple[str, ...] = option("Kinds of events.", default=("auditevents", "itemusages", "signinattempts"))
+    path = "/api/v2/{events}"
+    method = "POST"
+    body = {"limit": 100, "start_time": "{from}", "end_time": "{to}"}
+    window = TimeRange(max_age="120d")
+    records = "items"
+    key = "uuid"
+    time = "timestamp"
+    pagination = Cursor(path="cursor", body="cursor", has_more="has_more", alone=True)
+
+
+class GitLab(HttpConnection):
+    """GitLab.com, or an instance of your own."""
+
+    type = "gitlab"
+    token: Secret | None = option("Access token.", default=None)
+    base_url = "https://gitlab.com"
+    auth = Header(name="PRIVATE-TOKEN", value=Secret("{token}"))
+
+
+_GITLAB = {"created_after": "{from}", "created_before": "{to}", "pagination": "keyset", "per_page": "100"}
+
+
+class GitLabAuditApi(HttpSource):
+    """Requests the audit events of an instance of GitLab."""
+
+    type = "gitlab_audit_api"
+    connection: GitLab = option("How to log in to GitLab.")
+    path = "/api/v4/audit_events"
+    params = _GITLAB
+    window = TimeRange()
+    key = "id"
+    time = "created_at"
+    pagination = LinkHeader()
+
+
+class GitLabGroupAuditApi(HttpSource):
+    """Requests the audit events of groups of GitLab."""
+
+    type = "gitlab_group_audit_api"
+    connection: GitLab = option("How to log in to GitLab.")
+    groups: tuple[str, ...] = option("Ids or paths of the groups.")
+    path = "/api/v4/groups/{groups}/audit_events"
+    params = _GITLAB
+    window = TimeRange()
+    key = "id"
+    time = "created_at"
+    pagination = LinkHeader()
+
+
+class Duo(HttpConnection):
+    """The Admin API of Duo."""
+
+    type = "duo"
+    api_host: str | None = option("Host of the API, such as `api-12345678.duosecurity.com`.", default=None)
+    integration_key: str | None = option("Integration key of the Admin API application.", default=None)
+    secret_key: Secret | None = option("Secret key of the application.", default=None)
+    base_url = "https://{api_host}"
+    auth = Hmac(
+        secret=Secret("{secret_key}"),
+        key_id="{integration_key}",
+        algorithm="sha1",
+        message="{date}\n{method}\n{host}\n{path}\n{query}",
+        header="Authorization",
+        basic=True,
+        date_header="Date",
+    )
+    rate_limit = RateLimit(requests=1, per="1m", parallel=1)
+
+
+class DuoAuthApi(HttpSource):
+    """Requests the authentication log of Duo."""
+
+    type = "duo_auth_api"
+    connection: Duo = option("How to log in to Duo.")
+    path = "/admin/v2/logs/authentication"
+    params = {"mintime": "{from}", "maxtime": "{to}", "limit": "1000"}
+    window = TimeRange(format="epoch_ms", max_age="180d", delay="2m")
+    records = "response.authlogs"
+    key = "txid"
+    time = "isotimestamp"
+    pagination = Cursor(path="response.metadata.next_offset", param="next_offset")
+
+
+class Cloudflare(HttpConnection):
+    """Cloudflare."""
+
+    type = "cloudflare"
+    token: Secret | None = option("API token.", default=None)
+    base_url = "https://api.cloudflare.com"
+    auth = Bearer(token=Secret("{token}"))
+
+
+class CloudflareAuditApi(HttpSource):
+    """Requests the audit logs of accounts of Cloudflare."""
+
+    type = "cloudflare_audit_api"
+    connection: Cloudflare = option("How to log in to Cloudflare.")
+    account_ids: tuple[str, ...] = option("Ids of the accounts.")
+    path = "/client/v4/accounts/{account_ids}/audit_logs"
+    params = {"since": "{from}", "before": "{to}", "per_page": "100"}
+    window = TimeRange()
+    records = "result"
+    key = "id"
+    time = "when"
+    pagination = Numbered(param="page")
