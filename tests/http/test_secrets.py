@@ -165,3 +165,9 @@ def test_what_is_listed_and_shown_has_no_secret(server: Server, tmp_path: Path) 
     assert '"type": "basic"' in printed[1]
     assert "ada" in printed[5]
     assert "opened" in printed[5]
+
+
+def test_a_password_that_is_a_word_of_the_address_is_no_problem(server: Server, tmp_path: Path) -> None:
+    REDACTOR.learn(["logs"])
+    block = 'auth "basic" { username = "logs" password = "logs" }'
+    assert world(tmp_path, config(server.url, LINKS, block)).collect(*DAY).is_done

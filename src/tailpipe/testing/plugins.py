@@ -28,6 +28,8 @@ __all__ = ["HEAVY", "check_plugin"]
 HEAVY = ("pyspark", "duckdb", "_duckdb", "pyarrow", "pandas", "numpy", "boto3", "botocore", "obstore", "click", "rich")
 """Modules that a plugin may import only inside the functions that need them."""
 
+_GENERAL = ("core", "http")
+"""Built-in plugins for logs of any product: their names begin with that of the product."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _COMMON = {column.name for column in COMMON_COLUMNS}
 
@@ -83,7 +85,11 @@ def _type_problems(plugin: Plugin, declared: type[Any]) -> Iterator[str]:
     what = f'{declared.__mro__[1].__name__.lower()} "{declared.type}"'
     if not _NAME.fullmatch(declared.type):
         yield f"{what}: the type is not lower case letters, digits and _"
-    if issubclass(declared, Source | Connection) and plugin.name != "core" and not _has_prefix(declared.type, plugin):
+    if (
+        issubclass(declared, Source | Connection)
+        and plugin.name not in _GENERAL
+        and not _has_prefix(declared.type, plugin)
+    ):
         yield f'{what}: the name does not begin with "{plugin.name}"'
     if not description_of(declared):
         yield f"{what}: the class has no docstring"

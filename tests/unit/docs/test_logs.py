@@ -93,7 +93,7 @@ def test_every_grok_pattern_is_listed() -> None:
 def test_every_source_is_described_with_its_options() -> None:
     page = read("docs/reference/sources.md")
     for name, declared in Registry(built_in()).sources.items():
-        if declared.__mro__[1].type:
+        if getattr(declared.__mro__[1], "type", ""):
             continue  # a preset: its own page describes it
         described = page[page.index(f"\n## {name}\n") :]
         missing = [option for option in options_of(declared) if f"`{option}" not in described]

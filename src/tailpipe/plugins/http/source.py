@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
@@ -24,6 +25,8 @@ from tailpipe.plugins.http.template import added_options, fill, placeholders
 __all__ = ["HttpSource"]
 
 _TIMES = ("from", "to")
+_LEAST = 8
+"""A shorter part of an address is no secret: a password may be a word that an address has too."""
 
 
 def _check_overlap(days: int) -> None:
@@ -125,7 +128,7 @@ class HttpSource(Source):
         url = self.connection.resolved().base_url.rstrip("/") + fill(self.path, names, _quoted)
         others = {name: value for name, value in self._listed(names).items() if name not in placeholders(self.path)}
         uri = url + (f"?{urlencode(others, quote_via=quote)}" if others else "")
-        if without_secrets(uri) != uri:
+        if any(without_secrets(part) != part for part in re.split("[/?&=]", uri) if len(part) >= _LEAST):
             hint = "log in by a block auth of the connection"
             raise UsageError(f"the address of source {self.name} holds a secret, which would be stored", hint=hint)
         return uri
