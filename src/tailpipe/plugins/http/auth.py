@@ -124,6 +124,9 @@ class OAuth2(Auth):
         if (self.client_secret is None) == (self.private_key is None):
             raise UsageError("a client has a client_secret or a private_key", hint="give one of them")
 
+    def __hash__(self) -> int:
+        return hash((self.token_url, self.client_id, self.client_secret, self.scope))  # a map has no hash
+
     def signed(self, request: Request, client: Client) -> Request:
         """With a token that has not expired."""
         return with_header(request, "Authorization", f"Bearer {client.token()}")
