@@ -63,7 +63,13 @@ def try_file(path: Path, files: type[Source], table: Table, format_: Format | No
 
 def try_task(task: Task, limit: int) -> Trial:
     """Run a task of one artifact up to `limit` rows; types of undeclared fields are found on the way."""
-    small = Limits(chunk_bytes=_PORTION, batch_bytes=_PORTION, flush_bytes=_PORTION, batch_events=limit, samples=limit)
+    small = Limits(
+        chunk_bytes=_PORTION,
+        batch_bytes=_PORTION,
+        flush_bytes=_PORTION,
+        batch_events=limit if task.source.yields_events else None,
+        samples=limit,
+    )
     types = dict(task.types)
     for _ in range(_ROUNDS):
         try:
