@@ -69,6 +69,35 @@ def json_lines(chance: random.Random, rows: int) -> Iterator[bytes]:
         yield record.encode() + b"\n"
 
 
+def nested_lines(chance: random.Random, rows: int) -> Iterator[bytes]:
+    """Records of an audit log, most of which lies two or three objects deep."""
+    for number in range(rows):
+        payload = {
+            "serviceName": "compute.example",
+            "methodName": f"v1.instances.{chance.choice(['insert', 'delete', 'list'])}",
+            "resourceName": f"projects/p{number % 50}/zones/z/instances/i{number % 1000}",
+            "authenticationInfo": {"principalEmail": f"user{number % 300}@example.com", "principalSubject": "user"},
+            "requestMetadata": {
+                "callerIp": f"10.{number % 200}.{number % 250}.7",
+                "callerSuppliedUserAgent": chance.choice(_AGENTS),
+                "requestAttributes": {"time": "2024-03-01T00:00:00Z", "auth": {}},
+                "destinationAttributes": {"port": "443", "regionCode": "eu"},
+            },
+            "status": {"code": number % 17, "message": "done"},
+            "authorizationInfo": [{"permission": "compute.instances.list", "granted": True}],
+            "request": {"@type": "type.example/compute.instances.list", "filter": _uuid(chance)},
+        }
+        record = {
+            "insertId": _uuid(chance),
+            "timestamp": (START + timedelta(seconds=number)).isoformat(),
+            "severity": "NOTICE",
+            "logName": "projects/p/logs/activity",
+            "resource": {"type": "gce_instance", "labels": {"project_id": f"p{number % 50}", "zone": "z"}},
+            "protoPayload": payload,
+        }
+        yield json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
 def flows(chance: random.Random, rows: int) -> Iterator[bytes]:
     yield (
         b"version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action"

@@ -39,6 +39,28 @@ NGINX = {
     "referer": "varchar",
     "user_agent": "varchar",
 }
+PATHS = {
+    "insert_id": "insertId",
+    "severity": "severity",
+    "log_name": "logName",
+    "resource_type": "resource.type",
+    "project_id": "resource.labels.project_id",
+    "zone": "resource.labels.zone",
+    "service_name": "protoPayload.serviceName",
+    "method_name": "protoPayload.methodName",
+    "resource_name": "protoPayload.resourceName",
+    "principal_email": "protoPayload.authenticationInfo.principalEmail",
+    "principal_subject": "protoPayload.authenticationInfo.principalSubject",
+    "caller_ip": "protoPayload.requestMetadata.callerIp",
+    "user_agent": "protoPayload.requestMetadata.callerSuppliedUserAgent",
+    "request_time": "protoPayload.requestMetadata.requestAttributes.time",
+    "port": "protoPayload.requestMetadata.destinationAttributes.port",
+    "region_code": "protoPayload.requestMetadata.destinationAttributes.regionCode",
+    "status_code": "protoPayload.status.code",
+    "status_message": "protoPayload.status.message",
+    "request_filter": "protoPayload.request.filter",
+}
+"""Columns of an audit log, each by its path."""
 _IDENTITY = dict.fromkeys(["type", "principalId", "arn", "accountId", "accessKeyId"], "VARCHAR")
 _TRAIL: dict[str, Any] = {
     **dict.fromkeys(TRAIL_TEXT, "VARCHAR"),
@@ -74,6 +96,23 @@ def lines(data: Path) -> str:
     time = "eventTime AT TIME ZONE 'UTC'"
     common = _common(f"({time})", "sourceIPAddress", "NULL::VARCHAR", "[sourceIPAddress]")
     return f"SELECT * EXCLUDE (eventTime, filename), {time} AS eventTime, {common} FROM {reader}"
+
+
+def paths(data: Path) -> str:
+    """One `from_json` with the structure of all paths, then each value under its name."""
+    shape: dict[str, Any] = {"timestamp": "VARCHAR"}
+    for path in PATHS.values():
+        *outer, last = path.split(".")
+        place = shape
+        for key in outer:
+            place = place.setdefault(key, {})
+        place[last] = "VARCHAR"
+    texts = f"read_csv('{data}/*.gz', columns = {{'line': 'VARCHAR'}}, {_WHOLE_LINES})"
+    read = f"SELECT from_json(line, '{json.dumps(shape)}') AS r, filename FROM {texts}"
+    fields = ", ".join(f"r.{path} AS {name}" for name, path in PATHS.items())
+    time = "(r.timestamp::TIMESTAMPTZ AT TIME ZONE 'UTC')"
+    address = "r.protoPayload.requestMetadata.callerIp"
+    return f"SELECT {fields}, {_common(time, address, 'NULL::VARCHAR', f'[{address}]')} FROM ({read})"
 
 
 def flows(data: Path) -> str:

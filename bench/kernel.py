@@ -63,6 +63,15 @@ FLOW = Table(
     columns=[Column(name, kind, source=source) for name, kind, source in kernel_sql.FLOW],
     common={"tp_timestamp": '"start"', "tp_source_ip": "srcaddr", "tp_destination_ip": "dstaddr"},
 )
+AUDIT = Table(
+    name="audit",
+    columns=[Column(name, "varchar", source=path) for name, path in kernel_sql.PATHS.items()],
+    common={
+        "tp_timestamp": "timestamp",
+        "tp_source_ip": ("protoPayload.requestMetadata.callerIp",),
+        "tp_ips": ("protoPayload.requestMetadata.callerIp",),
+    },
+)
 NGINX = Table(
     name="nginx",
     columns=[Column(name, kind) for name, kind in kernel_sql.NGINX.items()],
@@ -82,6 +91,7 @@ CASES = (
     Case("nginx by regex", "requests", NGINX, Regex(layout=ODD_LAYOUT), kernel_sql.requests, 0.85),
     Case("nginx as delimited", "requests", NGINX, Regex(layout=LAYOUT), kernel_sql.requests, 0.65),
     Case("JSON lines", "lines", TRAIL, Jsonl(), kernel_sql.lines, 1.15),
+    Case("JSON lines by paths", "nested", AUDIT, Jsonl(), kernel_sql.paths, 1.3),
     Case("800 small documents", "small", TRAIL, Json(records="Records"), kernel_sql.documents_by_reader, 1.2),
 )
 DATA = {
@@ -89,6 +99,7 @@ DATA = {
     "flows": (20, 20_000, kernel_data.flows),
     "requests": (4, 100_000, kernel_data.requests),
     "lines": (24, 12_500, kernel_data.json_lines),
+    "nested": (8, 12_500, kernel_data.nested_lines),
     "small": (800, 100, kernel_data.documents),
 }
 

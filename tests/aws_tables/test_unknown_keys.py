@@ -82,7 +82,7 @@ def records_of(table: str, document: Any) -> list[Any]:
     format = TABLES[table].format
     if not isinstance(format, Json):
         return [document]
-    for key in (format.records or "").split("."):
+    for key in format.record_paths[0]:
         document = document.get(key, [])
     return list(document)
 

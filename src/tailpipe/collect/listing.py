@@ -57,7 +57,7 @@ def list_source(
     `noticed` is called with each of them as soon as it is listed. After `most` artifacts it stops.
     """
     window = _window(days, today)
-    text = getattr(source, "file_layout", None) or table.layouts.get(source.type)
+    text = getattr(source, "file_layout", None) or table.layout(source)
     layout = compile_layout(text, getattr(source, "patterns", None)) if text else None
     if text and hasattr(source, "file_layout"):
         laid_out: Any = source

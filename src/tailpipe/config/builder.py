@@ -16,7 +16,8 @@ from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
 from tailpipe.config.saved import SavedQueries
 from tailpipe.config.scope import LABELS, Located, Scope
-from tailpipe.config.syntax import Block, Literal, Span
+from tailpipe.config.syntax import Block, Span
+from tailpipe.config.tables import extended, mapped, says, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.format import Format
@@ -28,16 +29,13 @@ from tailpipe.model.saved import QueryDirectory, SavedQuery
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store, index_names
-from tailpipe.model.table import COMMON_COLUMNS, STAMPED_COLUMNS, Column, Table
+from tailpipe.model.table import Table
 from tailpipe.plugin.registry import Registry
 
 if TYPE_CHECKING:
     from tailpipe.config.vocabulary import Vocabulary
 
 __all__ = ["build_config"]
-
-_COMMON = {column.name: column for column in COMMON_COLUMNS}
-_MAPPED_BY_US = STAMPED_COLUMNS | {"tp_index"}
 
 
 def build_config(
@@ -169,6 +167,8 @@ class _Builder:
             self.decoded[reference] = (
                 self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
             )
+            if isinstance(value := self.decoded[reference], Table):
+                self.decoded[reference] = self._extended(reference, value)
             self.decoding.pop()
         return self.decoded[reference]
 
@@ -177,7 +177,7 @@ class _Builder:
     def _check(self, reference: Reference, value: Any) -> None:
         located = self.scope.blocks[reference]
         if reference.kind == "table":
-            for problem in _table_problems(value, located.block):
+            for problem in table_problems(value, located.block, self.registry.sources):
                 self.decoder.report(located.text, problem)
             if value is not None:
                 self._check_mapping(located, value, value.format)
@@ -185,9 +185,9 @@ class _Builder:
             for problem in self._partition_problems(reference.labels[0], value, located.block):
                 self.decoder.report(located.text, problem)
         if isinstance(value, Partition):
-            self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources))
+            self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources), **self._defaults(value))
         elif isinstance(value, Table):
-            self.decoded[reference] = _mapped(value)
+            self.decoded[reference] = mapped(value)
         elif isinstance(value, SavedQuery):
             self.decoded[reference] = self.saved.query(located.text, located.block, value)
 
@@ -227,6 +227,42 @@ class _Builder:
     def _of_kind(self, kind: str) -> list[Any]:
         return [value for reference, value in self.decoded.items() if reference.kind == kind]
 
+    def _defaults(self, partition: Partition) -> dict[str, Any]:
+        """What a partition has of its table, as it does not say it itself."""
+        table = self._table(partition.table)
+        index = partition.tp_index or (table.tp_index if table is not None else None)
+        if not partition.dedupe or partition.dedupe_key or table is None:
+            return {"tp_index": index}
+        return {"tp_index": index, "dedupe_key": table.row_key}
+
+    def _table(self, name: str) -> Table | None:
+        """The table of that name: of the config, or of a plugin."""
+        reference = Reference("table", (name,))
+        table: Table | None = self._resolve(reference) if reference in self.scope.blocks else None
+        return table or self.registry.tables.get(name)
+
+    def _extended(self, reference: Reference, table: Table) -> Table | None:
+        """A table with what it takes from the one that it extends; None if there is no such table."""
+        if table.extend is None:
+            return table
+        name, own = table.extend, Reference("table", (table.extend,))
+        located = self.scope.blocks[reference]
+        text, span = self.decoder.spans[f"{reference}.extend"]
+        known = [*self.registry.tables, *(one.labels[0] for one in self.scope.blocks if one.kind == "table")]
+        if name not in known:
+            problem = Problem(f'unknown table "{name}"', span, did_you_mean(name, known, "see: tailpipe table list"))
+        elif own == reference and name not in self.registry.tables:
+            problem = Problem(f'table "{name}" extends itself', span, "name another table")
+        else:
+            try:
+                base = self.registry.tables[name] if own == reference else self._table(name)
+            except ValueError as error:
+                problem = Problem(str(error), span)
+            else:
+                return extended(table, base) if base is not None else None
+        self.decoder.report(located.text if text is None else text, problem)
+        return None
+
     def _partition_problems(self, name: str, partition: Partition | None, block: Block) -> Iterable[Problem]:
         own = Reference("table", (name,))
         table = self.decoded.get(own) or self.registry.tables.get(name)
@@ -244,6 +280,10 @@ class _Builder:
                 note = ("first here", names[source.name])
                 yield Problem(f'two sources are named "{source.name}"', span, "give each its own name", note)
             names.setdefault(source.name, span)
+        if partition.dedupe and not partition.dedupe_key and not table.row_key:
+            span = next((one.span for one in block.body.attributes if one.name == "dedupe"), block.span)
+            yield Problem(f'table "{table.name}" has no row_key', span, 'name the columns: dedupe_key = ["…"]')
+        for source, source_block in zip(partition.sources, inner, strict=True):
             if source.format is None and table.format is None and not self._says_format(own, source_block):
                 hint = "add one to the source, or to the table: format = format.jsonl.default"
                 yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
@@ -268,7 +308,7 @@ class _Builder:
         """Whether a format is named that could not be made; what is wrong with it is told where it stands."""
         located = self.scope.blocks.get(table)
         blocks = [source, *([located.block] if located else [])]
-        return any(_says(block, "format") for block in blocks)
+        return any(says(block, "format") or any(one.type == "format" for one in block.body.blocks) for block in blocks)
 
     def _config(self, texts: Sequence[ConfigText]) -> Config:
         kinds: dict[str, dict[str, Any]] = {kind: {} for kind in LABELS}
@@ -287,58 +327,6 @@ class _Builder:
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )
-
-
-def _table_problems(table: Table | None, block: Block) -> Iterable[Problem]:
-    """What is wrong with a table's columns, told by its block, so that it is told beside other problems of it."""
-    inner = [candidate for candidate in block.body.blocks if candidate.type == "column" and candidate.labels]
-    names = {column.labels[0].text.lower() for column in inner}
-    has_time = "tp_timestamp" in names or (table is not None and table.time_column is not None)
-    if not block.body.is_broken and not has_time:
-        hint = 'add column "tp_timestamp" { source = "…" }'
-        title = f'table "{block.labels[0].text}"' if block.labels else "the table"
-        yield Problem(f"{title} does not say where tp_timestamp comes from", block.span, hint)
-    first: dict[str, Span] = {}
-    for column_block in inner:
-        name, span = column_block.labels[0].text, column_block.labels[0].span
-        if name.lower() in first:
-            yield Problem(f'the column "{name}" is there twice', span, "", ("first here", first[name.lower()]))
-        first.setdefault(name.lower(), span)
-        if not name:
-            yield Problem("a column needs a name", span, 'write column "NAME" { … }')
-        if _says(column_block, "source") and _says(column_block, "transform"):
-            hint = "a column comes from a field or from an expression"
-            yield Problem(f'column "{name}" has both source and transform', span, hint)
-        if name.lower().startswith("tp_"):
-            column = table.column(name) if table else None
-            yield from _common_problems(name, column.type if column else None, span)
-
-
-def _mapped(table: Table) -> Table:
-    """The table without the columns that tailpipe fills in itself, and with its only time as `tp_timestamp`."""
-    columns = [column for column in table.columns if column.name.lower() not in STAMPED_COLUMNS]
-    time = table.time_column
-    if not table.maps_time and time is not None:
-        field = None if time.transform is not None else time.source or time.name
-        columns.append(Column("tp_timestamp", source=field, transform=time.transform, null_if=time.null_if))
-    return dataclasses.replace(table, columns=columns)
-
-
-def _says(block: Block, name: str) -> bool:
-    """Whether an argument is there with a value; null is as if it were not said."""
-    return any(one.name == name and one.value != Literal(None) for one in block.body.attributes)
-
-
-def _common_problems(name: str, kind: str | None, span: Span) -> Iterable[Problem]:
-    if name == "tp_index":
-        yield Problem(f'a table cannot map "{name}"', span, "set it on the partition")
-    elif name in STAMPED_COLUMNS:
-        return  # left out of the table, with a warning
-    elif name not in _COMMON:
-        hint = did_you_mean(name, _COMMON.keys() - _MAPPED_BY_US, "names with tp_ are kept for the common columns")
-        yield Problem(f'there is no common column "{name}"', span, hint)
-    elif kind is not None and kind != _COMMON[name].type:
-        yield Problem(f'"{name}" is always {_COMMON[name].type}, not {kind}', span, "leave the type out")
 
 
 def _named(sources: Sequence[Source]) -> tuple[Source, ...]:

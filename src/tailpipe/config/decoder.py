@@ -10,12 +10,14 @@ from typing import Any, Union, get_args, get_origin
 from tailpipe.config.convert import Reference, convert
 from tailpipe.config.former import former_argument
 from tailpipe.config.scope import LABELS
-from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, Literal, Name, Span, Template
+from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, List, Literal, Name, Span, Template
 from tailpipe.config.text import Absent, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
+from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import Option, Unresolved, Variant, construct, options_of, variants_of
+from tailpipe.model.paths import is_plain_path
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 
@@ -41,8 +43,19 @@ class Decoder:
     _failures: int = 0
     """How many blocks could not be made; one that holds such a block cannot be made either."""
 
-    def decode(self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool = False) -> Any:
+    def decode(
+        self,
+        text: ConfigText,
+        block: Block,
+        declared: type,
+        address: str,
+        *,
+        may_wait: bool = False,
+        parent: str | None = None,
+    ) -> Any:
         """The block as a value, or None if it has problems, which are reported.
+
+        A format inside the block `parent` may have no name, and then has that one's.
 
         In a connection, store or source, and where it `may_wait` because it is inside of one, an option that depends on
         an unset variable stays unresolved.
@@ -51,7 +64,9 @@ class Decoder:
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if _is_typed(block.type, declared) else block.labels
-        values = self._labels(text, block, labels, declared)
+        values = self._labels(text, block, labels, declared, is_inner=parent is not None)
+        if parent is not None and issubclass(declared, Format):
+            values.setdefault("name", parent)
         values |= self._attributes(text, block, declared, address, may_wait=may_wait)
         values |= self._nested(text, block, declared, address, may_wait=may_wait)
         self._require(text, block, declared, values)
@@ -85,14 +100,16 @@ class Decoder:
         """Keep a problem, with its place."""
         self.problems.append(text.diagnostic(problem, *notes))
 
-    def _labels(self, text: ConfigText, block: Block, given: list[Label], declared: type) -> dict[str, Any]:
+    def _labels(
+        self, text: ConfigText, block: Block, given: list[Label], declared: type, *, is_inner: bool
+    ) -> dict[str, Any]:
         wanted = [option for option in options_of(declared).values() if option.kind == "label"]
         values: dict[str, Any] = {}
         for option, label in zip(wanted, given, strict=False):
             self._check(text, option, label.text, label.span)
             values[option.name] = label.text
         missing = [option.name for option in wanted[len(given) :] if option.is_required]
-        if block.type in ("connection", "format") and not given:
+        if block.type in ("connection", "format") and not given and not is_inner:
             missing = ["name"]
         if missing:
             shown = f' "{block.labels[0].text}"' if block.labels else ""
@@ -129,6 +146,7 @@ class Decoder:
         values[option.name] = None  # it is there, even if it has a problem
         try:
             value = _verbatim(expression) if option.is_verbatim else None
+            value = _paths(expression) if option.takes_paths else value
             value = self.evaluate(text, expression) if value is None else value
             if value is None and not option.is_required:
                 del values[option.name]  # null is as if it were not said
@@ -147,7 +165,7 @@ class Decoder:
         self, text: ConfigText, block: Block, declared: type, address: str, *, may_wait: bool
     ) -> dict[str, Any]:
         options = options_of(declared)
-        by_block = {option.block: option for option in options.values() if option.kind == "block"}
+        by_block = {option.block: option for option in options.values() if option.block}
         values: dict[str, Any] = {}
         first: dict[str, Span] = {}
         for inner in block.body.blocks:
@@ -155,11 +173,17 @@ class Decoder:
             if option is None:
                 self.report(text, self._unknown_block(block, inner, options, by_block))
                 continue
-            element, is_many = _element(option.annotation)
+            if (said := _attribute(block, option)) is not None:
+                note = ("first here", said.span)
+                self.report(
+                    text, Problem(f'"{inner.type}" is there as an argument and as a block', inner.span, "", note)
+                )
+            element, is_many = _element(option.annotation) if option.element is None else (option.element, False)
             variants = variants_of(option.annotation)
             kind = self.type_of(text, inner, variants or None) if variants or inner.type in _TYPED else element
             inner_address = ".".join([address, inner.type, *(label.text for label in inner.labels[-1:])])
-            value = self.decode(text, inner, kind, inner_address, may_wait=may_wait) if kind else None
+            parent = block.labels[-1].text if block.labels else ""
+            value = self.decode(text, inner, kind, inner_address, may_wait=may_wait, parent=parent) if kind else None
             if is_many:
                 values[option.name] = (*values.get(option.name, ()), value)
             elif option.name in values:
@@ -205,7 +229,7 @@ class Decoder:
         name = attribute.name
         for option in options.values():
             if option.kind == "block" and name in (option.name, option.block):
-                hint = f"write it as a block: {_shape(option.block, _element(option.annotation)[0])}"
+                hint = f"write it as a block: {_shape(option.block, option.element or _element(option.annotation)[0])}"
                 return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
             if option.kind == "label" and name == option.name:
                 hint = f'write it behind "{block.type}", in quotes and without ='
@@ -220,7 +244,7 @@ class Decoder:
         self, block: Block, inner: Block, options: Mapping[str, Option], by_block: Mapping[str, Option]
     ) -> Problem:
         option = options.get(inner.type)
-        if option is not None and option.kind == "option":
+        if option is not None and option.kind == "option" and not option.block:
             value = "{ … }" if get_origin(option.annotation) in (Mapping, dict) else "…"
             hint = f"write it as an argument: {inner.type} = {value}"
             return Problem(f'"{inner.type}" is an argument, not a block', inner.span, hint)
@@ -244,6 +268,24 @@ def _verbatim(expression: Expression) -> str | None:
     if not all(isinstance(part, str) or (isinstance(part, Name) and len(part.parts) == 1) for part in expression.parts):
         return None
     return "".join(part if isinstance(part, str) else f"${{{part.parts[0]}}}" for part in expression.parts)  # type: ignore[union-attr]
+
+
+def _paths(expression: Expression) -> Any:
+    """Names that stand without quotes as a list of paths; None if there are none."""
+    if isinstance(expression, Name):
+        return [".".join(part if is_plain_path(part) else f'"{part}"' for part in expression.parts)]
+    if isinstance(expression, List) and any(isinstance(item, Name) for item in expression.items):
+        items = [_paths(item)[0] if isinstance(item, Name) else _text(item) for item in expression.items]
+        return None if any(item is None for item in items) else items
+    return None
+
+
+def _text(expression: Expression) -> str | None:
+    return expression.value if isinstance(expression, Literal) and isinstance(expression.value, str) else None
+
+
+def _attribute(block: Block, option: Option) -> Attribute | None:
+    return next((one for one in block.body.attributes if option.kind == "option" and one.name == option.name), None)
 
 
 def _is_bare(expression: Expression) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,8 +16,12 @@ from tailpipe.model.option import Option, Secret, Unresolved, Variant, options_o
 from tailpipe.model.redaction import DOTS, REDACTOR, looks_secret, redacted, redacted_arguments
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
+from tailpipe.model.table import Table
 
-__all__ = ["config_data", "config_text", "plain_data"]
+__all__ = ["config_data", "config_text", "encode", "plain_data"]
+
+_BARE_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_VALUES = ("true", "false", "null")
 
 _MANY = {"query": "queries", "queries": "query_directories"}
 
@@ -44,11 +49,30 @@ def encode(kind: str, value: Any) -> Block:
         elif given == option.default or given is None or _is_default_connection(option, given):
             continue
         elif option.kind == "block":
-            many = given if isinstance(given, Sequence) else [given]
+            made = [option.element(**given)] if option.element is not None else given
+            many = made if isinstance(made, Sequence) else [made]
             body.blocks += [encode(option.block, inner) for inner in many]
+        elif isinstance(value, Table) and isinstance(given, Format) and given.name == value.name:
+            body.blocks.append(_unnamed(encode(option.block, given)))
         else:
-            body.attributes.append(Attribute(option.name, _expression(given)))
+            expression = _paths(given) if option.takes_paths else _expression(given)
+            body.attributes.append(Attribute(option.name, expression))
     return Block(kind, labels, body)
+
+
+def _unnamed(block: Block) -> Block:
+    """A format inside its table, which needs no name of its own."""
+    return Block(block.type, block.labels[:1], block.body)
+
+
+def _paths(value: str | Sequence[str]) -> Expression:
+    """Paths, as they can stand without quotes in a list; SQL is text."""
+    if isinstance(value, str):
+        return literal(value)
+    items = [
+        Name(item.split(".")) if _BARE_PATH.fullmatch(item) and item not in _VALUES else literal(item) for item in value
+    ]
+    return items[0] if len(items) == 1 and isinstance(items[0], Name) else List(items)
 
 
 def plain_data(value: Any) -> Any:

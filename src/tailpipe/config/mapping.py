@@ -1,4 +1,4 @@
-"""How columns name the fields of a format: paths where fields are expected, and maps the wrong way round."""
+"""How columns name the fields of a format: paths that cannot be read, and maps the wrong way round."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ from collections.abc import Iterator
 
 from tailpipe.config.syntax import Block
 from tailpipe.config.text import Problem
+from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import listed
+from tailpipe.model.paths import parse_path
 from tailpipe.model.table import Table
 
 __all__ = ["path_problems", "reversed_names"]
 
-_OBJECTS = ("json", "jsonl")
-
 
 def path_problems(table: Table, format: Format | None, block: Block) -> Iterator[Problem]:
-    """The columns of a table block whose source is a path into a JSON object: it would be null in every row."""
-    if format is None or format.type not in _OBJECTS:
+    """The columns of a table block whose source cannot be read as a path, though the format is JSON."""
+    if format is None or not format.is_json:
         return
     for inner in block.body.blocks:
         column = table.column(inner.labels[0].text) if inner.type == "column" and inner.labels else None
         source = column.source if column else None
-        if source is None or "." not in source.strip(".") or source.endswith("*"):
+        if source is None or source.endswith("*"):
             continue
-        first, _, rest = source.partition(".")
-        span = next((one.value.span for one in inner.body.attributes if one.name == "source"), inner.span)
-        hint = f'use transform = "{first}->>\'$.{rest}\'"; for a field of that very name, transform = `"{source}"`'
-        yield Problem(f'"{source}" is a path, and the name of a field is expected', span, hint)
+        try:
+            parse_path(source)
+        except UsageError as error:
+            span = next((one.value.span for one in inner.body.attributes if one.name == "source"), inner.span)
+            yield Problem(error.message, span, error.hint)
 
 
 def reversed_names(table: Table, format: Format | None) -> str:

@@ -35,9 +35,9 @@ class JsonDocuments(DocumentParser):
     def __init__(self, format: Json, context: ParseContext) -> None:
         self.gathers = format.document is None
         self._format = format
-        self._path = tuple(format.records.split(".")) if format.records else ()
+        self._path, *self._others = format.record_paths or ((),)
         self._limit = context.max_record_bytes
-        self._guess = Guess(self._path, self._limit)
+        self._guesses = [Guess(path, self._limit) for path in (self._path, *self._others)]
         self._lines = JsonLines(JsonFields.of(context, format.json_names), context.noun)
         self._connection = context.connection or connect()
 
@@ -48,7 +48,7 @@ class JsonDocuments(DocumentParser):
     def read(self, document: Document) -> Iterator[Found]:
         """Split a document as its text comes."""
         is_framed = self._format.document is not None
-        splitter = Splitter(self._path, self._limit, keeps_frames=is_framed)
+        splitter = Splitter(self._path, self._limit, keeps_frames=is_framed, others=self._others)
         waiting: list[Places] = []
         for text in document.chunks():
             waiting += self._split_text(splitter, text)
@@ -61,7 +61,7 @@ class JsonDocuments(DocumentParser):
     def read_small(self, documents: Sequence[Document]) -> Iterator[tuple[Document, Found]]:
         """Split whole documents, by guess where that is right."""
         texts = [b"".join(document.chunks()) for document in documents]
-        guesses = [self._guess.places(text) if self._is_allowed(text) else None for text in texts]
+        guesses = [self._guessed(text) if self._is_allowed(text) else None for text in texts]
         views = [_texts_of(places) if places is not None else None for places in guesses]
         guessed = [number for number, view in enumerate(views) if view is not None]
         wrong = wrong_guesses(self._connection, [view for view in views if view is not None])
@@ -71,10 +71,14 @@ class JsonDocuments(DocumentParser):
             if view is not None:
                 yield document, Records(view)
                 continue
-            splitter = Splitter(self._path, self._limit)
+            splitter = Splitter(self._path, self._limit, others=self._others)
             for places in self._split_text(splitter, text):
                 yield from ((document, found) for found in _found(places))
             yield from ((document, found) for found in _finished(splitter))
+
+    def _guessed(self, text: bytes) -> Places | None:
+        found = (guess.places(text) for guess in self._guesses)
+        return next((places for places in found if places is not None), None)
 
     def _is_allowed(self, text: bytes) -> bool:
         return len(text) <= self._format.max_document_bytes

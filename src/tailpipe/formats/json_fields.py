@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from tailpipe.formats.json_rest import keys_at_all_levels, rest_of
+from tailpipe.formats.json_shape import JsonShape, json_shape_of
 from tailpipe.frozen import frozen
+from tailpipe.model.paths import EACH, Path
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 from tailpipe.model.wanted import FieldNames
 from tailpipe.plugin import ParseContext
-from tailpipe.sql.quoting import json_path, json_shape, literal, quoted, text_type
+from tailpipe.sql.quoting import json_path, literal, quoted, text_type
 
 __all__ = ["JsonFields"]
 
@@ -30,11 +31,15 @@ class JsonFields:
     renamed: Mapping[str, str]
     nested: Mapping[str, ColumnType] = dataclasses.field(default_factory=dict)
     """The keys of fields that are read as text, where these are known."""
+    paths: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    """Where the fields are that are no keys of the record itself."""
+    unclaimed: Collection[str] = frozenset()
+    """The fields that stay in the rest of the record all the same."""
 
     @classmethod
     def of(cls, context: ParseContext, renamed: Mapping[str, str]) -> JsonFields:
         """What a task wants of its records."""
-        return cls(context.fields, renamed, context.nested)
+        return cls(context.fields, renamed, context.nested, context.paths, context.unclaimed)
 
     def key(self, field: str) -> str:
         """The key under which a record has the field."""
@@ -45,67 +50,58 @@ class JsonFields:
         """The DuckDB type of each field."""
         return {field: text_type(kind) for field, kind in self.wanted.items()}
 
-    def shape(self) -> str:
-        """What `from_json` is told; each key once."""
-        keys: dict[str, object] = {}
-        for field, kind in self.wanted.items():
-            if field not in self._apart and field != REST:
-                keys[self.key(field)] = json_shape(kind)
-        return literal(json.dumps(keys or {"": "VARCHAR"}, ensure_ascii=False))
+    def reading(self, text: str, record: str, keys: str) -> list[list[str]]:
+        """Columns over `text`, the record itself: what `from_json` gives, and the keys if the rest is wanted.
 
-    def reading(self, text: str, record: str, keys: str) -> str:
-        """Columns over `text`, the record itself: what `from_json` gives, and the keys if the rest is wanted."""
-        read = f"TRY(from_json({text}, {self.shape()})) AS {record}"
-        return f"{read}, {keys_at_all_levels(text, self._known)} AS {keys}" if REST in self.wanted else read
+        Those of a list can only be read after those of the lists before it.
+        """
+        first = [self._shape.reading(text, record)]
+        first += [f"{keys_at_all_levels(text, self._known)} AS {keys}"] if REST in self.wanted else []
+        return [first, *self._shape.levels(record)]
 
     def columns(self, text: str, record: str, keys: str) -> str:
         """The fields as a list of columns over the record and what `reading` made of it."""
-        items = []
-        for field, kind in self.wanted.items():
-            if field == REST:
-                items.append(f"{rest_of(text, keys, self._known)} AS {quoted(field)}")
-            elif field in self._apart:
-                get = "json_extract_string" if kind == _TEXT else "json_extract"
-                value = f"TRY({get}({text}, {json_path(self.key(field))}))"
-                shaped = (
-                    value if kind in (_TEXT, _JSON) else f"from_json({value}, {literal(json.dumps(json_shape(kind)))})"
-                )
-                items.append(f"{shaped} AS {quoted(field)}")
-            else:
-                items.append(f"struct_extract({record}, {literal(self.key(field))}) AS {quoted(field)}")
-        return "".join(f", {item}" for item in items)
+        values = self._shape.values(text, record)
+        if REST in self.wanted:
+            values[REST] = rest_of(text, keys, self._known)
+        return "".join(f", {values[field]} AS {quoted(field)}" for field in self.wanted)
 
     def misfits(self, record: str, text: str) -> tuple[str, dict[str, str]]:
         """Columns that say of each nested field that something else stands in its place, and their names by field."""
         items, names = [], {}
         for number, (field, kind) in enumerate(self.wanted.items()):
-            if kind in (_TEXT, _JSON) or field in self._apart:
+            path = self._path(field)
+            if kind in (_TEXT, _JSON) or field not in self._shape.fields or EACH in path:
                 continue
-            key = self.key(field)
-            wrong = _wrong_shapes(f"struct_extract({record}, {literal(key)})", text, (key,), kind)
+            keys = tuple(step for step in path if step is not EACH)
+            value = record
+            for key in keys:
+                value = f"struct_extract({value}, {literal(key)})"
+            wrong = _wrong_shapes(value, text, keys, kind)
             names[field] = f"_misfit{number}"
             items.append(f"({' OR '.join(wrong)}) AS _misfit{number}")
         return "".join(f", {item}" for item in items), names
 
+    def _path(self, field: str) -> Path:
+        return self.paths.get(field) or (self.key(field),)
+
+    @cached_property
+    def _shape(self) -> JsonShape:
+        return json_shape_of({name: (self._path(name), kind) for name, kind in self.wanted.items() if name != REST})
+
     @cached_property
     def _known(self) -> dict[str, ColumnType]:
-        return {self.key(name): self.nested.get(name, kind) for name, kind in self.wanted.items() if name != REST}
+        """The keys that columns and expressions keep, with those inside them."""
+        known = JsonShape()
+        claimed = [name for name in self.wanted if name != REST and name not in self.unclaimed]
+        for name in sorted(claimed, key=lambda name: len(self._path(name))):
+            known.add(name, self._path(name), self.nested.get(name, self.wanted[name]))
+        apart = {path[0] or "": _JSON for path, _ in known.apart.values()}
+        return {**apart, **(dict(known.record.fields) if isinstance(known.record, StructType) else {})}
 
     @cached_property
     def _field_names(self) -> FieldNames:
-        return FieldNames(self.wanted, self.renamed)
-
-    @cached_property
-    def _apart(self) -> set[str]:
-        """Fields that cannot come out of the one struct, because another key differs from theirs in case alone."""
-        seen: set[str] = set()
-        apart = set()
-        for field in self.wanted:
-            key = self.key(field).lower()
-            if key in seen:
-                apart.add(field)
-            seen.add(key)
-        return apart
+        return FieldNames(self.wanted, self.renamed, self.paths)
 
 
 def _wrong_shapes(value: str, text: str, path: tuple[str, ...], kind: ColumnType) -> list[str]:

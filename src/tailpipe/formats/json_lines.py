@@ -40,6 +40,8 @@ def record_sql(fields: JsonFields, records: str, noun: str) -> tuple[str, dict[s
         f" THEN 'the {noun} is a JSON ' || CASE {kind} {words} END || ', not an object' END"
     )
     shape_misfits, names = fields.misfits("_r", "_raw")
-    parsed = f"SELECT *, {fields.reading('_raw', '_r', '_keys')} FROM ({records})"
+    parsed = records
+    for columns_ in fields.reading("_raw", "_r", "_keys"):
+        parsed = f"SELECT *, {', '.join(columns_)} FROM ({parsed})"
     columns = fields.columns("_raw", "_r", "_keys")
     return f"SELECT _artifact, _ordinal, {bad} AS _bad, _raw{columns}{shape_misfits} FROM ({parsed})", names

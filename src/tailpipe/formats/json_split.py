@@ -34,13 +34,23 @@ class Splitter:
     """Splits the documents of one artifact; each call of `feed` gives the records that have become complete.
 
     With a `path` records are the elements of the array there, without one those of a top-level array, or
-    the document itself. Documents may follow one another or, with a path, be the elements of an array. What
+    the document itself. `others` are paths to look at if there is no such array; a document that has none of them is
+    then itself a record. Documents may follow one another or, with a path, be the elements of an array. What
     is longer than `limit` bytes without being a record is passed over.
     """
 
-    def __init__(self, path: Sequence[str] = (), limit: int = 64 * 1024 * 1024, *, keeps_frames: bool = False) -> None:
+    def __init__(
+        self,
+        path: Sequence[str] = (),
+        limit: int = 64 * 1024 * 1024,
+        *,
+        keeps_frames: bool = False,
+        others: Sequence[Sequence[str]] = (),
+    ) -> None:
         self._path = tuple(path)
-        self._name = f'"{".".join(path)}"'
+        """The path of the document that is being read."""
+        self._paths = (self._path, *map(tuple, others))
+        self._name = " or ".join(f'"{".".join(one)}"' for one in self._paths)
         self._limit = limit
         self._data = b""
         self._at = 0
@@ -177,15 +187,28 @@ class Splitter:
         if cut is not None:
             self._cut_off(found, cut)
         elif closing is not None:
-            found += self._bad(end, reason)
+            is_record = len(self._paths) > 1 and data[self._at : self._at + 1] == b"{"
+            here = Places(data, np.array([self._at]), np.array([end]), len(self.frames))
+            found += [here] if is_record else self._bad(end, reason)
             self._at = end
+            self.frames += [b"null"] if is_record and self._keeps_frames else []
         return cut is not None or closing is not None
 
     def _array(self, seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
-        """Where the array at the path begins, or why there is none before `end`."""
+        """Where the array at a path begins, or why there is none before `end`."""
+        reason = ""
+        for path in self._paths:
+            after, why = self._array_at(path, seen, outside, end)
+            if after is not None:
+                self._path = path
+                return after, ""
+            reason = reason or why
+        return None, reason
+
+    def _array_at(self, path: Sequence[str], seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
         missing = f"there is no array {self._name} in the document"
         after = self._at
-        for level, key in enumerate(self._path, 1):
+        for level, key in enumerate(path, 1):
             place = None
             if self._data[after : after + 1] == b"{":
                 missing += _ONE_EACH if level == 1 else ""

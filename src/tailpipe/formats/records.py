@@ -31,6 +31,15 @@ def _check_map(fields: Mapping[str, str]) -> None:
             raise UsageError(f'the field "{field}" is mapped twice', hint=f'use a column with source = "{field}"')
 
 
+def _check_records(given: str | Sequence[str]) -> None:
+    paths = [given] if isinstance(given, str) else given
+    if not isinstance(given, str) and len(paths) < 2:
+        raise UsageError("a list of paths has two at least", hint="write a single path as text")
+    for path in paths:
+        if not all(path.split(".")):
+            raise UsageError(f'"{path}" is not a path', hint="write keys with a dot between them, such as data.records")
+
+
 class Jsonl(Format):
     """One JSON object in each line."""
 
@@ -61,9 +70,11 @@ class Json(Format):
     type = "json"
     noun = "record"
     is_json = True
-    records: str | None = option(
-        "Path to the array of records in the document, such as `Records`; the document itself if not given.",
+    records: str | Sequence[str] | None = option(
+        "Path to the array of records in the document, such as `Records`; the document itself if not given. Of a list"
+        " of paths the first that is there; a document that has none of them is itself a record.",
         default=None,
+        check=_check_records,
     )
     document: str | None = option(
         "Name of a field that gives each record the document around it, without the records.", default=None
@@ -74,7 +85,15 @@ class Json(Format):
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
+    @property
+    def record_paths(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of each path to the records."""
+        paths = (self.records,) if isinstance(self.records, str) else self.records or ()
+        return tuple(tuple(path.split(".")) for path in paths)
+
     def __post_init__(self) -> None:
+        if isinstance(self.records, Sequence) and not isinstance(self.records, str):
+            object.__setattr__(self, "records", tuple(self.records))
         if self.document is not None and self.records is None:
             raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
 

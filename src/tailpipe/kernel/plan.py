@@ -24,14 +24,15 @@ from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
 from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Parsed
+from tailpipe.model.paths import Path
 from tailpipe.model.table import PATH_COLUMNS
 from tailpipe.model.types import ColumnType, ListType, parse_type
-from tailpipe.model.wanted import FieldNames, wanted_fields
+from tailpipe.model.wanted import FieldNames, field_paths, unclaimed_fields, wanted_fields
 from tailpipe.sql.casts import is_whole, kind_of
 from tailpipe.sql.connection import expression_types
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.quoting import literal, moment, text_list, text_type
-from tailpipe.sql.references import references
+from tailpipe.sql.references import taken_fields, with_paths
 
 if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
@@ -55,6 +56,10 @@ class Plan:
     wanted: Mapping[str, ColumnType]
     """The fields that are taken from each row, and the shapes in which they are read."""
     noun: str
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    """The fields that JSON has inside others."""
+    unclaimed: frozenset[str] = frozenset()
+    """The fields that only paths of common columns take."""
     meter: Meter = field(default_factory=Meter)
 
     def years(self) -> Years | None:
@@ -114,6 +119,8 @@ class Plan:
     def _parser(self, format: Format, noun: str, connection: duckdb.DuckDBPyConnection) -> LineParser | DocumentParser:
         context = ParseContext(
             fields=self.wanted,
+            paths=self.paths,
+            unclaimed=self.unclaimed,
             nested={name: parse_type(kind) for name, kind in self.task.table.nested_keys.items()},
             numbers=frozenset() if self.task.source.yields_events else self._numbers(),
             noun=noun,
@@ -145,6 +152,7 @@ class Plan:
         for output in self.shape.outputs:
             if output.source is not None:
                 is_number = is_whole(output.kind) and output.null_if is None and not output.is_open
+                is_number = is_number and output.time_format is None
                 taken[output.source.lower()] = taken.get(output.source.lower(), True) and is_number
         return {name for name, is_number in taken.items() if is_number}
 
@@ -219,7 +227,7 @@ class Plan:
 
     @property
     def _names(self) -> FieldNames:
-        return FieldNames(self.wanted, self.task.format.json_names)
+        return FieldNames(self.wanted, self.task.format.json_names, self.paths)
 
     def _known_fields(self) -> set[str]:
         """The fields that have a column of their own, in small letters."""
@@ -230,7 +238,8 @@ class Plan:
         """The type that the values of a field in a batch show; None if there are none."""
         if parsed.records:
             key = self._names.key(field)
-            return infer_json(connection, parsed.records, "_raw", [key])[key]
+            steps = {key: self.paths[field]} if field in self.paths else {}
+            return infer_json(connection, parsed.records, "_raw", [key], steps)[key]
         if field.lower() not in (name.lower() for name in parsed.fields):
             return None
         return infer_text(connection, f"SELECT * FROM ({parsed.sql}) WHERE _bad IS NULL", [field])[field]
@@ -241,8 +250,11 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     task = replace(task, format=task.format.read_as())
     outputs = output_columns(task.table, task.types)
     load_for(connection, [task.filter, *(output.transform for output in outputs)])
-    names = references(connection, (output.transform for output in outputs if output.transform is not None))
-    wanted = wanted_fields(outputs, names)
+    is_json = task.format.is_json
+    outputs = with_paths(connection, outputs) if is_json else outputs
+    named = taken_fields(connection, outputs)
+    names = tuple(dict.fromkeys([*named, *(name for output in outputs for name in output.takes)]))
+    wanted = wanted_fields(outputs, named)
     artifacts: dict[str, Sequence[str | None]] = {
         PREFIX: [prefix for share in task.shares for prefix in share.prefixes]
     }
@@ -261,7 +273,9 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         beside=frozenset(event_columns),
     )
     noun = "event" if task.source.yields_events else task.format.noun
-    return Plan(task, shape, artifacts, names, wanted, noun)
+    if not is_json:
+        return Plan(task, shape, artifacts, names, wanted, noun)
+    return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
 
 
 def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:

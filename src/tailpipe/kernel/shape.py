@@ -27,6 +27,7 @@ from tailpipe.model.parsing import Parsed
 from tailpipe.model.types import ListType
 from tailpipe.sql.casts import Cast, Clock, cast
 from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
+from tailpipe.sql.times import cast_by_format
 
 __all__ = ["ADDRESS_COLUMNS", "FILTERED", "KEPT", "OUT_OF_WINDOW", "PREFIX", "REJECTED", "Shape"]
 
@@ -107,7 +108,7 @@ class Shape:
         texts = [
             (output.name != "tp_timestamp", number)
             for number, output in enumerate(self.outputs)
-            if output.kind.name == "timestamp" and given[number] == "VARCHAR"
+            if output.kind.name == "timestamp" and given[number] == "VARCHAR" and output.time_format is None
         ]
         return self._input(min(texts)[1], "VARCHAR") if texts else None
 
@@ -256,12 +257,15 @@ class Shape:
     def _cast(self, number: int, output: Output, given: str, misfits: Mapping[str, str], clock: Clock) -> Cast:
         value = self._input(number, given)
         made = cast(value, given, output.kind, clock)
+        if output.time_format is not None:
+            made = cast_by_format(value, given, output.kind, clock, output.time_format)
         if output.is_open and given == "VARCHAR":
             made = Cast(made.value, round_trip(value, output.kind.name))
         if output.name == "tp_timestamp":
             made = Cast(_within_calendar(made.value), made.misfit)
         if output.name in ADDRESS_COLUMNS:
-            made = _addresses(made) if isinstance(output.kind, ListType) else _address(made)
+            is_list = isinstance(output.kind, ListType)
+            made = _addresses(made) if is_list else _address(made, is_counted=not output.takes)
         if output.transform is not None:
             if made.is_lost:
                 return made
@@ -350,9 +354,10 @@ def _null_if(value: str, given: str, text: str) -> str:
     return f"CASE WHEN {value}::VARCHAR IS DISTINCT FROM {literal(text)} THEN {value} END"
 
 
-def _address(made: Cast) -> Cast:
-    """A text that is no address is a misfit."""
-    return Cast(f"CASE WHEN {is_address(made.value)} THEN {made.value} END", made.misfit, is_lost=True)
+def _address(made: Cast, *, is_counted: bool) -> Cast:
+    """A text that is no address is a misfit, unless it came by a path: then it may be anything."""
+    value = f"CASE WHEN {is_address(made.value)} THEN {made.value} END"
+    return Cast(value, made.misfit, is_lost=is_counted)
 
 
 def _addresses(made: Cast) -> Cast:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tailpipe.model.paths import EACH, Path
 from tailpipe.sql.quoting import json_path, quoted, text_list
 
 if TYPE_CHECKING:
@@ -80,12 +81,19 @@ def infer_text(connection: duckdb.DuckDBPyConnection, relation: str, columns: Se
 
 
 def infer_json(
-    connection: duckdb.DuckDBPyConnection, relation: str, text: str, keys: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    text: str,
+    keys: Sequence[str],
+    paths: Mapping[str, Path] = {},
 ) -> dict[str, str | None]:
-    """The types of keys of JSON objects, whose texts are the column `text`."""
+    """The types of keys of JSON objects, whose texts are the column `text`; some may be inside others, at `paths`."""
     tests = {}
     for key in keys:
-        path = json_path(key)
+        if EACH in paths.get(key, ()):
+            tests[key] = ("true", "false", "false", "'json'", "NULL::BIGINT")
+            continue
+        path = json_path(*(step or "" for step in paths.get(key, (key,))))
         kind, value = f"TRY(json_type({text}, {path}))", f"TRY(json_extract_string({text}, {path}))"
         plain = f"{kind} IN ('BIGINT', 'UBIGINT', 'DOUBLE', 'HUGEINT', 'UHUGEINT')"
         any_value, whole, number, _, _ = _text_tests(value)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from tailpipe.errors import UsageError
 
-__all__ = ["check_directory", "check_name", "check_partition_name", "check_reference_name"]
+__all__ = [
+    "Spelling",
+    "check_directory",
+    "check_name",
+    "check_partition_name",
+    "check_reference_name",
+    "spelt",
+]
+
+Spelling = Literal["camel", "pascal"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -36,6 +46,12 @@ def check_directory(path: str) -> None:
         raise UsageError(
             f'"{path}" is not a directory', hint=f"{match[1]}:// addresses are not supported here; name a mounted path"
         )
+
+
+def spelt(name: str, keys: Spelling) -> str:
+    """A name in snake case as a log spells it: `event_name` as `eventName` or `EventName`."""
+    first, *rest = name.split("_")
+    return "".join([first.capitalize() if keys == "pascal" else first, *(word.capitalize() for word in rest)])
 
 
 def _check(pattern: re.Pattern[str], name: str, hint: str) -> None:

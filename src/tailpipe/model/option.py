@@ -105,6 +105,10 @@ class Option:
     check: Check | None
     block: str
     is_verbatim: bool = False
+    takes_paths: bool = False
+    """Whether names that stand there without quotes are paths into the record, not references."""
+    element: type | None = None
+    """The class of the block that fills a map, or of a block that may stand in place of the argument."""
 
     @property
     def is_required(self) -> bool:
@@ -124,13 +128,17 @@ def option(
     config_default: Any = MISSING,
     check: Check | None = None,
     is_verbatim: bool = False,
+    takes_paths: bool = False,
+    block: str = "",
 ) -> Any:
     """An argument of a block. `check` gets the value and raises `ValueError` or `UsageError` if it is wrong.
 
     `config_default` is the default in config where it differs from the one in Python. In a text that `is_verbatim`,
-    `${name}` stands for itself.
+    `${name}` stands for itself. Where it `takes_paths`, names without quotes are paths. A format may also be written as
+    a `block` inside.
     """
-    return _field("option", description, default, check, config_default=config_default, is_verbatim=is_verbatim)
+    facts = {"config_default": config_default, "is_verbatim": is_verbatim, "takes_paths": takes_paths, "block": block}
+    return _field("option", description, default, check, **facts)
 
 
 def label(description: str, *, default: Any = MISSING, check: Check | None = None) -> Any:
@@ -138,12 +146,13 @@ def label(description: str, *, default: Any = MISSING, check: Check | None = Non
     return _field("label", description, default, check)
 
 
-def nested(description: str, *, block: str, default: Any = MISSING) -> Any:
+def nested(description: str, *, block: str, default: Any = MISSING, element: type | None = None) -> Any:
     """Blocks inside the block: `tuple[T, ...]` for any number of them, `T | None` for at most one.
 
-    With several classes, all of them variants, the first label of the block says which one it is.
+    With several classes, all of them variants, the first label of the block says which one it is. A field that is a
+    map names the class of its block as `element`.
     """
-    return _field("block", description, default, None, block=block)
+    return _field("block", description, default, None, block=block, element=element)
 
 
 def fact(description: str, *, default: Any) -> Any:
@@ -231,6 +240,8 @@ def _options_of(declared: Any) -> Mapping[str, Option]:
             check=facts["check"],
             block=facts.get("block", ""),
             is_verbatim=facts.get("is_verbatim", False),
+            takes_paths=facts.get("takes_paths", False),
+            element=facts.get("element"),
         )
     return found
 

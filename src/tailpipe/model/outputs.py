@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from tailpipe.frozen import frozen
+from tailpipe.model.common import CommonPart, common_sql, path_parts
 from tailpipe.model.format import RESERVED_FIELDS, Format
+from tailpipe.model.names import Spelling, spelt
+from tailpipe.model.paths import EACH, Path, path_field
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 
@@ -37,7 +41,12 @@ class Output:
     null_if: str | None = None
     required: bool = False
     is_open: bool = False
-    keys: str | None = None
+    keys: Spelling | None = None
+    path: Path = ()
+    """Where JSON has the field, if that is not a key of the record itself."""
+    time_format: str | Sequence[str] | None = None
+    takes: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    """The fields of the expression that are paths of `common`: they claim nothing of the record for themselves."""
 
     @property
     def told(self) -> str:
@@ -47,7 +56,7 @@ class Output:
     @property
     def read(self) -> ColumnType:
         """The type with its fields spelt as JSON spells them."""
-        return self.kind if self.keys is None else _respelt(self.kind, is_pascal=self.keys == "pascal")
+        return self.kind if self.keys is None else _respelt(self.kind, self.keys)
 
 
 def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]:
@@ -55,28 +64,81 @@ def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]
 
     `types` are the types that were found for fields without a column, and for columns without a type.
     """
-    own = [_declared(column, types) for column in table.columns if column.name not in COMMON_TYPES]
+    own = _told_apart([_declared(column, types) for column in table.columns if column.name not in COMMON_TYPES])
     taken = {output.name.lower() for output in own} | set(COMMON_TYPES)
     declared = {column.name for column in table.columns}
     for field, kind in types.items():
         if field not in declared and is_wanted(table, field):
             own.append(Output(free_name(field, taken), parse_type(kind), field, is_open=True))
             taken.add(own[-1].name.lower())
-    spelt = {output.source.lower(): output.source for output in own if output.source is not None}
-    mapped = {name: _common(name, sql, spelt) for name, sql in table.common.items()}
+    mapped = {name: _common(name, given, own) for name, given in table.common.items()}
     for column in table.columns:
         if column.name in COMMON_TYPES:
             mapped[column.name] = _declared(column, types)
     return (*own, *(mapped[name] for name in sorted(mapped)))
 
 
-def _common(name: str, sql: str, spelt: Mapping[str, str]) -> Output:
-    """A bare name is a field, and needs no expression to be computed; `spelt` is how columns spell the fields."""
-    match = _BARE_NAME.fullmatch(sql.strip())
-    if match is None or sql.strip().lower() in _NO_NAMES:
-        return Output(name, COMMON_TYPES[name], transform=sql)
-    field = match[1] or match[2]
-    return Output(name, COMMON_TYPES[name], _field(spelt.get(field.lower(), field)))
+def _told_apart(outputs: list[Output]) -> list[Output]:
+    """The columns, whose paths get different fields if they differ in case alone: DuckDB would take them for one."""
+    seen: dict[str, Path] = {}
+    for number, output in enumerate(outputs):
+        name = output.source
+        while output.path and name is not None and seen.setdefault(name.lower(), output.path) != output.path:
+            name += SECOND
+        outputs[number] = output if name == output.source else dataclasses.replace(output, source=name)
+    return outputs
+
+
+def _common(name: str, given: str | Sequence[str], own: Sequence[Output]) -> Output:
+    """A common column. A single path needs no expression to be computed; `own` are the columns of the table."""
+    kind = COMMON_TYPES[name]
+    if isinstance(given, str) and not isinstance(kind, ListType):
+        match = _BARE_NAME.fullmatch(given.strip())
+        if match is not None and given.strip().lower() not in _NO_NAMES:
+            return _like_column(name, match[1] or match[2], own)
+    parts = path_parts(given, _NO_NAMES)
+    if parts is None:
+        return Output(name, kind, transform=given if isinstance(given, str) else ", ".join(given))
+    if len(parts) == 1 and name == "tp_timestamp" and parts[0].path:
+        return _like_column(name, parts[0].text, own)
+    known = [CommonPart(part.text, part.path, is_list=_is_list(part, own)) for part in parts]
+    takes = {part.field: part.path for part in known if part.path}
+    return Output(name, kind, transform=common_sql(name, kind, known), takes=takes)
+
+
+def _like_column(name: str, text: str, own: Sequence[Output]) -> Output:
+    """A field as the column of the same field has it: its spelling, and how its times are written."""
+    source, path = path_field(text)
+    twin = next(
+        (output for output in own if output.source is not None and output.source.lower() == source.lower()), None
+    )
+    if twin is None:
+        return Output(name, COMMON_TYPES[name], _field(source), path=path)
+    return Output(name, COMMON_TYPES[name], twin.source, path=twin.path, time_format=twin.time_format)
+
+
+def _is_list(part: CommonPart, own: Sequence[Output]) -> bool:
+    """Whether a path leads to a list: it says so itself, or a column has it as one."""
+    if EACH in part.path:
+        return True
+    for output in own:
+        place = output.path or ((output.source,) if output.source is not None else ())
+        if (
+            place
+            and part.path[: len(place)] == place
+            and isinstance(_inside(output.read, part.path[len(place) :]), ListType)
+        ):
+            return True
+    return False
+
+
+def _inside(kind: ColumnType, rest: Path) -> ColumnType | None:
+    for key in rest:
+        kind_ = dict(kind.fields).get(key or "") if isinstance(kind, StructType) else None
+        if kind_ is None:
+            return None
+        kind = kind_
+    return kind
 
 
 def _field(name: str) -> str:
@@ -87,24 +149,29 @@ def _declared(column: Column, types: Mapping[str, str]) -> Output:
     kind, is_open = column.column_type or COMMON_TYPES.get(column.name), False
     if kind is None:
         kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
-    source = None if column.transform is not None else column.source or column.name
-    source = _field(source) if source is not None else None
-    null_if, required = column.null_if, column.required
-    return Output(column.name, kind, source, column.transform, null_if, required, is_open, column.keys)
+    source, path = (None, ()) if column.transform is not None else path_field(column.source or column.name)
+    if column.source is None:
+        source, path = (None if column.transform is not None else column.name), ()
+    return Output(
+        column.name,
+        kind,
+        _field(source) if source is not None else None,
+        column.transform,
+        column.null_if,
+        column.required,
+        is_open,
+        column.keys,
+        path if len(path) > 1 else (),
+        column.time_format,
+    )
 
 
-def _respelt(kind: ColumnType, *, is_pascal: bool) -> ColumnType:
+def _respelt(kind: ColumnType, keys: Spelling) -> ColumnType:
     if isinstance(kind, ListType):
-        return ListType(_respelt(kind.element, is_pascal=is_pascal))
+        return ListType(_respelt(kind.element, keys))
     if isinstance(kind, StructType):
-        inner = ((_camel(name, is_pascal), _respelt(one, is_pascal=is_pascal)) for name, one in kind.fields)
-        return StructType(tuple(inner))
+        return StructType(tuple((spelt(name, keys), _respelt(one, keys)) for name, one in kind.fields))
     return kind
-
-
-def _camel(name: str, is_pascal: bool) -> str:
-    first, *rest = name.split("_")
-    return "".join([first.capitalize() if is_pascal else first, *(word.capitalize() for word in rest)])
 
 
 def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, Protocol
 
 from tailpipe.frozen import frozen
+from tailpipe.model.paths import Path
 from tailpipe.model.types import ColumnType
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class ParseContext:
     column. A name that ends with `*` stands for all fields that nobody names, as JSON."""
     nested: Mapping[str, ColumnType] = field(default_factory=dict)
     """The keys that are known inside fields that are read as text."""
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    """For JSON, the fields that are inside others, and their paths; no key of a record has their names."""
+    unclaimed: Collection[str] = frozenset()
+    """Fields that belong to `*` all the same."""
     numbers: Collection[str] = frozenset()
     """Fields, in lower case, that all who take them want as whole numbers: a parser may give them as BIGINT."""
     noun: str = "line"

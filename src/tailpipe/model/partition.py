@@ -62,6 +62,7 @@ class Partition(Declared):
     dedupe_key: Sequence[str] = option(
         "Columns that identify an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
     )
+    dedupe: bool = option("Whether one row is kept of those that agree in the table's `row_key`.", default=False)
     store: Store | None = option("Store that also holds the files; the workspace's if not given.", default=None)
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
     retention: Retention | None = nested(

@@ -31,6 +31,8 @@ class Source(Declared, ABC):
     type: ClassVar[str] = ""
     lists_all: ClassVar[bool] = False
     """Whether listing is so cheap that every run may look at all days, and so finds each late artifact."""
+    is_bucket: ClassVar[bool] = False
+    """Whether its artifacts are objects in a bucket: a table's layout of `any_bucket` holds for them."""
     yields_events: ClassVar[bool] = False
     """Whether `open` yields events, not bytes; the format parses their messages. Its artifacts are ranges."""
     event_fields: ClassVar[tuple[str, ...]] = ()

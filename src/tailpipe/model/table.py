@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from tailpipe.model.format import Format
-from tailpipe.model.names import check_name
-from tailpipe.model.option import Declared, description_of, fact, label, nested, option
+from tailpipe.model.names import Spelling, check_name, spelt
+from tailpipe.model.option import Declared, description_of, label, nested, option
+from tailpipe.model.times import check_time_formats
 from tailpipe.model.types import ColumnType, parse_type
 
-__all__ = ["COMMON_COLUMNS", "PATH_COLUMNS", "STAMPED_COLUMNS", "Column", "Table"]
+if TYPE_CHECKING:
+    from tailpipe.model.source import Source
+
+__all__ = [
+    "ANY_BUCKET",
+    "COMMON_COLUMNS",
+    "PATH_COLUMNS",
+    "STAMPED_COLUMNS",
+    "Column",
+    "CommonColumns",
+    "Table",
+    "spelt_column",
+]
+
+ANY_BUCKET = "any_bucket"
+"""The layout of objects in every kind of bucket that has none of its own."""
+_REST = "Everything in the record that has no column of its own."
 
 
 class Column(Declared, kw_only=False):
@@ -24,8 +42,8 @@ class Column(Declared, kw_only=False):
     )
     description: str | None = option("What the column holds, in a sentence.", default=None)
     source: str | None = option(
-        "Field of the format it is taken from, if not the one of its own name; `*` for all fields that have no column,"
-        " as one object, `x_*` for those whose names begin so.",
+        "Field of the format it is taken from, if not the one of its own name. In JSON it may be a path: `actor.name`,"
+        " `target[*].id`. `*` is all fields that have no column, as one object, `x_*` those whose names begin so.",
         default=None,
     )
     transform: str | None = option("DuckDB SQL expression over the fields that gives the value.", default=None)
@@ -36,8 +54,19 @@ class Column(Declared, kw_only=False):
         " A transform then gives JSON.",
         default=None,
     )
+    time_format: str | Sequence[str] | None = option(
+        "How the time is written, or a list of ways, tried in order: a format of strptime such as `%d/%b/%Y %H:%M:%S`,"
+        " `iso`, `epoch_s`, `epoch_ms`, `epoch_us` or `epoch_ns`.",
+        default=None,
+        check=check_time_formats,
+    )
 
     def __post_init__(self) -> None:
+        if self.time_format is not None:
+            formats = (self.time_format,) if isinstance(self.time_format, str) else tuple(self.time_format)
+            object.__setattr__(self, "time_format", formats[0] if len(formats) == 1 else formats)
+            if self.type is None and not self.name.startswith("tp_"):
+                object.__setattr__(self, "type", "timestamp")
         if self.type is not None:
             object.__setattr__(self, "type", parse_type(self.type).name)
 
@@ -45,6 +74,51 @@ class Column(Declared, kw_only=False):
     def column_type(self) -> ColumnType | None:
         """The type as a value, or None if it is left to a sample."""
         return parse_type(self.type) if self.type is not None else None
+
+
+def spelt_column(column: Column, keys: Spelling) -> Column:
+    """The column with its field spelt in camel case or Pascal case, `event_name` as `eventName`, unless it says one."""
+    source = column.source if column.source or column.transform else spelt(column.name, keys)
+    is_nested = "struct(" in (column.type or "") and column.transform is None
+    return replace(column, source=source, keys=column.keys or (keys if is_nested else None))
+
+
+def _common(meaning: str) -> str | Sequence[str] | None:
+    given: str | Sequence[str] | None = option(meaning, default=None, takes_paths=True)
+    return given
+
+
+class CommonColumns(Declared):
+    """Where the common columns come from: paths into the record, or SQL in quotes.
+
+    A list column takes a list of them: each value that is there, once. Any other column takes the first that is there.
+    """
+
+    tp_timestamp: str | Sequence[str] | None = _common("When the event happened; required.")
+    tp_source_ip: str | Sequence[str] | None = _common("Address that the traffic or request came from.")
+    tp_destination_ip: str | Sequence[str] | None = _common("Address that the traffic or request went to.")
+    tp_ips: str | Sequence[str] | None = _common("All IP addresses in the row.")
+    tp_usernames: str | Sequence[str] | None = _common("Names and ids of users in the row.")
+    tp_emails: str | Sequence[str] | None = _common("E-mail addresses in the row.")
+    tp_domains: str | Sequence[str] | None = _common("Domain names in the row.")
+    tp_akas: str | Sequence[str] | None = _common("Other names of what the row is about, such as ARNs.")
+    tp_tags: str | Sequence[str] | None = _common("Tags in the row.")
+    tp_source_name: str | Sequence[str] | None = _common("Bucket, log group or folder that the row came from.")
+    tp_source_location: str | Sequence[str] | None = _common("Artifact that the row came from.")
+    tp_source_type: str | Sequence[str] | None = _common("Type of the source.")
+
+    @property
+    def given(self) -> dict[str, str | tuple[str, ...]]:
+        """What is said, by the name of the column."""
+        said = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
+        return {
+            name: value if isinstance(value, str) else tuple(value) for name, value in said.items() if value is not None
+        }
+
+
+def _check_types(types: Mapping[str, str]) -> None:
+    for kind in types.values():
+        parse_type(kind)
 
 
 class Table(Declared):
@@ -55,34 +129,69 @@ class Table(Declared):
 
     name: str = label("Name of the table.", check=check_name)
     description: str = option("What a row of the table is, in a sentence.", default="")
-    format: Format | None = option("Format of the logs, unless the source names its own.", default=None)
+    extend: str | None = option(
+        "Table to take everything from that this one does not say itself: columns of the same name are changed, others"
+        " are added.",
+        default=None,
+    )
+    format: Format | None = option("Format of the logs, unless the source names its own.", default=None, block="format")
+    keys: Literal["camel", "pascal"] | None = option(
+        "How the log spells the names of columns: `camel` if `event_name` is eventName there, `pascal` if it is"
+        " EventName. A column with a `source` is taken from there.",
+        default=None,
+    )
     columns: Sequence[Column] = nested("The columns of the table.", block="column", default=())
+    additional: str | None = option(
+        "Name of a JSON column for everything in a record that has no column of its own.", default=None
+    )
     map_fields: Sequence[str] = option(
-        "Fields without a column block that become columns too; wildcards are allowed.",
+        "Fields without a column block that become columns too; wildcards are allowed. None, if there is `additional`.",
         default=(),
         config_default=("*",),
     )
     null_if: str | None = option("Text that means null, in every column.", default=None)
-
-    common: Mapping[str, str] = fact(
-        "DuckDB SQL expression over the fields for each common column that the table can fill.", default={}
+    common: Mapping[str, str | Sequence[str]] = nested(
+        "Where the common columns come from.", block="common", default={}, element=CommonColumns
     )
-    nested_keys: Mapping[str, str] = fact(
+    nested_keys: Mapping[str, str] = option(
         "Keys of the JSON fields that only expressions take apart, as a struct for each field; other keys go to the"
         " column of `*`. A key `*` says that the expressions keep all keys of that object.",
         default={},
+        check=_check_types,
     )
-    layouts: Mapping[str, str] = fact("The file layout to expect, for each type of source.", default={})
+    layouts: Mapping[str, str] = option(
+        "The file layout to expect, for each type of source; `any_bucket` for objects in every kind of bucket.",
+        default={},
+    )
+    row_key: Sequence[str] = option("Columns that identify a row; a partition can `dedupe` by them.", default=())
+    tp_index: str | None = option(
+        "Column by whose value the files of a partition are divided, unless the partition names one.", default=None
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
+        columns = [self._spelt(column) for column in self.columns]
+        if self.additional is not None:
+            if not any(column.name == self.additional for column in columns):
+                columns.append(Column(self.additional, "json", _REST, source="*"))
+            object.__setattr__(self, "map_fields", tuple(name for name in self.map_fields if name != "*"))
+        object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "map_fields", tuple(self.map_fields))
+        object.__setattr__(self, "row_key", tuple(self.row_key))
+        if isinstance(self.common, CommonColumns):
+            object.__setattr__(self, "common", self.common.given)
         if not self.description:
             object.__setattr__(self, "description", "" if type(self) is Table else description_of(type(self)))
+
+    def _spelt(self, column: Column) -> Column:
+        return column if self.keys is None or column.name.startswith("tp_") else spelt_column(column, self.keys)
 
     def column(self, name: str) -> Column | None:
         """The column of that name, if there is one."""
         return next((column for column in self.columns if column.name == name), None)
+
+    def layout(self, source: Source) -> str | None:
+        """The file layout to expect of a source."""
+        return self.layouts.get(source.type) or (self.layouts.get(ANY_BUCKET) if source.is_bucket else None)
 
     @property
     def maps_time(self) -> bool:

@@ -9,10 +9,11 @@ from functools import cached_property
 
 from tailpipe.frozen import frozen
 from tailpipe.model.format import RESERVED_FIELDS
-from tailpipe.model.outputs import SECOND, Output
+from tailpipe.model.outputs import COMMON_TYPES, SECOND, Output
+from tailpipe.model.paths import EACH, Path
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 
-__all__ = ["FieldNames", "wanted_fields"]
+__all__ = ["FieldNames", "field_paths", "unclaimed_fields", "wanted_fields"]
 
 _TEXT = parse_type("varchar")
 _JSON = parse_type("json")
@@ -23,13 +24,19 @@ def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[
 
     Values of scalar columns are read as text, so that a misfit can be told from a null.
     """
+    outputs = list(outputs)
     wanted: dict[str, ColumnType] = {}
     for output in outputs:
         if output.source is None:
             continue
         kind = output.read if isinstance(output.kind, ListType | StructType) or output.kind == _JSON else _TEXT
+        if EACH in output.path and not isinstance(kind, ListType):
+            kind = ListType(kind)
         if wanted.setdefault(output.source, kind) != kind:
             wanted[output.source] = _JSON  # whatever its columns want can be made of it
+    for output in outputs:
+        for field_, path in output.takes.items():
+            wanted.setdefault(field_, ListType(_TEXT) if EACH in path else _TEXT)
     known = {name.lower() for name in wanted}
     for name in references:
         if name.lower() not in known:
@@ -38,12 +45,36 @@ def wanted_fields(outputs: Iterable[Output], references: Iterable[str]) -> dict[
     return wanted
 
 
+def field_paths(outputs: Iterable[Output]) -> dict[str, Path]:
+    """The fields that JSON has inside other fields, and where."""
+    found: dict[str, Path] = {}
+    for output in outputs:
+        if output.source is not None and output.path:
+            found[output.source] = output.path
+        found.update((field_, path) for field_, path in output.takes.items() if len(path) > 1)
+    return found
+
+
+def unclaimed_fields(outputs: Iterable[Output], references: Iterable[str]) -> frozenset[str]:
+    """The fields that only paths of common columns take: they stay in the rest of the record, so that it is whole."""
+    outputs = list(outputs)
+    own = [output for output in outputs if output.name not in COMMON_TYPES]
+    claimed = {output.source for output in outputs if output.source is not None and EACH not in output.path}
+    claimed |= {field_ for output in own for field_ in output.takes}
+    fields = {field_ for output in outputs for field_ in output.takes}
+    fields |= {output.source for output in outputs if output.source is not None}
+    named = {name.lower() for name in references}
+    return frozenset(one for one in fields - claimed if one.lower() not in named)
+
+
 @frozen
 class FieldNames:
     """The names of fields, and the keys of JSON objects that they stand for; `renamed` maps keys to names."""
 
     wanted: Mapping[str, ColumnType]
     renamed: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    """The fields that lie inside others: no key of the record has their names."""
 
     def key(self, field: str) -> str:
         """The key under which a record has the field."""
@@ -57,7 +88,7 @@ class FieldNames:
     def field(self, key: str) -> str:
         """The name of a key's field. Keys that differ only in case get different names, because DuckDB ignores case."""
         name = self.renamed.get(key, key)
-        if name in self.wanted:
+        if name in self.wanted and name not in self.paths:
             return name
         return f"{name}{SECOND}" if self._is_taken(name) else name
 
@@ -68,7 +99,7 @@ class FieldNames:
     def _is_taken(self, name: str) -> bool:
         if name.lower() in RESERVED_FIELDS:
             return True
-        return self._names[name.lower()] > (name in self.wanted)
+        return self._names[name.lower()] > (name in self.wanted and name not in self.paths)
 
     @cached_property
     def _keys(self) -> dict[str, str]:

@@ -96,4 +96,5 @@ def _time_expression(table: Table) -> str:
     """The SQL, or the field, that gives a table its `tp_timestamp`."""
     column = table.column(_TIME)
     mapped = (column.transform or column.source or "") if column else ""
-    return mapped or table.common.get(_TIME, "")
+    given = mapped or table.common.get(_TIME, "")
+    return given if isinstance(given, str) else " ".join(given)

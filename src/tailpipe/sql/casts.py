@@ -14,7 +14,7 @@ from tailpipe.model.addresses import NETWORK
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_type
 
-__all__ = ["Cast", "Clock", "cast", "is_whole", "kind_of", "month_day"]
+__all__ = ["Cast", "Clock", "cast", "in_zone", "is_whole", "iso_moment", "kind_of", "month_day"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
@@ -154,12 +154,12 @@ def _timestamp(value: str, given: str, clock: Clock) -> Cast:
     zone = clock.zone
     kind = parse_type("timestamp")
     if given == "TIMESTAMP":
-        return Cast(_in_zone(value, zone))
+        return Cast(in_zone(value, zone))
     if given == "TIMESTAMP WITH TIME ZONE":
         # Costs a quarter of AT TIME ZONE 'UTC', and means the same.
         return Cast(f"make_timestamp(epoch_us({value}))")
     if given == "DATE" or given.startswith("TIMESTAMP"):
-        return Cast(_in_zone(f"{value}::TIMESTAMP", zone))
+        return Cast(in_zone(f"{value}::TIMESTAMP", zone))
     if given in _WHOLE:
         return _checked(_number(f"try_cast({value} AS BIGINT)", zone), value, kind)
     if given in ("DOUBLE", "FLOAT") or given.startswith("DECIMAL"):
@@ -170,12 +170,12 @@ def _timestamp(value: str, given: str, clock: Clock) -> Cast:
         f"CASE WHEN contains({value}, '.') THEN {_epoch_fraction(f'try_cast({value} AS DOUBLE)')}"
         f" ELSE {_number(f'try_cast({value} AS BIGINT)', zone)} END"
     )
-    iso = _iso(value, clock)
+    iso = iso_moment(value, clock)
     # Looking at one character first saves the cast that would fail.
     return _checked(f"CASE WHEN substr({value}, 5, 1) = '-' THEN {iso} ELSE coalesce({number}, {iso}) END", value, kind)
 
 
-def _iso(value: str, clock: Clock) -> str:
+def iso_moment(value: str, clock: Clock) -> str:
     """ISO 8601; the forms that DuckDB does not read are spelt anew for it."""
     long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
     short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
@@ -187,7 +187,7 @@ def _iso(value: str, clock: Clock) -> str:
     )
     forms = [_moment(text, clock.zone) for text in (value, *(f"upper({form})" for form in respelt))]
     if clock.near is not None:
-        forms.append(_in_zone(_without_year(value, clock.near), clock.zone))
+        forms.append(in_zone(_without_year(value, clock.near), clock.zone))
     return f"coalesce({', '.join(forms)})"
 
 
@@ -215,11 +215,12 @@ def _moment(text: str, zone: str | None) -> str:
     moment = f"make_timestamp(epoch_us(try_cast({text} AS TIMESTAMPTZ)))"
     if zone in (None, "UTC"):
         return moment
-    naive = _in_zone(f"try_cast({text} AS TIMESTAMP)", zone)
+    naive = in_zone(f"try_cast({text} AS TIMESTAMP)", zone)
     return f"CASE WHEN regexp_matches({text}, ':.*(Z|[+-]\\d\\d(:?\\d\\d)?|[A-Z]+)$') THEN {moment} ELSE {naive} END"
 
 
-def _in_zone(naive: str, zone: str | None) -> str:
+def in_zone(naive: str, zone: str | None) -> str:
+    """A time without a zone, in UTC, if it is one of that zone."""
     if zone in (None, "UTC"):
         return naive
     return f"make_timestamp(epoch_us(timezone({literal(zone)}, {naive})))"
@@ -237,7 +238,7 @@ def _number(number: str, zone: str | None) -> str:
     for count, form in ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S")):
         span = (1980 * 10 ** (count - 4), 2100 * 10 ** (count - 4))
         date = f"try_strptime({number}::VARCHAR, {literal(form)})"
-        branches.append(f"WHEN {_within(number, *span)} THEN {_in_zone(date, zone)}")
+        branches.append(f"WHEN {_within(number, *span)} THEN {in_zone(date, zone)}")
     return f"CASE {' '.join(branches)} END"
 
 

@@ -12,10 +12,11 @@ from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
+from tailpipe.model.wanted import wanted_fields
 from tailpipe.sql.connection import connect, expression_types
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.quoting import quoted, text_type
-from tailpipe.sql.references import Expression, read_expression, weakness
+from tailpipe.sql.references import Expression, read_expression, taken_fields, weakness, with_paths
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
@@ -89,10 +90,16 @@ def _transform_problems(
     if problem := _misread(address, sql, expression):
         yield problem
         return
-    kinds = {o.source.lower(): text_type(o.read) for o in output_columns(table, {}) if o.source is not None}
-    fields = (word.name.lower() for word in expression.columns)
-    relation = {field: kinds.get(field, "VARCHAR") for field in fields}
-    yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({sql}\n))) FROM")
+    is_json = table.format is None or table.format.read_as().is_json
+    outputs = with_paths(connection, output_columns(table, {})) if is_json else output_columns(table, {})
+    kinds = wanted_fields(outputs, taken_fields(connection, outputs))
+    if not is_json:
+        kinds = {output.source: output.read for output in outputs if output.source is not None}
+    types = {field.lower(): text_type(kind) for field, kind in kinds.items()}
+    (written,) = (output.transform for output in outputs if output.name == name)
+    fields = (word.name.lower() for word in read_expression(connection, written or "").columns)
+    relation = {field: types.get(field, "VARCHAR") for field in fields}
+    yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({written}\n))) FROM")
 
 
 def _condition_problems(
@@ -210,6 +217,12 @@ def _told(error: str) -> tuple[str, str, str]:
         one, other = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
         hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in (one, other) else ""
         return f"{one} cannot be compared with {other}", hint, ""
+    if match := re.search(r"annot mix values of type (\w+) and (\w+) in (\w+)", said):
+        one, other, where = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
+        hint = "cast one of them, such as x::BIGINT"
+        if "timestamp" in (one, other):
+            hint = 'give the column its formats instead: source and time_format = ["%d/%b/%Y", "iso"]'
+        return f"{one} and {other} do not mix in {where}", hint, ""
     if "volatile" in said:
         return "it would give another value each time", "leave out functions such as random()", ""
     first = said.partition("\n")[0].strip().rstrip("!.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tailpipe.errors import TailpipeError
 from tailpipe.sql.duck import duckdb
+from tailpipe.sql.macros import make_macros
 from tailpipe.sql.quoting import literal
 
 __all__ = ["INET_WORDS", "load_for", "load_statement", "wants_inet"]
@@ -23,9 +24,11 @@ def wants_inet(texts: Iterable[str | None]) -> bool:
 
 
 def load_for(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None]) -> None:
-    """Load the extension if one of these pieces of SQL may want it."""
+    """Load the extension if one of these pieces of SQL may want it, and make the macros that they call."""
+    texts = list(texts)
     if wants_inet(texts):
         connection.execute(load_statement())
+    make_macros(connection, texts)
 
 
 def load_statement() -> str:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.frozen import frozen
-from tailpipe.sql.quoting import literal
+from tailpipe.model.outputs import Output
+from tailpipe.model.paths import is_plain_path
+from tailpipe.model.types import ColumnType, StructType
+from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Expression", "Word", "read_expression", "references", "weak_arrow", "weakness"]
+__all__ = [
+    "Expression",
+    "Word",
+    "read_expression",
+    "references",
+    "taken_fields",
+    "weak_arrow",
+    "weakness",
+    "with_paths",
+]
 
+_IDENTIFIER = re.compile(r'"(?:[^"]|"")*"|[^\W\d]\w*')
+_DOTTED = re.compile(rf"(?:{_IDENTIFIER.pattern})(?:\s*\.\s*(?:{_IDENTIFIER.pattern}))*")
 _BEFORE = "SELECT ("
 _ARROWS = ("->", "->>")
 _CLAIMS = frozenset({"CONJUNCTION", "COMPARISON", "BETWEEN"})
@@ -30,6 +46,8 @@ class Word:
 
     name: str
     position: int | None
+    inside: tuple[str, ...] = ()
+    """The names behind it with dots: what is taken from inside a column."""
 
 
 @frozen
@@ -53,6 +71,57 @@ def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]
     return tuple(found)
 
 
+def with_paths(connection: duckdb.DuckDBPyConnection, outputs: Iterable[Output]) -> tuple[Output, ...]:
+    """The columns of a JSON format, in whose expressions `actor.name` is a path of its own.
+
+    A struct that a column has is taken apart by DuckDB. Anything else may be read as text or JSON for somebody else.
+    """
+    known = tuple(outputs)
+    return tuple(_with_paths(connection, output, known) if output.transform else output for output in known)
+
+
+def _with_paths(connection: duckdb.DuckDBPyConnection, output: Output, known: Sequence[Output]) -> Output:
+    text, takes = output.transform or "", dict(output.takes)
+    words = [word for word in read_expression(connection, text).columns if word.inside and word.position is not None]
+    for word in sorted(words, key=lambda word: word.position or 0, reverse=True):
+        names = (word.name, *word.inside)
+        match = _DOTTED.match(text, word.position or 0)
+        if match is None or _names(match[0]) != names or _is_in_struct(names, known):
+            continue
+        field = ".".join(name if is_plain_path(name) else quoted(name) for name in names)
+        takes[field] = names
+        text = text[: match.start()] + quoted(field) + text[match.end() :]
+    return replace(output, transform=text, takes=takes) if text != output.transform else output
+
+
+def _names(dotted: str) -> tuple[str, ...]:
+    words = (match[0] for match in _IDENTIFIER.finditer(dotted))
+    return tuple(word[1:-1].replace('""', '"') if word.startswith('"') else word for word in words)
+
+
+def _is_in_struct(names: tuple[str, ...], known: Iterable[Output]) -> bool:
+    for output in known:
+        if output.source is None or output.path or output.source.lower() != names[0].lower():
+            continue
+        kind: ColumnType | None = output.read
+        for name in names[1:]:
+            fields = kind.fields if isinstance(kind, StructType) else ()
+            kind = next((one for key, one in fields if key.lower() == name.lower()), None)
+        if kind is not None:
+            return True
+    return False
+
+
+def taken_fields(connection: duckdb.DuckDBPyConnection, outputs: Iterable[Output]) -> tuple[str, ...]:
+    """The fields that the expressions of columns name, without the paths among them."""
+    found: dict[str, None] = {}
+    for output in outputs:
+        if output.transform is not None:
+            words = read_expression(connection, output.transform).columns
+            found.update((word.name, None) for word in words if word.name not in output.takes)
+    return tuple(found)
+
+
 def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Expression:
     """Take an expression apart, without looking at what its names mean."""
     # The line feed keeps a comment at the end from swallowing the bracket.
@@ -69,8 +138,8 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
     if not _is_alone(tree["statements"][0]["node"]):
         return Expression(error="a bracket is closed that was not opened")
     found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
-    for kind, name, location in _nodes(tree["statements"][0]["node"], frozenset()):
-        found[kind].append(Word(name, _place(text, location)))
+    for kind, names, location in _nodes(tree["statements"][0]["node"], frozenset()):
+        found[kind].append(Word(names[0], _place(text, location), names[1:]))
     columns, functions, subqueries, windows = (tuple(words) for words in found.values())
     arrows = (Word(name, _place(text, location)) for name, location in _weak_arrows(tree))
     return Expression(columns, functions, subqueries, windows, tuple(arrows))
@@ -125,7 +194,9 @@ def _is_alone(node: dict[str, Any]) -> bool:
     return not any(node.get(part) for part in ("modifiers", "where_clause", "group_expressions", "having", "qualify"))
 
 
-def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) -> Iterator[tuple[str, str, int]]:
+def _nodes(
+    node: Any, parameters: frozenset[str], *, is_argument: bool = False
+) -> Iterator[tuple[str, tuple[str, ...], int]]:
     """Columns, functions, subqueries and window functions, with where they stand; parameters of a lambda are none.
 
     DuckDB reads the arrow of JSON as a lambda too, until it knows better: only an argument of a function is one.
@@ -143,11 +214,11 @@ def _nodes(node: Any, parameters: frozenset[str], *, is_argument: bool = False) 
         return
     is_function = kind == "FUNCTION" and not node.get("is_operator")
     if kind == "COLUMN_REF" and node["column_names"][0] not in parameters:
-        yield kind, node["column_names"][0], location
+        yield kind, tuple(node["column_names"]), location
     elif is_function or kind == "WINDOW":
-        yield kind, node["function_name"], location
+        yield kind, (node["function_name"],), location
     elif kind == "SUBQUERY":
-        yield kind, "select", location
+        yield kind, ("select",), location
     for name, value in node.items():
         yield from _nodes(value, parameters, is_argument=is_function and name == "children")
 

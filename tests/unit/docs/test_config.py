@@ -54,7 +54,8 @@ def declared_blocks() -> dict[str, type[Any]]:
     for declared in list(found.values()):
         for option in options_of(declared).values():
             if option.kind == "block":
-                inner = [part for part in get_args(option.annotation) if inspect.isclass(part)] or [option.annotation]
+                parts = [part for part in get_args(option.annotation) if inspect.isclass(part)]
+                inner = [option.element] if option.element else parts or [option.annotation]
                 if variants := variants_of(option.annotation):
                     found |= {f'{option.block} "{name}"': variant for name, variant in variants.items()}
                 elif not issubclass(inner[0], Source):

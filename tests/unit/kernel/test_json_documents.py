@@ -357,3 +357,30 @@ def test_a_frame_that_has_no_end_or_is_no_json_or_is_long_is_left_out() -> None:
 def test_the_document_is_that_around_its_records() -> None:
     with pytest.raises(UsageError, match="no meaning without"):
         Json(document="event")
+
+
+def test_records_may_lie_at_one_of_several_paths_or_be_the_document_itself() -> None:
+    format = Json(records=["records", "data.value"])
+    documents = [
+        b'{"page": 1, "records": [{"time": 1706695200, "n": 1}, {"time": 1706695200, "n": 2}]}',
+        b'{"data": {"value": [{"time": 1706695200, "n": 3}]}, "next": "x"}',
+        b'{"time": 1706695200, "n": 4}\n{"time": 1706695200, "n": 5}',
+        b'[{"time": 1706695200, "n": 6}]',
+        b'{"records": "none", "time": 1706695200, "n": 7}',
+        b'"text"',
+    ]
+    contents = {f"/{number}": content for number, content in enumerate(documents)}
+    column = [Column("n", "integer")]
+    for limits in (Limits(), Limits(chunk_bytes=16)):
+        done = run(contents, column, format, limits=limits)
+        assert sorted(done.column("n")) == [1, 2, 3, 4, 5, 6, 7]
+        assert done.accounts == (8, 7, 0, 1, 0)
+    joined = run(b"\n".join(documents[:5]), column, format)
+    assert sorted(joined.column("n")) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_record_without_a_document_around_it_has_none() -> None:
+    format = Json(records=["records", "value"], document="page")
+    content = b'{"id": 5, "value": [{"time": 1706695200}]}\n{"time": 1706695200}'
+    done = run(content, [Column("page", "varchar", transform="page->>'$.id'")], format)
+    assert done.column("page") == ["5", None]

@@ -403,9 +403,11 @@ def test_the_columns_of_addresses_hold_addresses_alone() -> None:
 def test_names_that_need_quotes() -> None:
     odd = ['a"b', "select", "über x", "_raw", "a.b", "$x", "", "'", "tp__artifact"]
     rows = {name: str(number) for number, name in enumerate(odd)}
-    columns = [Column(f"c{number}", "varchar", source=name) for number, name in enumerate(odd) if name]
+    quoted = {"a.b": '"a.b"'}  # without quotes it would be a path
+    named = {f"c{number}": name for number, name in enumerate(odd) if name}
+    columns = [Column(column, "varchar", source=quoted.get(name, name)) for column, name in named.items()]
     done = run(lines(rows), columns)
-    assert [done.rows[0][column.name] for column in columns] == [rows[column.source or ""] for column in columns]
+    assert [done.rows[0][column] for column in named] == [rows[name] for name in named.values()]
 
 
 def test_a_field_that_is_not_there_is_null_also_in_an_expression() -> None:

@@ -120,8 +120,24 @@ def test_undeclared_fields_are_mapped_by_default_in_config_and_not_in_python() -
     assert Table(name="t").map_fields == ()
 
 
-def test_what_only_python_declares_cannot_be_said_in_config() -> None:
-    assert list(options_of(Table)) == ["name", "description", "format", "columns", "map_fields", "null_if"]
+def test_all_that_python_declares_of_a_table_can_be_said_in_config() -> None:
+    assert {option.field for option in options_of(Table).values()} == {one.name for one in dataclasses.fields(Table)}
+
+
+def test_keys_spell_the_fields_of_columns_that_name_none() -> None:
+    columns = [Column("event_name"), Column("id", source="eventID"), Column("who", "struct(user_name varchar)")]
+    camel = Table(name="t", keys="camel", columns=[*columns, Column("tp_timestamp"), Column("x", transform="1")])
+    assert [column.source for column in camel.columns] == ["eventName", "eventID", "who", None, None]
+    assert [column.keys for column in camel.columns] == [None, None, "camel", None, None]
+    assert Table(name="t", keys="pascal", columns=columns).columns[0].source == "EventName"
+
+
+def test_the_rest_of_a_record_gets_a_column_and_no_fields_of_its_own() -> None:
+    table = Table(name="t", additional="more", map_fields=("*", "x_*"))
+    assert [(column.name, column.type, column.source) for column in table.columns] == [("more", "json", "*")]
+    assert table.map_fields == ("x_*",)
+    own = Column("more", "json", "Mine.", source="x_*")
+    assert Table(name="t", additional="more", columns=[own]).columns == (own,)
 
 
 def test_a_table_is_frozen_and_shares_no_map_with_another() -> None:
@@ -158,6 +174,7 @@ def test_a_column_is_not_required_unless_it_says_so() -> None:
         "null_if": None,
         "required": False,
         "keys": None,
+        "time_format": None,
     }
 
 

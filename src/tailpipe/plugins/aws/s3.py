@@ -47,6 +47,7 @@ class S3Bucket(Source):
     """Reads objects from a bucket of Amazon S3, or of another server that speaks its protocol."""
 
     type = "aws_s3_bucket"
+    is_bucket = True
     bucket: str | None = option("Name of the bucket.", default=None, check=_check_bucket)
     prefix: str = option("Folder of the bucket that holds the logs.", default="")
     paths: Sequence[str] | None = option(

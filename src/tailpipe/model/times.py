@@ -1,0 +1,35 @@
+"""How a log writes its times, as the option `time_format` of a column says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
+
+__all__ = ["EPOCHS", "ISO", "check_time_formats"]
+
+ISO = "iso"
+EPOCHS = {"epoch_s": 1, "epoch_ms": 1_000, "epoch_us": 1_000_000, "epoch_ns": 1_000_000_000}
+"""Units since 1970, and how many of them a second has."""
+_DIRECTIVE = re.compile(r"%(?:-[dHIjmMSy]|[aAbBcdfgGHIjmMnpSuUVwWxXyYzZ%])?", re.DOTALL)
+
+
+def check_time_formats(given: str | Sequence[str]) -> None:
+    """Refuse a format that says nothing about a time, or that nobody can read."""
+    formats = [given] if isinstance(given, str) else given
+    if not formats:
+        raise UsageError("a time format is expected")
+    for form in formats:
+        if form == ISO or form in EPOCHS:
+            continue
+        if "%" not in form:
+            known = [ISO, *EPOCHS]
+            otherwise = f"write a format such as %Y-%m-%d %H:%M:%S, or one of: {', '.join(known)}"
+            raise UsageError(f'"{form}" is not a time format', hint=did_you_mean(form, known, otherwise))
+        for match in _DIRECTIVE.finditer(form):
+            if match[0] == "%":
+                written = form[match.start() : match.start() + 2]
+                hint = "see the formats of strptime in the docs of DuckDB: %Y %m %d %H %M %S %f %z %b %p and others"
+                raise UsageError(f'there is no "{written}" in a time format', hint=hint)

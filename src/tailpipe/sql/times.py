@@ -1,0 +1,50 @@
+"""Times that are written in a way of their own, by the formats that a column names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tailpipe.model.times import EPOCHS, ISO
+from tailpipe.model.types import ColumnType
+from tailpipe.sql.casts import Cast, Clock, cast, in_zone, iso_moment
+from tailpipe.sql.quoting import literal
+
+__all__ = ["cast_by_format"]
+
+_ZONED = re.compile(r"(?<!%)(?:%%)*%[zZ]")
+_SECONDS = 253_402_300_800
+"""The first second of the year 10000."""
+
+
+def cast_by_format(value: str, given: str, wanted: ColumnType, clock: Clock, formats: str | Sequence[str]) -> Cast:
+    """A text or number as a time, by the first of the formats that reads it; a time stays what it is."""
+    if given.startswith(("TIMESTAMP", "DATE", "STRUCT(")) or given.endswith("]"):
+        return cast(value, given, wanted, clock)
+    text = f"json_extract_string({value}, '$')" if given == "JSON" else value
+    text = text if given in ("VARCHAR", "JSON") else f"({text})::VARCHAR"
+    forms = [_moment(text, form, clock) for form in ([formats] if isinstance(formats, str) else formats)]
+    moment = forms[0] if len(forms) == 1 else f"coalesce({', '.join(forms)})"
+    made = moment if wanted.name == "timestamp" else f"({moment})::{wanted.stored}"
+    return Cast(made, f"({value} IS NOT NULL AND {made} IS NULL)", is_lost=True)
+
+
+def _moment(text: str, form: str, clock: Clock) -> str:
+    if form == ISO:
+        return iso_moment(text, clock)
+    if form in EPOCHS:
+        return _since_1970(text, EPOCHS[form])
+    moment = f"try_strptime({text}, {literal(form)})"
+    # With a zone DuckDB gives a time with a zone, which is in UTC then.
+    return f"make_timestamp(epoch_us({moment}))" if _ZONED.search(form) else in_zone(moment, clock.zone)
+
+
+def _since_1970(text: str, units: int) -> str:
+    """A number of units; one with a fraction is as exact as a microsecond."""
+    whole, fraction = f"try_cast({text} AS BIGINT)", f"try_cast({text} AS DOUBLE)"
+    limit = _SECONDS * units
+    scaled = f"{whole} * {1_000_000 // units}" if units <= 1_000_000 else f"{whole} // {units // 1_000_000}"
+    exact = f"CASE WHEN {whole} > {-limit} AND {whole} < {limit} THEN make_timestamp({scaled}) END"
+    near = f"make_timestamp(round({fraction} * {1_000_000 / units})::BIGINT)"
+    parted = f"CASE WHEN {fraction} > {-limit} AND {fraction} < {limit} THEN {near} END"
+    return f"CASE WHEN contains({text}, '.') OR contains(lower({text}), 'e') THEN {parted} ELSE {exact} END"
