@@ -10,10 +10,10 @@ JOBS   ?= auto
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 test test-slow check lint types imports fmt bench soak lock clean
+.PHONY: help setup demo demo-s3 test test-slow check lint types imports fmt bench table-pages soak lock clean
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make the private environment with the locked dependencies
 
@@ -59,6 +59,9 @@ fmt: setup ## format the code and mend what can be mended
 
 bench: setup ## measure; figures go to the terminal
 	$(BIN)/python -m bench
+
+table-pages: setup ## write the pages of tables that are shipped in packs
+	$(BIN)/python -m tests.table_pages
 
 soak: setup ## kill collectors 10,000 times and count what was lost (about half an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000

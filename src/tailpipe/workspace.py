@@ -96,7 +96,7 @@ class Workspace:
         """
         around = os.environ if env is None else env
         environment = Environment.resolve(around, config_path=config_path, workspace=workspace)
-        return cls(environment, Registry.installed(), say, engine, is_command=is_command)
+        return cls(environment, Registry.installed(str(environment.packs_dir)), say, engine, is_command=is_command)
 
     @cached_property
     def config(self) -> Config:

@@ -15,7 +15,7 @@ _SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
-    return sorted(path for path in PAGES.glob("*.md") if path.name != "README.md")
+    return sorted(PAGES.glob("aws_*.md"))
 
 
 def queries() -> list[tuple[str, str]]:

@@ -76,7 +76,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         'source "Other": the option "thing" has no description',
         'connection "careless": the option "token" has no default',
         'table "timeless": the name does not begin with "careless_"',
-        'table "timeless": it has no docstring',
+        'table "timeless": it has no description',
         'table "timeless": it does not say where tp_timestamp comes from',
         'table "timeless": the column "a" is there twice',
         'table "timeless": the column "a" has no description',

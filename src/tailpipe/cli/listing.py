@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, output_with_tpc, with_built_ins, workspace_of
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
@@ -32,13 +32,14 @@ def noun_group(
     label: str = "",
     also_named: str = "",
     has_built_ins: bool = False,
+    text: Callable[[Any, str], str] | None = None,
     more: Callable[[Any, dict[str, Any]], dict[str, Any]] = lambda _, record: record,
 ) -> click.Group:
     """The group of commands of a noun, with `list` and `show NAME`.
 
     `columns` are shown of each record, `parts` are lists inside one; a name may also be written with
     `also_named` in front, as config does. `more` makes of a record what `show` knows beyond the list. A noun
-    that `has_built_ins` answers with those if the config is broken.
+    that `has_built_ins` answers with those if the config is broken. With `text`, `show` can print one as config.
     """
     many = f"{label or noun}s"
 
@@ -66,11 +67,14 @@ def noun_group(
 
     @group.command("show", help=f"Show the {label or noun} NAME.", epilog=examples(f"tailpipe {noun} show {example}"))
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
-    @output
+    @(output if text is None else output_with_tpc)
     @common
     @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
         workspace = workspace_of(context)
+        if text is not None and output == "tpc":
+            render.data(answer(workspace, lambda asked: text(asked, find(asked, name)["name"])).rstrip("\n"))
+            return
         record = more(workspace, answer(workspace, lambda asked: find(asked, name)))
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
         render.record(record, output, shown)

@@ -16,6 +16,7 @@ __all__ = [
     "completes",
     "examples",
     "output",
+    "output_with_tpc",
     "refuse_locked",
     "warn_of_schemas",
     "with_built_ins",
@@ -48,13 +49,16 @@ def examples(*calls: str) -> str:
 
 def output(command: F) -> F:
     """Let a command take `--output`."""
-    return click.option(
-        "--output",
-        type=click.Choice(render.OUTPUTS),
-        default="pretty",
-        show_default=True,
-        help="Output format.",
-    )(command)
+    return _output(command, list(render.OUTPUTS), "Output format.")
+
+
+def output_with_tpc(command: F) -> F:
+    """Let a command take `--output`, for config text too."""
+    return _output(command, [*render.OUTPUTS, "tpc"], "Output format; tpc prints config that is ready to be changed.")
+
+
+def _output(command: F, choices: list[str], help: str) -> F:
+    return click.option("--output", type=click.Choice(choices), default="pretty", show_default=True, help=help)(command)
 
 
 def refuse_locked(locked: Iterable[str]) -> None:

@@ -16,15 +16,17 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import plugin_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import examples
-from tailpipe.errors import PluginError, TailpipeError, UsageError
+from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.errors import EXIT_FAILED, PluginError, TailpipeError, UsageError
+from tailpipe.model.nearest import listed
 from tailpipe.plugin import Registry
+from tailpipe.plugin.packs import is_pack
 from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
 PREFIX = "tailpipe-plugin-"
-BUILT_IN = "tailpipe"
+BUILT_IN = ("tailpipe", "pack")
 _BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -44,19 +46,57 @@ command = noun_group(
 command.help = "List, show, install, update and uninstall plugins."
 
 
-@command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-plugin"))
+@command.command("install", epilog=examples("tailpipe plugin install okta", "tailpipe plugin install ./my-pack"))
 @click.argument("wanted", metavar="NAME_OR_PATH")
 @click.option("--editable", "-e", is_flag=True, help="Install a directory in editable mode.")
-def install(wanted: str, editable: bool) -> None:
-    """Install a plugin with pip.
+@click.option("--force", is_flag=True, help="Replace a pack of the same name.")
+@common
+@click.pass_context
+def install(context: click.Context, wanted: str, editable: bool, force: bool) -> None:
+    """Install a plugin: a pack, or a Python package with pip.
 
-    Installs into the environment of tailpipe. A bare NAME stands for the package tailpipe-plugin-NAME. Paths and pip
+    A pack is a directory with a plugin.tpc. Its files are checked and copied; no code is run. A package is installed
+    into the environment of tailpipe. A bare NAME stands for the package tailpipe-plugin-NAME. Paths and pip
     requirements work too.
     """
+    if is_pack(wanted) and not editable:
+        _install_pack(workspace_of(context), Path(wanted), force=force)
+        return
     if editable and not Path(wanted).is_dir():
         raise UsageError(f'directory not found: "{wanted}"', hint="--editable needs a directory")
     _run_pip(["install", *(["-e"] if editable else []), requirement(wanted)])
     render.say("done; see: tailpipe plugin list")
+
+
+def _install_pack(workspace: Workspace, source: Path, *, force: bool) -> None:
+    from tailpipe.config.pack_install import install_pack
+
+    done = install_pack(source, workspace.environment.packs_dir, workspace.registry, force=force)
+    if done.skipped:
+        render.say(f"skipped, not part of a pack: {listed(done.skipped, 5)}")
+    tables = [name for name, _ in done.plugin.parts("table")]
+    render.say(f'installed pack "{done.plugin.name}" with {render.counted(len(tables), "table")}: {listed(tables, 8)}')
+
+
+@command.command("check", epilog=examples("tailpipe plugin check ./my-pack"))
+@click.argument("folder", metavar="PATH", type=click.Path())
+@common
+@click.pass_context
+def check(context: click.Context, folder: str) -> None:
+    """Check a pack: its tables, their SQL, and the rows of its samples.
+
+    Reads samples/NAME.EXT and compares the rows with samples/NAME.expected.jsonl. Exits with 1 if something is wrong.
+    """
+    from tailpipe.testing.packs import pack_problems
+
+    if not is_pack(folder):
+        raise UsageError(f'"{folder}" is not a pack: it has no plugin.tpc')
+    problems = list(pack_problems(Path(folder), workspace_of(context).registry))
+    for problem in problems:
+        render.say(f"error: {problem}")
+    if problems:
+        context.exit(EXIT_FAILED)
+    render.say("no problems found")
 
 
 @command.command("update", epilog=examples("tailpipe plugin update okta"))
@@ -69,8 +109,18 @@ def update(wanted: str) -> None:
 
 @command.command("uninstall", epilog=examples("tailpipe plugin uninstall okta"))
 @click.argument("wanted", metavar="NAME")
-def uninstall(wanted: str) -> None:
-    """Uninstall a plugin with pip. Its collected data stays and can be queried."""
+@common
+@click.pass_context
+def uninstall(context: click.Context, wanted: str) -> None:
+    """Uninstall a plugin. Its collected data stays and can be queried.
+
+    A pack is deleted, a Python package uninstalled with pip.
+    """
+    from tailpipe.config.pack_install import remove_pack
+
+    if remove_pack(wanted, workspace_of(context).environment.packs_dir):
+        render.say("done; collected data was kept")
+        return
     _run_pip(["uninstall", "--yes", _package_of(wanted)])
     render.say("done; collected data was kept")
 
@@ -89,7 +139,7 @@ def _package_of(wanted: str) -> str:
     except PluginError:
         plugin = None  # two plugins quarrel over a name, and this command is the way out
     package = plugin.package if plugin else requirement(wanted)
-    if package == BUILT_IN:
+    if package in BUILT_IN:
         raise UsageError(f'"{wanted}" is built in', hint="built-in plugins are part of tailpipe")
     return package
 

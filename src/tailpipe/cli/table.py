@@ -28,6 +28,12 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
     return records
 
 
+def _text(workspace: Workspace, name: str) -> str:
+    from tailpipe.config.table_text import table_text
+
+    return table_text(workspace.table(name), workspace.registry.presets)
+
+
 command = noun_group(
     "table",
     _records,
@@ -35,6 +41,7 @@ command = noun_group(
     example="app_log",
     parts={"columns": COLUMNS},
     has_built_ins=True,
+    text=_text,
 )
 command.help = "List, show and test tables."
 

@@ -37,15 +37,23 @@ if TYPE_CHECKING:
 
 __all__ = ["build_config"]
 
+_IN_PACKS = ("format", "table")
+
 
 def build_config(
-    texts: Sequence[ConfigText], registry: Registry, around: Surroundings, found: Sequence[Diagnostic] = ()
+    texts: Sequence[ConfigText],
+    registry: Registry,
+    around: Surroundings,
+    found: Sequence[Diagnostic] = (),
+    *,
+    is_pack: bool = False,
 ) -> Config:
     """The config that the texts say, or a `ConfigError` with every problem of all of them.
 
-    `found` are problems from before, such as files that could not be read.
+    `found` are problems from before, such as files that could not be read. The texts of a pack have tables and formats,
+    which may be its own presets, and nothing else.
     """
-    return _Builder(registry, around, list(found)).build(texts)
+    return _Builder(registry, around, list(found), is_pack=is_pack).build(texts)
 
 
 def _in_sql(reference: Reference) -> tuple[str, str]:
@@ -54,8 +62,9 @@ def _in_sql(reference: Reference) -> tuple[str, str]:
 
 
 class _Builder:
-    def __init__(self, registry: Registry, around: Surroundings, found: list[Diagnostic]) -> None:
+    def __init__(self, registry: Registry, around: Surroundings, found: list[Diagnostic], *, is_pack: bool) -> None:
         self.registry = registry
+        self.is_pack = is_pack
         classes: dict[str, Mapping[str, type]] = {
             "connection": registry.connections,
             "format": registry.formats,
@@ -121,6 +130,12 @@ class _Builder:
         return self._config(texts)
 
     def _gather(self, text: ConfigText, block: Block) -> None:
+        if self.is_pack and block.type == "plugin":
+            return
+        if self.is_pack and block.type not in _IN_PACKS:
+            hint = "a pack has tables and formats; the rest belongs into the config of whoever uses it"
+            self.decoder.report(text, Problem(f'a pack has no block "{block.type}"', block.span, hint))
+            return
         if block.type not in LABELS:
             hint = former_block(block.type) or did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
             self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
@@ -136,7 +151,7 @@ class _Builder:
             shown = ".".join(labels)
             self.decoder.report(text, Problem(f'{block.type} "{shown}" is defined twice', block.span), note)
             return
-        elif reference in self.made and block.type == "format":
+        elif reference in self.made and block.type == "format" and not self.is_pack:
             hint = f"presets cannot be changed; give yours another name than {labels[1]}"
             self.decoder.report(text, Problem(f"{reference} is a preset", block.labels[1].span, hint))
             return

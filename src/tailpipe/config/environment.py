@@ -33,6 +33,11 @@ class Environment:
         """What can be made again: scratch of running collections, Java's classes."""
         return self.install_dir / "cache"
 
+    @property
+    def packs_dir(self) -> Path:
+        """Where `tailpipe plugin install` puts packs."""
+        return self.install_dir / "plugins"
+
     @classmethod
     def resolve(
         cls, env: Mapping[str, str], *, config_path: str | None = None, workspace: str | None = None

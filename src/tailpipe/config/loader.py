@@ -14,7 +14,7 @@ from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.plugin.registry import Registry
 
-__all__ = ["load_config"]
+__all__ = ["load_config", "read_file"]
 
 
 def load_config(paths: Sequence[Path], registry: Registry, around: Surroundings) -> Config:
@@ -33,11 +33,12 @@ def _read_path(path: Path, problems: list[Diagnostic]) -> list[ConfigText]:
         return []
     # Hidden files are left out: editors keep their locks and copies there.
     found = [path / name for name in sorted(names) if name.endswith(".tpc") and not name.startswith(".")]
-    texts = (_read_file(file, problems) for file in (found if is_directory else [path]))
+    texts = (read_file(file, problems) for file in (found if is_directory else [path]))
     return [text for text in texts if text is not None]
 
 
-def _read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
+def read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
+    """The text of a file; None if it cannot be read, which is a problem."""
     name = _shown(path)
     try:
         data = path.read_bytes().removeprefix(BOM_UTF8)

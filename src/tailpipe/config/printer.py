@@ -26,6 +26,8 @@ __all__ = ["literal", "print_body", "print_expression", "quote"]
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LINE_WIDTH = 100
+_SHORT = ("column",)
+"""Blocks of which there are many: each is on one line if it fits."""
 
 
 def print_body(body: Body, indent: str = "") -> str:
@@ -33,7 +35,8 @@ def print_body(body: Body, indent: str = "") -> str:
     width = max((len(attribute.name) for attribute in body.attributes), default=0)
     lines = [f"{indent}{a.name:<{width}} = {print_expression(a.value, indent)}\n" for a in body.attributes]
     for position, block in enumerate(body.blocks):
-        if lines or position:
+        is_run = position and block.type in _SHORT and body.blocks[position - 1].type == block.type
+        if (lines or position) and not is_run:
             lines.append("\n")
         lines.append(_print_block(block, indent))
     return "".join(lines)
@@ -87,6 +90,11 @@ def quote(text: str) -> str:
 
 def _print_block(block: Block, indent: str) -> str:
     labels = "".join(f" {quote(label.text)}" for label in block.labels)
+    if block.type in _SHORT and not block.body.blocks:
+        items = " ".join(f"{one.name} = {print_expression(one.value, indent)}" for one in block.body.attributes)
+        line = f"{indent}{block.type}{labels} {{ {items} }}\n"
+        if "\n" not in items and len(line) <= _LINE_WIDTH + 20:
+            return line
     inner = print_body(block.body, indent + "  ")
     return f"{indent}{block.type}{labels} {{\n{inner}{indent}}}\n"
 

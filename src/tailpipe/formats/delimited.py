@@ -13,7 +13,7 @@ from tailpipe.formats.options import (
     encoding_option,
     timezone_option,
 )
-from tailpipe.plugin import Format, UsageError, fact, option
+from tailpipe.plugin import Format, UsageError, option
 
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext
@@ -63,19 +63,21 @@ class Delimited(Format):
         "Whether a quote inside quotes that no delimiter follows is text; then a value without quotes cannot hold one.",
         default=False,
     )
-    known_fields: Sequence[str] = fact(
+    known_fields: Sequence[str] = option(
         "Names by which a header is known: a first line of mostly these is one.", default=()
     )
-    wrapped_in: str | None = fact(
+    wrapped_in: str | None = option(
         "Key of the line's text in the JSON objects that a delivery stream may have made of the lines.", default=None
     )
-    conditions: Mapping[str, str] = fact(
+    conditions: Mapping[str, str] = option(
         "SQL condition that the value of each field meets: a line that does not is one of another log.", default={}
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
     def __post_init__(self) -> None:
+        for name in ("fields", "null_if", "known_fields"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         delimiter = {r"\s+": " \t", r"\t": "\t"}.get(self.delimiter, self.delimiter)
         for name in ("quote", "escape"):
             character = getattr(self, name)

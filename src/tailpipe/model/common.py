@@ -13,8 +13,12 @@ from tailpipe.model.types import ColumnType, ListType
 
 __all__ = ["CommonPart", "common_sql", "path_parts"]
 
-_CHECKED = {"tp_domains": "tp_domains", "tp_emails": "tp_emails"}
-"""The macro that leaves out what is none of these."""
+_MACROS = {
+    "tp_ips": ("tp_host", "tp_hosts"),
+    "tp_domains": ("tp_domain", "tp_domains"),
+    "tp_emails": ("tp_email", "tp_emails"),
+}
+"""What leaves out, of one value and of a list, what is none of these; addresses are checked after, all at once."""
 _ADDRESSES = ("tp_source_ip", "tp_destination_ip")
 _FEW = 8
 """Up to so many values, each is held against those before it; that is ten times faster than a function of lists."""
@@ -59,13 +63,14 @@ def common_sql(name: str, kind: ColumnType, parts: Sequence[CommonPart]) -> str:
         macro = ("tp_host" if len(parts) == 1 else "tp_address") if name in _ADDRESSES else ""
         values = [f"{macro}({part.sql})" if macro else part.sql for part in parts]
         return values[0] if len(values) == 1 else f"coalesce({', '.join(values)})"
-    values = [f"tp_host({part.sql})" if name == "tp_ips" and not part.is_list else part.sql for part in parts]
-    if not any(part.is_list for part in parts) and len(parts) <= _FEW and name not in _CHECKED:
+    one, many = _MACROS.get(name, ("", "tp_texts"))
+    values = [f"{one}({part.sql})" if one and not part.is_list else part.sql for part in parts]
+    if not any(part.is_list for part in parts) and len(parts) <= _FEW:
         return _distinct(values)
     scalars = [value for value, part in zip(values, parts, strict=True) if not part.is_list]
     lists = [value for value, part in zip(values, parts, strict=True) if part.is_list]
     joined = [f"[{', '.join(scalars)}]", *lists] if scalars else lists
-    return f"{_CHECKED.get(name, 'tp_hosts' if name == 'tp_ips' else 'tp_texts')}({_concat(joined)})"
+    return f"{many}({_concat(joined)})"
 
 
 def _distinct(values: Sequence[str]) -> str:

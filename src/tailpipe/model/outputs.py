@@ -179,7 +179,7 @@ def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:
 
     Tables of plugins are left out: a field that a service writes now and then is none.
     """
-    if type(table) is not Table:
+    if table.is_shipped:
         return {}
     found = {name: key for key, name in format.json_names.items()} if format is not None else {}
     for column in table.columns:

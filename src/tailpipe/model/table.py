@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tailpipe.model.format import Format
 from tailpipe.model.names import Spelling, check_name, spelt
-from tailpipe.model.option import Declared, description_of, label, nested, option
+from tailpipe.model.option import Declared, description_of, fact, label, nested, option
 from tailpipe.model.times import check_time_formats
 from tailpipe.model.types import ColumnType, parse_type
 
@@ -168,7 +168,11 @@ class Table(Declared):
         "Column by whose value the files of a partition are divided, unless the partition names one.", default=None
     )
 
+    is_shipped: bool = fact("Whether a plugin brings it, in Python or as a file.", default=False)
+
     def __post_init__(self) -> None:
+        if type(self) is not Table:
+            object.__setattr__(self, "is_shipped", True)
         columns = [self._spelt(column) for column in self.columns]
         if self.additional is not None:
             if not any(column.name == self.additional for column in columns):

@@ -18,6 +18,7 @@ from tailpipe.model.option import Declared, Secret, Variant, fact, nested, optio
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
+from tailpipe.plugin.packs import table_files
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 
@@ -99,6 +100,7 @@ __all__ = [
     "parse_duration",
     "pascal_case",
     "retry_after",
+    "table_files",
     "without_secrets",
 ]
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
@@ -15,6 +15,9 @@ from tailpipe.model.saved import SavedQuery, read_saved
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import value_at
+
+if TYPE_CHECKING:
+    from tailpipe.plugin.registry import Registry
 
 __all__ = ["Kind", "Late", "Plugin", "load_part", "refuse_misfit"]
 
@@ -28,7 +31,7 @@ class Late(NamedTuple):
     name: str
     """As config spells it: the name of a table, the type of a source, `type.name` of a preset."""
     place: str
-    """Module and class or value, as in an entry point."""
+    """Module and class or value, as in an entry point; or the `.tpc` file with it."""
 
 
 @frozen
@@ -47,6 +50,8 @@ class Plugin:
     package: str = field(default="", compare=False)
     """Distribution that brought it; filled in when it is found."""
     version: str = field(default="", compare=False)
+    folder: str = field(default="", compare=False)
+    """Where a pack is; empty for a plugin in Python."""
 
     def declared(self, kind: Kind) -> list[Any]:
         """The parts of a kind, those that come late as `Late`; a class of a table is made."""
@@ -77,12 +82,16 @@ class Plugin:
         return dataclasses.replace(self, package=package, version=version)
 
 
-def load_part(kind: Kind, part: Any) -> Any:
-    """The part itself, which is imported now if it comes late."""
+def load_part(kind: Kind, part: Any, registry: Registry | None = None) -> Any:
+    """The part itself, which is imported or read now if it comes late; the registry knows what a file refers to."""
     if not isinstance(part, Late):
         return part
     if kind == "query":
         return _saved(part)
+    if part.place.endswith(".tpc"):
+        from tailpipe.plugin.packs import load_file
+
+        return load_file(kind, part, registry)
     found = _made(kind, value_at(part.place))
     refuse_misfit(kind, found)
     if (name := _name(kind, found)) != part.name:

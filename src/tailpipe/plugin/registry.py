@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any, get_args
 
-from tailpipe.errors import PluginError
+from tailpipe.errors import ConfigError, PluginError, TailpipeError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
@@ -14,6 +14,7 @@ from tailpipe.model.saved import SavedQuery
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import entry_points
+from tailpipe.plugin.packs import BUILT_IN, pack_folders, read_pack
 from tailpipe.plugin.plugin import Kind, Late, Plugin, load_part, refuse_misfit
 
 __all__ = ["ENTRY_POINTS", "Registry"]
@@ -38,9 +39,15 @@ class Registry:
         """What went wrong while loading, one line for each plugin left out."""
 
     @classmethod
-    def installed(cls) -> Registry:
-        """The plugins of the current environment, by their entry points."""
-        return cls(_load_entry_points)
+    def installed(cls, packs: str | None = None) -> Registry:
+        """The plugins of the current environment, by their entry points, and packs: built in, and in a directory."""
+
+        def found(registry: Registry) -> Iterator[Plugin]:
+            yield from _load_entry_points(registry)
+            for directory in (BUILT_IN, packs):
+                yield from _load_packs(registry, directory) if directory is not None else ()
+
+        return cls(found)
 
     @cached_property
     def plugins(self) -> Mapping[str, Plugin]:
@@ -113,20 +120,27 @@ class Registry:
                         plugins=(first.name, plugin.name),
                         hint=f"uninstall one of them: tailpipe plugin uninstall {plugin.name}",
                     )
-                makers[name] = partial(_load, plugin, kind, part)
+                makers[name] = partial(_load, self, plugin, kind, part)
         return LazyMap(makers)
 
 
-def _load(plugin: Plugin, kind: Kind, part: Any) -> Any:
+def _load(registry: Registry, plugin: Plugin, kind: Kind, part: Any) -> Any:
     try:
-        return load_part(kind, part)
+        return load_part(kind, part, registry)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+        why = _first(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
         raise PluginError(
             f'{_WORDS.get(kind, kind)} "{part.name}" of plugin "{plugin.name}" cannot be loaded: {why}',
             plugins=(plugin.name,),
             hint=f"install another version of it, or uninstall it: tailpipe plugin uninstall {plugin.name}",
         ) from error
+
+
+def _first(error: ConfigError) -> str:
+    """The first problem of a pack's file, with its place."""
+    first, *others = error.diagnostics
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{first.place.file}:{first.place.line}: {first.message}{more}"
 
 
 def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
@@ -148,5 +162,16 @@ def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
             yield plugin.from_package(package, version)
 
 
+def _load_packs(registry: Registry, directory: str) -> Iterator[Plugin]:
+    for folder in pack_folders(directory):
+        try:
+            yield read_pack(folder)
+        except TailpipeError as error:
+            why = _first(error) if isinstance(error, ConfigError) else error.message
+            registry.warnings.append(f'pack "{folder}" is left out: {why}')
+
+
 def _origin(plugin: Plugin) -> str:
+    if plugin.folder:
+        return f'the pack in "{plugin.folder}"'
     return f'package "{plugin.package}"' if plugin.package else "one given directly"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.model.addresses import is_address
 from tailpipe.sql.texts import (
+    endpoint_address,
     endpoint_port,
     host_of,
     is_domain,
@@ -33,14 +34,22 @@ def _address(x: str) -> str:
 
 def _once(values: str, condition: str) -> str:
     """The values that fit a condition, each once and in their order; null if there are none."""
-    found = f"list_filter({values}, lambda _x, _n: {condition} AND list_position({values}, _x) = _n)"
-    return f"list_filter([{found}], lambda _found: len(_found) > 0)[1]"
+    # As the element of a list, so that the values are computed once.
+    found = f"list_filter(_all, lambda _x, _n: {condition} AND list_position(_all, _x) = _n)"
+    return f"list_filter(list_transform([{values}], lambda _all: {found}), lambda _found: len(_found) > 0)[1]"
 
 
 MACROS: Mapping[str, tuple[str, str, str]] = {
     "tp_host": ("x", host_of("x"), "`x` without a port, brackets or zone: an address or a name."),
     "tp_port": ("x", endpoint_port("x"), "The port at the end of `x`."),
     "tp_address": ("x", _address("x"), "The IP address in `x`, perhaps with a port; null if there is none."),
+    "tp_endpoint": (
+        "x",
+        endpoint_address("x"),
+        "The address in `x`, which ends with a port: `10.0.0.1:80`, `2001:db8::1:443`.",
+    ),
+    "tp_domain": ("x", f"CASE WHEN {is_domain('x')} THEN x END", "`x` if it is a domain name, else null."),
+    "tp_email": ("x", f"CASE WHEN {is_email('x')} THEN x END", "`x` if it is an e-mail address, else null."),
     "tp_texts": ("list", _once("list", is_filled("_x")), "The texts in `list`, each once; null if there are none."),
     "tp_hosts": (
         "list",

@@ -23,7 +23,7 @@ from tailpipe.plugin.plugin import load_part
 from tailpipe.sql.check import check_table
 from tailpipe.testing.formats import format_problems
 
-__all__ = ["HEAVY", "check_plugin"]
+__all__ = ["HEAVY", "check_plugin", "plugin_problems"]
 
 HEAVY = ("pyspark", "duckdb", "_duckdb", "pyarrow", "pandas", "numpy", "boto3", "botocore", "obstore", "click", "rich")
 """Modules that a plugin may import only inside the functions that need them."""
@@ -35,7 +35,7 @@ _COMMON = {column.name for column in COMMON_COLUMNS}
 
 
 def check_plugin(
-    plugin: Plugin, *, sources: Sequence[Source] = (), window: Window | None = None, golden: Path | None = None
+    plugin: Plugin | Path, *, sources: Sequence[Source] = (), window: Window | None = None, golden: Path | None = None
 ) -> None:
     """Raise `AssertionError` with everything that is wrong with a plugin; one call is a whole test.
 
@@ -45,8 +45,18 @@ def check_plugin(
 
     The `sources` are listed for the `window`, yesterday if not given, and some of their artifacts are read. `golden` is
     a directory of logs and the rows that become of them: `TABLE/CASE.in.EXTENSION` and `TABLE/CASE.rows.jsonl`.
+
+    For a pack, give its folder: its samples are run, too.
     """
-    problems = [*_plugin_problems(plugin), *_heavy_imports(plugin)]
+    if isinstance(plugin, Path) or plugin.folder:
+        from tailpipe.testing.packs import pack_problems
+
+        folder = plugin if isinstance(plugin, Path) else Path(plugin.folder)
+        found = list(pack_problems(folder))
+        if found:
+            raise AssertionError(f'pack "{folder}":\n  ' + "\n  ".join(found))
+        return
+    problems = [*plugin_problems(plugin, Registry([plugin])), *_heavy_imports(plugin)]
     if not problems:
         from tailpipe.testing import feeding  # it loads the kernel
 
@@ -59,16 +69,16 @@ def check_plugin(
         raise AssertionError(f'plugin "{plugin.name}":\n  ' + "\n  ".join(problems))
 
 
-def _plugin_problems(plugin: Plugin) -> Iterator[str]:
+def plugin_problems(plugin: Plugin, registry: Registry) -> Iterator[str]:
+    """What is wrong with the names, descriptions and SQL of a plugin; the registry knows what it refers to."""
     if not _NAME.fullmatch(plugin.name):
         yield f'the name "{plugin.name}" is not lower case letters, digits and _'
     if not plugin.description:
         yield "it has no description"
-    registry = Registry([plugin])
     for declared in _types(plugin):
         yield from _type_problems(plugin, declared)
-    for table in registry.tables.values():
-        yield from _table_problems(plugin, table)
+    for name, _ in plugin.parts("table"):
+        yield from _table_problems(plugin, registry.tables[name])
     yield from format_problems(plugin)
     for name, part in plugin.parts("query"):
         try:
@@ -76,7 +86,7 @@ def _plugin_problems(plugin: Plugin) -> Iterator[str]:
                 yield f'saved query "{name}": it has no title'
         except (OSError, ValueError, UsageError) as error:
             yield f'saved query "{name}": {error}'
-    for preset in registry.presets.values():
+    for preset in (registry.presets[name] for name, _ in plugin.parts("preset")):
         if pickle.loads(pickle.dumps(preset)) != preset:  # noqa: S301 - our own bytes
             yield f"the preset {preset.address} does not survive pickling"
 
@@ -111,7 +121,7 @@ def _table_problems(plugin: Plugin, table: Table) -> Iterator[str]:
     if not _NAME.fullmatch(table.name) or not _has_prefix(table.name, plugin):
         yield f'{what}: the name does not begin with "{plugin.name}_"'
     if not table.description:
-        yield f"{what}: it has no docstring"
+        yield f"{what}: it has no description"
     if not table.maps_time:
         yield f"{what}: it does not say where tp_timestamp comes from"
     names = [column.name for column in table.columns]

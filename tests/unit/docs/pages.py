@@ -99,7 +99,7 @@ def codes(text: str) -> list[str]:
 
 def built_in() -> list[Plugin]:
     """The plugins of this package; others may be installed beside it."""
-    return [plugin for plugin in Registry.installed().plugins.values() if plugin.package == "tailpipe"]
+    return [plugin for plugin in Registry.installed().plugins.values() if plugin.package == "tailpipe" or plugin.folder]
 
 
 def surroundings(directory: Path | None = None) -> Surroundings:

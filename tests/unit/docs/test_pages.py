@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tailpipe.plugin import Registry
+from tests.table_pages import pack_tables, page
 from tests.unit.docs.pages import PAGES, ROOT, codes, headings, prose, read, repository_files, rows, section
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -64,3 +66,11 @@ def test_no_file_names_the_host_of_a_registry_or_a_path_of_one_machine() -> None
         patterns = [_REGISTRY_HOST, _MACHINE_PATH, *([_HOME] if path.suffix == ".md" else [])]
         found += [f"{path.relative_to(ROOT)}: {m[0]}" for pattern in patterns for m in pattern.finditer(text)]
     assert not found
+
+
+def test_the_pages_of_pack_tables_are_those_of_their_declarations() -> None:
+    tables = pack_tables(Registry.installed())
+    assert tables
+    for name, (_, table) in tables.items():
+        assert read(f"docs/tables/{name}.md") == page(table), "run: make table-pages"
+        assert f"]({name}.md)" in read("docs/tables/README.md")

@@ -110,7 +110,7 @@ def test_the_plugin_of_the_page_collects_what_it_says(tmp_path: Path, monkeypatc
 
 def test_the_tests_that_the_page_shows_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = Registry([*built_in(), plugin_of_the_page(tmp_path, monkeypatch)])
-    monkeypatch.setattr(Registry, "installed", lambda: registry)
+    monkeypatch.setattr(Registry, "installed", lambda packs=None: registry)
     shown = next(fence.body for fence in fences(read("docs/plugins.md")) if "def test_the_plugin_keeps" in fence.body)
     module: dict[str, Any] = {"__file__": str(tmp_path / "test_harbour.py")}
     exec(compile(shown, "docs/plugins.md", "exec"), module)

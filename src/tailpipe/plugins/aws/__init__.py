@@ -2,19 +2,15 @@
 
 from pathlib import Path
 
-from tailpipe.plugin import Late, Plugin
+from tailpipe.plugin import Late, Plugin, table_files
 
 TABLES = {
-    "alb_access_log": "AlbAccessLog",
     "alb_connection_log": "AlbConnectionLog",
     "clb_access_log": "ClbAccessLog",
     "cloudfront_access_log": "CloudfrontAccessLog",
-    "cloudtrail_log": "CloudtrailLog",
     "cost_and_usage_focus": "CostAndUsageFocus",
     "cost_and_usage_report": "CostAndUsageReport",
     "cost_optimization_recommendation": "CostOptimizationRecommendation",
-    "eks_audit_log": "EksAuditLog",
-    "guardduty_finding": "GuarddutyFinding",
     "lambda_log": "LambdaLog",
     "network_firewall_log": "NetworkFirewallLog",
     "nlb_access_log": "NlbAccessLog",
@@ -22,9 +18,8 @@ TABLES = {
     "s3_server_access_log": "S3ServerAccessLog",
     "securityhub_finding": "SecurityhubFinding",
     "vpc_flow_log": "VpcFlowLog",
-    "waf_traffic_log": "WafTrafficLog",
 }
-"""The modules of `tables/` and the table in each; its name is that of the module, after `aws_`."""
+"""The modules of `tables/` and the table in each, named after the module, behind `aws_`; others are `.tpc` files."""
 
 _HERE = "tailpipe.plugins.aws"
 
@@ -36,7 +31,10 @@ plugin = Plugin(
         Late("aws_cloudwatch_log_group", f"{_HERE}.cloudwatch:CloudWatchLogGroup"),
         Late("aws_s3_bucket", f"{_HERE}.s3:S3Bucket"),
     ],
-    tables=[Late(f"aws_{module}", f"{_HERE}.tables.{module}:{declared}") for module, declared in TABLES.items()],
+    tables=[
+        *(Late(f"aws_{module}", f"{_HERE}.tables.{module}:{declared}") for module, declared in TABLES.items()),
+        *table_files(__path__[0]),
+    ],
     formats=[Late("aws_vpc_flow_log", f"{_HERE}.flow_format:FlowLogFormat")],
     presets=[
         Late("aws_vpc_flow_log.default", f"{_HERE}.flow_format:DEFAULT"),
