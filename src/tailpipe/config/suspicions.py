@@ -47,6 +47,14 @@ def ignored_columns(config: Config) -> Iterator[Diagnostic]:
 
 def broken_layouts(config: Config) -> Iterator[Diagnostic]:
     """The layouts of files that cannot be read; a collection fails by them, and everything else goes on."""
+    for table in config.tables.values():
+        for layout in table.layouts.values():
+            if (place := config.place_of(f"table.{table.name}.layouts", layout)) is None:
+                continue
+            try:
+                compile_layout(layout, None)
+            except UsageError as error:
+                yield Diagnostic(error.message, place, error.hint)
     for address, source in _laid_out(config):
         place = config.place(address)
         try:

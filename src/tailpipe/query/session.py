@@ -42,6 +42,10 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
     "python_enable_replacements": "false",  # else a statement could name the variables of this program
 }
+_NAMES_TABLES = frozenset(
+    {"from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"}
+)
+"""Words before the name of a table: a statement with none of them needs no table to be loaded."""
 _ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
 """Beginnings of the words that ask for tables without naming them."""
 
@@ -284,7 +288,8 @@ class Session:
             if self._made.get(view.address) != made:
                 self._make(view if made[1] else view.plain, files)
                 self._made[view.address] = made
-        if not self._is_outlined and (not named or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
+        is_lost = not named and bool(said & _NAMES_TABLES)
+        if not self._is_outlined and (is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
             for view in self.views:
                 if view.address not in self._made:
                     self._connection.execute(view.outline)
