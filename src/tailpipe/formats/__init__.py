@@ -6,11 +6,13 @@ from tailpipe.model.first_use import import_name as _import_name
 
 if TYPE_CHECKING:
     from tailpipe.formats.delimited import Delimited
+    from tailpipe.formats.first_byte import FirstByte
     from tailpipe.formats.lines import Grok, Logfmt, Multiline, Regex, Syslog
     from tailpipe.formats.records import Json, Jsonl, Parquet
 
 __all__ = [
     "Delimited",
+    "FirstByte",
     "Grok",
     "Json",
     "Jsonl",
@@ -23,6 +25,7 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "tailpipe.formats.delimited": ("Delimited",),
+    "tailpipe.formats.first_byte": ("FirstByte",),
     "tailpipe.formats.lines": ("Grok", "Logfmt", "Multiline", "Regex", "Syslog"),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
 }

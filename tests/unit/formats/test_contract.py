@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tailpipe.formats import Delimited, Grok, Json, Jsonl, Logfmt, Multiline, Parquet, Regex, Syslog
+from tailpipe.formats import Delimited, FirstByte, Grok, Json, Jsonl, Logfmt, Multiline, Parquet, Regex, Syslog
 from tailpipe.plugin import DocumentParser, Format, ParseContext, Registry
 from tailpipe.testing import check_format, read_bytes
 
@@ -46,6 +46,12 @@ GOLDEN = {
         Regex(layout=r"^(?P<level>[A-Z]+): (?P<text>.*)$", multiline=Multiline(start="^[A-Z]+:")),
         b"ERROR: one\n  two\nINFO: three\n",
         [{"level": "ERROR", "text": "one\n  two"}, {"level": "INFO", "text": "three"}],
+    ),
+    "first_byte": Golden(
+        FirstByte(formats={"{": Jsonl()}, otherwise=Delimited(header=True)),
+        b'{"a": "x", "n": 1}\n{\n',
+        [{"a": "x", "n": 1}],
+        [("line 2", "the line is not JSON")],
     ),
     "grok": Golden(
         Grok(layout="%{WORD:verb} %{INT:size}"),

@@ -17,6 +17,7 @@ plugin = Plugin(
     formats=[
         Late("csv", f"{_FORMATS}.delimited:Csv"),
         Late("delimited", f"{_FORMATS}.delimited:Delimited"),
+        Late("first_byte", f"{_FORMATS}.first_byte:FirstByte"),
         Late("grok", f"{_FORMATS}.lines:Grok"),
         Late("json", f"{_FORMATS}.records:Json"),
         Late("jsonl", f"{_FORMATS}.records:Jsonl"),
