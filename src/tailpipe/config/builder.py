@@ -245,7 +245,7 @@ class _Builder:
     def _defaults(self, partition: Partition) -> dict[str, Any]:
         """What a partition has of its table, as it does not say it itself."""
         table = self._table(partition.table)
-        index = partition.tp_index or (table.tp_index if table is not None else None)
+        index = table.tp_index if partition.tp_index is None and table is not None else partition.tp_index
         if not partition.dedupe or partition.dedupe_key or table is None:
             return {"tp_index": index}
         return {"tp_index": index, "dedupe_key": table.row_key}

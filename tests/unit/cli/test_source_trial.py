@@ -122,7 +122,7 @@ def test_no_row_that_fits_and_no_row_at_all_are_failures(run: Run, tmp_path: Pat
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Iterator[Service]:
     module = load(monkeypatch, [], tmp_path)
     registry = registry_with(module)
-    monkeypatch.setattr(Registry, "installed", classmethod(lambda _: registry))
+    monkeypatch.setattr(Registry, "installed", classmethod(lambda _, packs=None: registry))
     with served() as service:
         (tmp_path / "config" / "app.tpc").write_text(BEACON.replace("URL", service.url))
         yield service
