@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.model.first_use import import_name as _import_name
 
 if TYPE_CHECKING:
+    from tailpipe.formats.apache_access_log import ApacheAccessLog
     from tailpipe.formats.delimited import Delimited
     from tailpipe.formats.first_byte import FirstByte
     from tailpipe.formats.lines import Grok, Logfmt, Multiline, Regex, Syslog
+    from tailpipe.formats.nginx_access_log import NginxAccessLog
     from tailpipe.formats.records import Json, Jsonl, Parquet
 
 __all__ = [
+    "ApacheAccessLog",
     "Delimited",
     "FirstByte",
     "Grok",
@@ -18,15 +21,18 @@ __all__ = [
     "Jsonl",
     "Logfmt",
     "Multiline",
+    "NginxAccessLog",
     "Parquet",
     "Regex",
     "Syslog",
 ]
 
 _ON_FIRST_USE = {
+    "tailpipe.formats.apache_access_log": ("ApacheAccessLog",),
     "tailpipe.formats.delimited": ("Delimited",),
     "tailpipe.formats.first_byte": ("FirstByte",),
     "tailpipe.formats.lines": ("Grok", "Logfmt", "Multiline", "Regex", "Syslog"),
+    "tailpipe.formats.nginx_access_log": ("NginxAccessLog",),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
 }
 

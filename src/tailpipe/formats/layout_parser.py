@@ -39,6 +39,8 @@ class LayoutParser:
     pattern: Pattern
     layout: Layout
     is_dotall: bool = False
+    is_plain: str = ""
+    """SQL over `_line`: a line for which it is not true is left to the pattern."""
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The groups as fields, one row to a line; a line without a match is bad."""
@@ -57,7 +59,7 @@ class LayoutParser:
         not fit, the whole line goes to the whole pattern. Null texts cost the pattern nothing."""
         texts: list[str] = []
         parts: list[str] = []
-        checks = ["_fits"]
+        checks = ["_fits", *([self.is_plain] if self.is_plain else [])]
         for number, cell in enumerate(self.layout.cells):
             is_open = self.layout.is_open and cell is self.layout.cells[-1]
             check, values, part = _cell_sql(cell, f"c{number}", f"x{number}", is_open)

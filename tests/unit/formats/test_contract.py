@@ -12,7 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tailpipe.formats import Delimited, FirstByte, Grok, Json, Jsonl, Logfmt, Multiline, Parquet, Regex, Syslog
+from tailpipe.formats import (
+    ApacheAccessLog,
+    Delimited,
+    FirstByte,
+    Grok,
+    Json,
+    Jsonl,
+    Logfmt,
+    Multiline,
+    NginxAccessLog,
+    Parquet,
+    Regex,
+    Syslog,
+)
 from tailpipe.plugin import DocumentParser, Format, ParseContext, Registry
 from tailpipe.testing import check_format, read_bytes
 
@@ -57,6 +70,18 @@ GOLDEN = {
         Grok(layout="%{WORD:verb} %{INT:size}"),
         b"GET 7\n-\n",
         [{"verb": "GET", "size": 7}],
+        [("line 2", "does not match the layout")],
+    ),
+    "nginx_access_log": Golden(
+        NginxAccessLog(layout="$status [$http_x]"),
+        b"200 [a b]\n-\n",
+        [{"status": 200, "http_x": "a b"}],
+        [("line 2", "does not match the layout")],
+    ),
+    "apache_access_log": Golden(
+        ApacheAccessLog(layout='%>s "%{X}i"'),
+        b'200 "a\\"b"\n-\n',
+        [{"status": 200, "http_x": 'a"b'}],
         [("line 2", "does not match the layout")],
     ),
     "logfmt": Golden(

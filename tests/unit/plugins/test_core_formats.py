@@ -41,7 +41,19 @@ def refusal(declared: type, name: str, value: object) -> UsageError:
 
 
 def test_the_promised_formats_are_there() -> None:
-    names = ["csv", "delimited", "grok", "json", "jsonl", "logfmt", "parquet", "regex", "syslog"]
+    names = [
+        "apache_access_log",
+        "csv",
+        "delimited",
+        "grok",
+        "json",
+        "jsonl",
+        "logfmt",
+        "nginx_access_log",
+        "parquet",
+        "regex",
+        "syslog",
+    ]
     assert sorted(Registry([plugin]).formats) == names
     assert [declared.type for declared in FORMATS] == names
 
@@ -49,6 +61,10 @@ def test_the_promised_formats_are_there() -> None:
 def test_the_promised_presets_are_there() -> None:
     presets = Registry([plugin]).presets
     assert sorted(presets) == [
+        "apache_access_log.combined",
+        "apache_access_log.common",
+        "apache_access_log.vhost_combined",
+        "apache_access_log.vhost_common",
         "csv.default",
         "delimited.csv",
         "delimited.default",
@@ -56,6 +72,7 @@ def test_the_promised_presets_are_there() -> None:
         "json.default",
         "jsonl.default",
         "logfmt.default",
+        "nginx_access_log.combined",
         "parquet.default",
         "syslog.default",
     ]

@@ -1,0 +1,180 @@
+"""The format of Apache's access logs: the layout is that of `LogFormat`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from tailpipe.formats.options import check_fields, encoding_option, timezone_option
+from tailpipe.plugin import Format, UsageError, option
+
+if TYPE_CHECKING:
+    from tailpipe.formats.access_log import Token
+    from tailpipe.formats.apache_directives import Directive
+    from tailpipe.plugin import LineParser, ParseContext
+
+__all__ = ["COMBINED", "COMMON", "NICKNAMES", "VHOST_COMBINED", "VHOST_COMMON", "ApacheAccessLog"]
+
+_COMMON = '%h %l %u %t "%r" %>s %b'
+NICKNAMES = {
+    "common": _COMMON,
+    "combined": f'{_COMMON} "%{{Referer}}i" "%{{User-Agent}}i"',
+    "vhost_common": f"%v {_COMMON}",
+    "vhost_combined": '%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"',
+    "combinedio": f'{_COMMON} "%{{Referer}}i" "%{{User-Agent}}i" %I %O',
+    "referer": "%{Referer}i -> %U",
+    "agent": "%{User-agent}i",
+}
+"""Layouts that Apache's own config, or that of Debian, has a name for."""
+_TOLD_APART = {("U", "q"), ("v", "U"), ("V", "U")}
+
+
+def _directives(layout: str) -> list[str | Directive]:
+    from tailpipe.formats.apache_directives import read_layout
+
+    return list(read_layout(NICKNAMES.get(layout, layout)))
+
+
+def _check_layout(layout: str) -> None:
+    from tailpipe.formats.apache_times import time_pattern
+
+    if layout.strip() and "%" not in layout and layout not in NICKNAMES:
+        raise UsageError(f'there is no layout "{layout}"', hint=f"use {', '.join(NICKNAMES)}, or directives such as %h")
+    found = _directives(layout)
+    directives = [one for one in found if not isinstance(one, str)]
+    if not directives:
+        raise UsageError("the layout has no directive, so no field", hint="write %h, as in LogFormat")
+    if any(isinstance(one, str) and "\n" in one for one in found):
+        raise UsageError("the layout has a line end, but each request is one line")
+    for one in directives:
+        if one.time is not None:
+            time_pattern(one.time)
+    for first, second in pairwise(found):
+        if not isinstance(first, str) and not isinstance(second, str) and not _is_told_apart(first, second):
+            raise UsageError(
+                f'there is nothing between "{first.text}" and "{second.text}"',
+                hint="nobody can tell where the first ends; put a blank between them in Apache's config, too",
+            )
+    check_fields(list(dict.fromkeys(one.name for one in directives)))
+
+
+def _is_told_apart(one: Directive, other: Directive) -> bool:
+    """Whether the end of a value shows where the next begins."""
+    if one.time is not None or other.time is not None:
+        return True
+    return (one.text[-1], other.text[-1]) in _TOLD_APART
+
+
+class ApacheAccessLog(Format):
+    """Lines of Apache's access log; each directive of the layout is a field.
+
+    `request` is also given as `request_method`, `request_uri` and `server_protocol`, unless the layout has these.
+    """
+
+    type = "apache_access_log"
+    layout: str = option(
+        "The layout as in Apache's `LogFormat`, or the name of one: `common`, `combined`, `vhost_common`,"
+        " `vhost_combined`, `combinedio`, `referer` or `agent`.",
+        default="combined",
+        check=_check_layout,
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def parser(self, context: ParseContext) -> LineParser:
+        """The fastest parser for the layout."""
+        from tailpipe.formats.access_log import access_log_parser, request_fields
+
+        directives = _directives(self.layout)
+        names = dict.fromkeys(one.name for one in directives if not isinstance(one, str) and one.time is None)
+        values = {name: ("VARCHAR", _value(name)) for name in names}
+        times = _times(directives)
+        return access_log_parser(
+            _tokens(directives),
+            "backslash",
+            {**values, **times, **request_fields(values)},
+            is_dotall=context.has_line_ends,
+        )
+
+
+def _tokens(directives: Sequence[str | Directive]) -> list[Token]:
+    """The layout as text and variables; the parts of times have names of their own."""
+    from tailpipe.formats.access_log import Variable
+    from tailpipe.formats.apache_times import time_pattern
+
+    tokens: list[Token] = []
+    times = 0
+    for place, one in enumerate(directives):
+        following = directives[place + 1] if place + 1 < len(directives) else ""
+        if isinstance(one, str):
+            tokens.append(one)
+        elif one.time is not None:
+            times += 1
+            if one.time.format == "":  # its own brackets tell where it ends
+                tokens += ["[", Variable(f"time_{times}"), "]"]
+            else:
+                tokens.append(Variable(f"time_{times}", time_pattern(one.time), is_exact=True))
+        elif one.variable is not None:
+            touches = None if isinstance(following, str) else following.text[-1]
+            stops = {"q": r'[^"?]*', "U": r'[^ "/]*'}.get(touches or "")
+            tokens.append(Variable(one.name, stops, is_exact=True) if stops else one.variable)
+    return _joined(tokens)
+
+
+def _joined(tokens: Sequence[Token]) -> list[Token]:
+    """The same with texts that touch made one."""
+    found: list[Token] = []
+    for token in tokens:
+        if isinstance(token, str) and found and isinstance(found[-1], str):
+            found[-1] += token
+        else:
+            found.append(token)
+    return found
+
+
+def _times(directives: Sequence[str | Directive]) -> dict[str, tuple[str, str]]:
+    """`timestamp`, and `end_timestamp` of the end of the request, if the layout has them."""
+    from tailpipe.formats.apache_directives import TimePart
+    from tailpipe.formats.apache_times import time_value
+
+    parts = [one.time for one in directives if not isinstance(one, str) and one.time is not None]
+    found: dict[str, tuple[str, str]] = {}
+    for moment, name in (("begin", "timestamp"), ("end", "end_timestamp")):
+        own = [
+            (part if part.format else TimePart(part.moment, "%d/%b/%Y:%H:%M:%S %z"), f"time_{number}")
+            for number, part in enumerate(parts, 1)
+            if part.moment == moment
+        ]
+        if own:
+            found[name] = time_value(own)
+    return found
+
+
+_LETTERS = {"n": "0A", "r": "0D", "t": "09", "b": "08", "v": "0B", '"': "22"}
+
+
+def _value(name: str) -> str:
+    """SQL for the value that Apache had; bytes that are no text stay escaped."""
+    from tailpipe.plugin.sql import quoted
+
+    text = quoted(name)
+    escaped = rf"replace({text}, '\\', '\x5C')"
+    for letter, code in _LETTERS.items():
+        escaped = rf"replace({escaped}, '\{letter}', '\x{code}')"
+    plain = rf"CASE WHEN contains({text}, '\') THEN coalesce(TRY(decode({escaped}::BLOB)), {text}) ELSE {text} END"
+    if name.endswith("remote_user"):  # no name at all is written as two quotes
+        plain = f"""CASE WHEN {text} IN ('""', '\\"\\"') THEN '' ELSE {plain} END"""
+    return f"nullif({plain}, '-')"
+
+
+COMMON = ApacheAccessLog(name="common", description="Apache's layout `common`.", layout="common")
+COMBINED = ApacheAccessLog(name="combined", description="Apache's layout `combined`.", layout="combined")
+VHOST_COMMON = ApacheAccessLog(
+    name="vhost_common", description="Apache's layout `common`, with the server's name first.", layout="vhost_common"
+)
+VHOST_COMBINED = ApacheAccessLog(
+    name="vhost_combined",
+    description="Debian's layout `vhost_combined`, with the server's name and port first.",
+    layout="vhost_combined",
+)
