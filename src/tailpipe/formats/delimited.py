@@ -18,7 +18,7 @@ from tailpipe.plugin import Format, UsageError, option
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext
 
-__all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "Csv", "Delimited"]
+__all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "W3C_DEFAULT", "Csv", "Delimited", "W3cLog"]
 
 
 class Delimited(Format):
@@ -72,6 +72,12 @@ class Delimited(Format):
     conditions: Mapping[str, str] = option(
         "SQL condition that the value of each field meets: a line that does not is one of another log.", default={}
     )
+    needs_header: bool = fact(
+        "Whether a line before which no line with `header_prefix` has named the fields is rejected.", default=False
+    )
+    plus_as_blank: bool = fact(
+        "Whether a `+` in a value without blanks is one, except in addresses of pages.", default=False
+    )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
@@ -99,6 +105,34 @@ class Delimited(Format):
         return Parquet(name=self.name, snake_case=self.snake_case, null_if=self.null_if)
 
 
+class W3cLog(Format):
+    """Logs in the W3C extended format, as IIS writes it: a line `#Fields:` names the fields of the lines after it."""
+
+    type = "w3c"
+    plus_as_blank: bool = option(
+        "Whether IIS's `+` in a value is a blank again, except in addresses of pages, where it may be meant.",
+        default=True,
+    )
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def read_as(self) -> Format:
+        """Values with blanks or tabs between them."""
+        return Delimited(
+            name=self.name,
+            delimiter=r"\s+",
+            header=False,
+            header_prefix="#Fields:",
+            needs_header=True,
+            comment="#",
+            null_if=("-",),
+            snake_case=True,
+            plus_as_blank=self.plus_as_blank,
+            timezone=self.timezone,
+            encoding=self.encoding,
+        )
+
+
 class Csv(Delimited):
     """Comma-separated values; a header is found out from the text if `header` does not say."""
 
@@ -107,6 +141,7 @@ class Csv(Delimited):
 
 CSV_DEFAULT = Csv(name="default", description="Comma-separated values; a header is found out from the text.")
 CSV = Delimited(name="csv", description="Comma-separated values with a header line.", header=True)
+W3C_DEFAULT = W3cLog(name="default", description="The extended format of the W3C, as IIS writes it.")
 DELIMITED = Delimited(name="default", description="Comma-separated values; a header is found out from the text.")
 W3C = Delimited(
     name="w3c",

@@ -8,6 +8,7 @@ one of `null_if` is null, quoted or not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -30,6 +31,7 @@ __all__ = ["HEAD_LINES", "DelimitedParser"]
 HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
 _DIGITS = 19
+_PAGE = re.compile(r"uri|url|referr?er")
 
 
 @dataclass
@@ -77,8 +79,16 @@ class DelimitedParser:
             if field.name not in RESERVED_FIELDS
         }
         reserved = [f"{self._bad(kinds)} AS _bad" if name == "_bad" else name for name in RESERVED_FIELDS]
-        sql = "SELECT " + ", ".join([*reserved, *map(quoted, kinds)]) + " FROM delimited_rows"
+        values = [self._value(name, kind) for name, kind in kinds.items()]
+        sql = "SELECT " + ", ".join([*reserved, *values]) + " FROM delimited_rows"
         return Parsed(sql, {"delimited_rows": table}, kinds, table.num_rows)
+
+    def _value(self, name: str, kind: str) -> str:
+        """SQL for a field."""
+        text = quoted(name)
+        if not self.format.plus_as_blank or kind != "VARCHAR" or _PAGE.search(name):
+            return text
+        return f"CASE WHEN contains({text}, ' ') THEN {text} ELSE replace({text}, '+', ' ') END AS {text}"
 
     def _bad(self, fields: Collection[str]) -> str:
         """Why a line is bad: it cannot be taken apart, or a value shows that it is of another log."""
@@ -167,7 +177,8 @@ class DelimitedParser:
     def _naming(self, marked: tuple[str, ...], top: Sequence[str]) -> tuple[Naming, bool]:
         """The names for lines that begin like this, and whether the first is a header."""
         values = [self._values(line) for line in top]
-        fields, has_header = (marked, False) if marked else self._names(values)
+        is_settled = bool(marked) or self.format.needs_header
+        fields, has_header = (marked, False) if is_settled else self._names(values)
         least = self.format.min_values
         width = len(fields)
         if least is not None and len(values) > has_header and len(values[has_header]) >= least:

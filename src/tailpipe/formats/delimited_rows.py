@@ -99,6 +99,8 @@ def _values(line: str, naming: Naming, splitter: Splitter) -> tuple[list[str], s
         values = splitter.split(line)
     except ValueError as error:
         return [], str(error)
+    if not naming.fields and naming.minimum is None:
+        return [], "no line before it names the fields"
     plural = "value" if len(values) == 1 else "values"
     if naming.minimum is None and len(values) != len(naming.fields):
         return [], f"has {len(values)} {plural} for {len(naming.fields)} fields"

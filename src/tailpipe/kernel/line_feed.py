@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailpipe.kernel.feed import BadRow, Batch, Failed, Held
 from tailpipe.kernel.intake import Intake
 from tailpipe.kernel.progress import Progress
 from tailpipe.kernel.task import Fault, Task
+from tailpipe.model.format import ENCODINGS, Format
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import LineParser, Lines
 from tailpipe.plugin.arrow import chosen
@@ -23,15 +28,20 @@ class LineFeed:
     def __init__(
         self,
         task: Task,
+        format: Format,
         parser: LineParser,
         failed: Mapping[int, Fault],
         *,
         fields: Mapping[str, str],
-        encoding: str = "utf-8",
-        start: str | None = None,
         meter: Meter | None = None,
     ) -> None:
-        self._options = TextOptions(encoding=encoding, start=start, max_line_bytes=task.limits.line_bytes)
+        self._options = TextOptions(
+            encoding=format.encoding or ENCODINGS[0],
+            start=format.event_start,
+            joining=format.joining,
+            max_line_bytes=task.limits.line_bytes,
+        )
+        self._header_prefix = format.header_prefix
         self._limits = task.limits
         self._held = Held(parser, fields)
         self._intake = Intake(task, failed, meter)
@@ -47,8 +57,10 @@ class LineFeed:
         reading = progress.reading
         ordinals = 0
         for member in members:
-            # An archive is read from its beginning again, and what was taken of it is left out.
-            start = 0 if member.name else reading.offset_bytes
+            # An archive is read from its beginning again, and what was taken of it is left out. So is a file in which
+            # a header may stand anywhere.
+            start = 0 if member.name or self._header_prefix else reading.offset_bytes
+            headers: list[str] = []
             splitter = LineSplitter(
                 place,
                 self._options,
@@ -60,20 +72,28 @@ class LineFeed:
             size = start
             for chunk in member.chunks(start, progress.take, progress.leap(start, member.opening)):
                 size += len(chunk)
-                yield from self._hold(progress, splitter.feed(chunk))
+                yield from self._hold(progress, splitter.feed(chunk), headers)
             if not member.is_packed:
                 progress.reach(size)
-            yield from self._hold(progress, splitter.finish(is_complete=progress.is_closed or bool(member.name)))
+            rest = splitter.finish(is_complete=progress.is_closed or bool(member.name))
+            yield from self._hold(progress, rest, headers)
             ordinals = progress.committed_ordinals = splitter.ordinals
             progress.unread_bytes = splitter.unread
 
-    def _hold(self, progress: Progress, splits: Sequence[Split]) -> Iterator[Batch]:
+    def _hold(self, progress: Progress, splits: Sequence[Split], headers: list[str]) -> Iterator[Batch]:
+        """Hold what is new. `headers` are the header lines among those that are known."""
         for split in splits:
             place, since = split.lines.artifact, progress.reading.offset_rows
             lines = split.lines
             if since and len(lines.ordinals) and lines.ordinals[0] <= since:
                 fresh = lines.ordinals > since
-                lines = Lines(chosen(lines.text, fresh), lines.ordinals[fresh], place, lines.head)
+                known = chosen(lines.text, ~fresh)
+                headers += self._headers(known)
+                del headers[: -self._options.head_lines]
+                head = lines.head or known.slice(0, self._options.head_lines).to_pylist()
+                lines = Lines(chosen(lines.text, fresh), lines.ordinals[fresh], place, head)
+            if headers:
+                lines = replace(lines, head=(*lines.head, *headers))
             if len(lines.ordinals):
                 self._held.runs.append(lines)
             for line in split.long_lines:
@@ -88,3 +108,9 @@ class LineFeed:
             self._held.size += split.size
             if self._held.size >= self._limits.batch_bytes:
                 yield from self._held.parse()
+
+    def _headers(self, lines: pa.Array) -> list[str]:
+        if self._header_prefix is None:
+            return []
+        text = lines.cast(pa.string())
+        return list(text.filter(pc.starts_with(text, self._header_prefix)).to_pylist())

@@ -99,9 +99,7 @@ class Plan:
         from tailpipe.kernel.line_feed import LineFeed
 
         checked = CheckedParser(parser, format, format.noun, connection)
-        encoding, start = format.encoding or ENCODINGS[0], format.event_start
-        fields = self._types()
-        return LineFeed(self.task, checked, failed, fields=fields, encoding=encoding, start=start, meter=self.meter)
+        return LineFeed(self.task, format, checked, failed, fields=self._types(), meter=self.meter)
 
     def _events(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A reader of events: each message is what a line, or a record, is elsewhere."""
@@ -124,7 +122,7 @@ class Plan:
             nested={name: parse_type(kind) for name, kind in self.task.table.nested_keys.items()},
             numbers=frozenset() if self.task.source.yields_events else self._numbers(),
             noun=noun,
-            has_line_ends=self.task.source.yields_events or format.event_start is not None,
+            has_line_ends=self.task.source.yields_events or bool(format.event_start or format.joining),
             max_record_bytes=self.task.limits.record_bytes,
             connection=connection,
         )

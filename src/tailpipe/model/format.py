@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tailpipe.frozen import frozen
 from tailpipe.model.names import check_reference_name
 from tailpipe.model.option import Declared, label, option
 
@@ -25,7 +26,7 @@ else:
             return self if instance is None else self.function(instance)
 
 
-__all__ = ["ENCODINGS", "FIELDS_LIMIT", "RESERVED_FIELDS", "Format"]
+__all__ = ["ENCODINGS", "FIELDS_LIMIT", "RESERVED_FIELDS", "Format", "Joining"]
 
 RESERVED_FIELDS = ("_artifact", "_ordinal", "_bad", "_raw")
 """What every row that was read has beside its fields, so no field can have such a name."""
@@ -33,6 +34,20 @@ FIELDS_LIMIT = 2000
 """How many undeclared fields there may be; a row that brings more is rejected."""
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 """The encodings of text that can be read."""
+
+
+@frozen
+class Joining:
+    """How lines are joined to events, also where those of several events are mixed. The patterns are of RE2.
+
+    `key` has named groups: lines for which they are the same belong to one event, and a line that does not match is an
+    event of its own. `end` matches the last line of an event. If `key` has a group `seconds`, an event has also ended
+    when a line is more than `gap_seconds` later; with a group `clock`, a line of the same clock.
+    """
+
+    key: str
+    end: str
+    gap_seconds: float = 2.0
 
 
 class Format(Declared):
@@ -69,6 +84,19 @@ class Format(Declared):
     @overridable
     def event_start(self) -> str | None:
         """The pattern that the first line of each event matches; None if each line is an event."""
+        return None
+
+    @overridable
+    def joining(self) -> Joining | None:
+        """How lines are joined to events that may be mixed; None if an event is one line, or as `event_start` says."""
+        return None
+
+    @overridable
+    def header_prefix(self) -> str | None:
+        """What lines begin with that say how to read those after them, wherever they stand; None if there are none.
+
+        A file that has grown is then read from its beginning, because such a line may be anywhere in it.
+        """
         return None
 
     @overridable

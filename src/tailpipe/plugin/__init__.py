@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import tailpipe.model.first_use as _first_use
 from tailpipe.errors import ChangedError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
-from tailpipe.model.format import Format
+from tailpipe.model.format import Format, Joining
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, Secret, Variant, fact, nested, option
 from tailpipe.model.source import Source
@@ -60,6 +60,7 @@ __all__ = [
     "FileId",
     "Format",
     "Found",
+    "Joining",
     "Late",
     "LineParser",
     "Lines",

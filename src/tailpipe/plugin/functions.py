@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from tailpipe.plugin.fields import KeyNames
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["document_parser", "line_parser"]
+__all__ = ["document_parser", "line_parser", "run_parser"]
 
 LineFunction = Callable[[str], Mapping[str, Any] | None]
 DocumentFunction = Callable[[BinaryIO], Iterable[Mapping[str, Any] | Rejected]]
@@ -37,7 +38,15 @@ def line_parser(function: LineFunction) -> LineParser:
 
     A `ValueError` rejects the line; its message is the reason.
     """
-    return _LineFunction(function)
+    return _LineFunction(lambda _run: function)
+
+
+def run_parser(choose: Callable[[Lines], LineFunction]) -> LineParser:
+    """The same of a function that is chosen for each run of lines, because it remembers what the artifact has said.
+
+    It is called for the lines of its run before the next one is chosen.
+    """
+    return _LineFunction(choose)
 
 
 def document_parser(function: DocumentFunction) -> DocumentParser:
@@ -50,7 +59,7 @@ def document_parser(function: DocumentFunction) -> DocumentParser:
 
 @dataclass
 class _LineFunction:
-    function: LineFunction
+    choose: Callable[[Lines], LineFunction]
     _names: KeyNames = field(default_factory=KeyNames)
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
@@ -65,9 +74,10 @@ class _LineFunction:
         columns = _Columns(self._names)
         reasons: list[str | None] = []
         is_row = np.ones(table.num_rows, np.bool_)
-        for number, line in enumerate(table["_line"].to_pylist()):
+        functions = chain.from_iterable(repeat(self.choose(run), len(run.ordinals)) for run in runs)
+        for number, (line, function) in enumerate(zip(table["_line"].to_pylist(), functions, strict=True)):
             try:
-                fields = self.function(line)
+                fields = function(line)
                 if fields is None:
                     is_row[number] = False
                     continue

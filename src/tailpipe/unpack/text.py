@@ -23,9 +23,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tailpipe.frozen import frozen
+from tailpipe.model.format import Joining
 from tailpipe.model.parsing import Lines
 from tailpipe.plugin.arrow import PADDING, string_views
 from tailpipe.unpack.encoding import Decoder, repair, replacements
+from tailpipe.unpack.joining import join_events
 from tailpipe.unpack.multiline import check_start, event_starts
 
 __all__ = ["LineSplitter", "LongLine", "Split", "TextOptions"]
@@ -33,10 +35,12 @@ __all__ = ["LineSplitter", "LongLine", "Split", "TextOptions"]
 
 @frozen
 class TextOptions:
-    """How text is read. `start` is the pattern that begins an event; without it each line is one."""
+    """How text is read. `start` is the pattern that begins an event, or `joining` says how lines are joined to events
+    that may be mixed; without them each line is one."""
 
     encoding: str = "utf-8"
     start: str | None = None
+    joining: Joining | None = None
     max_line_bytes: int = 16 * 1024 * 1024
     """A longer line is rejected; an event that would be longer is cut between two lines."""
     head_lines: int = 100
@@ -187,17 +191,19 @@ class LineSplitter:
         buffer = b"".join((self._event, *self._tail, text, PADDING))
         self._event, self._tail, self._tail_size = b"", [], 0
         page = _Page(buffer, self._options)
-        if self._options.start is None:
-            upto, first, ends = page.count, np.arange(page.count), page.ends
+        if self._options.joining is not None:
+            upto, first, texts = page.joined(self._options.joining, is_last=is_last)
         else:
-            upto, first, ends = page.events(self._options.start, known, is_last=is_last)
+            upto, first, ends = page.count, np.arange(page.count), page.ends
+            if self._options.start is not None:
+                upto, first, ends = page.events(self._options.start, known, is_last=is_last)
+            is_row = (ends > page.starts[first]) & ~page.is_long[first]
+            if not is_row.all():
+                first, ends = first[is_row], ends[is_row]
+            texts = string_views(page.text, page.starts[first], ends - page.starts[first])
         size = int(page.feeds[upto - 1]) + 1 if upto else 0
         self._event = buffer[size : len(buffer) - len(PADDING)]
-        is_row = (ends > page.starts[first]) & ~page.is_long[first]
-        if not is_row.all():
-            first, ends = first[is_row], ends[is_row]
-        begins = page.starts[first]
-        lines = self._lines(string_views(page.text, begins, ends - begins), first + (self.ordinals + 1))
+        lines = self._lines(texts, first + (self.ordinals + 1))
         long_lines = tuple(self._long_line(page, int(line)) for line in np.flatnonzero(page.is_long[:upto]))
         repaired = page.repaired(upto) + (self.ordinals + 1)
         self.ordinals += upto
@@ -239,11 +245,12 @@ class _Page:
         self.feeds = _feeds(buffer)
         self.count = len(self.feeds)
         self.text = self._repaired
-        if options.start is not None:
+        is_joined = options.start is not None or options.joining is not None
+        if is_joined:
             self.text = self.text.replace(b"\r\n", b"\n")
         self.ends = self.feeds if self.text is buffer else _feeds(self.text)
         self.starts = _after(self.ends)
-        if options.start is None and b"\r" in self.text:
+        if not is_joined and b"\r" in self.text:
             data = np.frombuffer(self.text, np.uint8)
             self.ends = self.ends - ((data[self.ends - 1] == ord("\r")) & (self.ends > self.starts))
         self.is_long = self.feeds - _after(self.feeds) > options.max_line_bytes
@@ -261,6 +268,24 @@ class _Page:
         last_full = np.maximum.accumulate(np.where(self.ends[:upto] > self.starts[:upto], places, 0))
         last = np.maximum(last_full[np.append(first[1:], upto) - 1] if upto else first, first)
         return upto, first, self.ends[last]
+
+    def joined(self, joining: Joining, *, is_last: bool) -> tuple[int, NDArray[np.int64], pa.Array]:
+        """How many lines are done with, the first line of each event among them, and the events' texts."""
+        lines = string_views(self.text, self.starts, self.ends - self.starts)
+        limit = self._options.max_line_bytes
+        found = join_events(
+            lines, self.starts, self.ends, self.is_long, joining=joining, max_bytes=limit, is_last=is_last
+        )
+        first = np.array([event[0] for event in found.events], np.int64)
+        last = np.array([event[-1] for event in found.events], np.int64)
+        counts = np.array([len(event) for event in found.events], np.int64)
+        if (last - first + 1 == counts).all():
+            begins = self.starts[first]
+            return found.upto, first, string_views(self.text, begins, self.ends[last] - begins)
+        pieces = [b"\n".join(self.text[self.starts[line] : self.ends[line]] for line in one) for one in found.events]
+        lengths = np.array([len(piece) for piece in pieces], np.int64)
+        begins = np.cumsum(lengths) - lengths
+        return found.upto, first, string_views(b"".join((*pieces, PADDING)), begins, lengths)
 
     def repaired(self, upto: int) -> NDArray[np.int64]:
         """The lines up to there in which bytes were replaced, but not those too long."""

@@ -25,6 +25,8 @@ from tailpipe.formats import (
     Parquet,
     Regex,
     Syslog,
+    W3cLog,
+    Zeek,
 )
 from tailpipe.plugin import DocumentParser, Format, ParseContext, Registry
 from tailpipe.testing import check_format, read_bytes
@@ -84,6 +86,18 @@ GOLDEN = {
         [{"status": 200, "http_x": 'a"b'}],
         [("line 2", "does not match the layout")],
     ),
+    "w3c": Golden(
+        W3cLog(),
+        b"#Fields: date cs(User-Agent)\n2024-01-31 a+b\n2024-01-31\n",
+        [{"date": "2024-01-31", "cs_user_agent": "a b"}],
+        [("line 3", "has 1 value for 2 fields")],
+    ),
+    "zeek": Golden(
+        Zeek(),
+        b"#fields\tuid\tn\n#types\tstring\tcount\nC1\t7\nC2\n",
+        [{"uid": "C1", "n": 7}],
+        [("line 4", "has 1 value for 2 fields")],
+    ),
     "logfmt": Golden(
         Logfmt(), b'a=1 b="x y"\nnothing\n', [{"a": 1, "b": "x y"}], [("line 2", "has no key=value pair")]
     ),
@@ -129,7 +143,7 @@ def test_a_format_reads_what_is_golden(name: str) -> None:
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_format_gives_a_parser_of_lines_or_of_documents(name: str) -> None:
-    parser = GOLDEN[name].format.parser(ParseContext())
+    parser = GOLDEN[name].format.read_as().parser(ParseContext())
     assert isinstance(parser, DocumentParser) == (name in ("json", "parquet"))
     assert callable(parser.parse)
 
@@ -145,7 +159,7 @@ def test_a_line_that_is_rejected_costs_no_other(name: str) -> None:
     golden = GOLDEN[name]
     once = read_bytes(golden.format, golden.data)
     lines = golden.data.splitlines(keepends=True)
-    head = lines[:1] if name in ("delimited", "csv") else []
+    head = lines[: {"delimited": 1, "csv": 1, "w3c": 1, "zeek": 2}.get(name, 0)]
     twice = read_bytes(golden.format, b"".join([*head, *(2 * lines[len(head) :])]))
     assert len(twice.rows) == 2 * len(once.rows)
     assert len(twice.rejected) == 2 * len(once.rejected)

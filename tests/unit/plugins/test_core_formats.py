@@ -53,6 +53,8 @@ def test_the_promised_formats_are_there() -> None:
         "parquet",
         "regex",
         "syslog",
+        "w3c",
+        "zeek",
     ]
     assert sorted(Registry([plugin]).formats) == names
     assert [declared.type for declared in FORMATS] == names
@@ -75,6 +77,8 @@ def test_the_promised_presets_are_there() -> None:
         "nginx_access_log.combined",
         "parquet.default",
         "syslog.default",
+        "w3c.default",
+        "zeek.default",
     ]
     assert presets["delimited.csv"] == Delimited(
         name="csv", description="Comma-separated values with a header line.", header=True

@@ -27,6 +27,8 @@ plugin = Plugin(
         Late("parquet", f"{_FORMATS}.records:Parquet"),
         Late("regex", f"{_FORMATS}.lines:Regex"),
         Late("syslog", f"{_FORMATS}.lines:Syslog"),
+        Late("w3c", f"{_FORMATS}.delimited:W3cLog"),
+        Late("zeek", f"{_FORMATS}.security:Zeek"),
     ],
     presets=[
         Late("apache_access_log.combined", f"{_FORMATS}.apache_access_log:COMBINED"),
@@ -43,5 +45,7 @@ plugin = Plugin(
         Late("nginx_access_log.combined", f"{_FORMATS}.nginx_access_log:COMBINED"),
         Late("parquet.default", f"{_FORMATS}.records:PARQUET"),
         Late("syslog.default", f"{_FORMATS}.lines:SYSLOG"),
+        Late("w3c.default", f"{_FORMATS}.delimited:W3C_DEFAULT"),
+        Late("zeek.default", f"{_FORMATS}.security:ZEEK"),
     ],
 )

@@ -1,0 +1,31 @@
+"""Formats of logs about security: of sensors, audits and appliances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tailpipe.formats.options import encoding_option, timezone_option
+from tailpipe.plugin import Format, fact
+
+if TYPE_CHECKING:
+    from tailpipe.plugin import LineParser, ParseContext
+
+__all__ = ["ZEEK", "Zeek"]
+
+
+class Zeek(Format):
+    """Logs of Zeek, as tab-separated values with their own header or as JSON; both give the same rows."""
+
+    type = "zeek"
+    header_prefix: str | None = fact("What a line of the header begins with.", default="#")
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
+        """A parser that remembers the header of each artifact."""
+        from tailpipe.formats.zeek_parser import zeek_parser
+
+        return zeek_parser()
+
+
+ZEEK = Zeek(name="default", description="Zeek's logs, as tab-separated values or as JSON.")
