@@ -6,16 +6,20 @@ from tailpipe.model.first_use import import_name as _import_name
 
 if TYPE_CHECKING:
     from tailpipe.formats.apache_access_log import ApacheAccessLog
+    from tailpipe.formats.containers import Cri, Docker
     from tailpipe.formats.delimited import Delimited, W3cLog
     from tailpipe.formats.first_byte import FirstByte
     from tailpipe.formats.lines import Grok, Logfmt, Multiline, Regex, Syslog
     from tailpipe.formats.nginx_access_log import NginxAccessLog
     from tailpipe.formats.records import Json, Jsonl, Parquet
-    from tailpipe.formats.security import Zeek
+    from tailpipe.formats.security import Auditd, Zeek
 
 __all__ = [
     "ApacheAccessLog",
+    "Auditd",
+    "Cri",
     "Delimited",
+    "Docker",
     "FirstByte",
     "Grok",
     "Json",
@@ -32,12 +36,13 @@ __all__ = [
 
 _ON_FIRST_USE = {
     "tailpipe.formats.apache_access_log": ("ApacheAccessLog",),
+    "tailpipe.formats.containers": ("Cri", "Docker"),
     "tailpipe.formats.delimited": ("Delimited", "W3cLog"),
     "tailpipe.formats.first_byte": ("FirstByte",),
     "tailpipe.formats.lines": ("Grok", "Logfmt", "Multiline", "Regex", "Syslog"),
     "tailpipe.formats.nginx_access_log": ("NginxAccessLog",),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
-    "tailpipe.formats.security": ("Zeek",),
+    "tailpipe.formats.security": ("Auditd", "Zeek"),
 }
 
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from tailpipe.formats.layout import recognise
 from tailpipe.formats.layout_parser import LayoutParser
+from tailpipe.formats.mapped_parser import MappedParser
 from tailpipe.formats.pattern import Pattern
 from tailpipe.formats.pattern_reader import parse_pattern
 from tailpipe.formats.regex_parser import RegexParser
 from tailpipe.frozen import frozen
-from tailpipe.plugin import LineParser, Lines, Parsed
-from tailpipe.plugin.sql import literal, quoted
+from tailpipe.plugin import LineParser
+from tailpipe.plugin.sql import literal
 
-__all__ = ["AccessLogParser", "Quoting", "Token", "Variable", "access_log_parser", "layout_patterns", "request_fields"]
+__all__ = ["Quoting", "Token", "Variable", "access_log_parser", "layout_patterns", "request_fields"]
 
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
 _QUOTED: dict[Quoting, str] = {"hex": r'[^"]', "backslash": r'(?:[^"\\]|\\.)', "none": "."}
-_LINE = {"_artifact": "_artifact", "_ordinal": "_ordinal", "_bad": "_bad", "_raw": "_raw"}
 _REQUEST = r"^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(.*?)(?: +(HTTP/[0-9.]+))?$"
 
 
@@ -85,23 +84,6 @@ def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:
     return (_QUOTED[quoting] if is_quoted or quoting == "hex" else ".") + "*?"
 
 
-@frozen
-class AccessLogParser:
-    """Reads lines by a parser of the layout, and makes of each text the value that the server had."""
-
-    lines: LineParser
-    values: Mapping[str, tuple[str, str]]
-    """For each field its DuckDB type, and SQL over the texts of the layout, which have the names of the variables."""
-
-    def parse(self, runs: Sequence[Lines]) -> Parsed:
-        """One row to a line."""
-        parsed = self.lines.parse(runs)
-        columns = {**_LINE, **{quoted(name): sql for name, (_, sql) in self.values.items()}}
-        selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-        fields = {name: kind for name, (kind, _) in self.values.items()}
-        return replace(parsed, sql=f"SELECT {selected} FROM ({parsed.sql})", fields=fields)
-
-
 def access_log_parser(
     tokens: Sequence[Token], quoting: Quoting, values: Mapping[str, tuple[str, str]], is_dotall: bool
 ) -> LineParser:
@@ -109,10 +91,10 @@ def access_log_parser(
     strict, loose = layout_patterns(tokens, quoting)
     layout = recognise(strict)
     if layout is None:
-        return AccessLogParser(RegexParser(loose, is_dotall), values)
+        return MappedParser(RegexParser(loose, is_dotall), values)
     # A quote with a backslash before it does not end a value, which only the loose pattern knows.
     is_plain = r"NOT contains(_line, '\')" if quoting == "backslash" else ""
-    return AccessLogParser(LayoutParser(loose, layout, is_dotall, is_plain), values)
+    return MappedParser(LayoutParser(loose, layout, is_dotall, is_plain), values)
 
 
 def request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -8,9 +8,31 @@ from tailpipe.formats.options import encoding_option, timezone_option
 from tailpipe.plugin import Format, fact
 
 if TYPE_CHECKING:
-    from tailpipe.plugin import LineParser, ParseContext
+    from tailpipe.plugin import Joining, LineParser, ParseContext
 
-__all__ = ["ZEEK", "Zeek"]
+__all__ = ["AUDITD", "ZEEK", "Auditd", "Zeek"]
+
+
+class Auditd(Format):
+    """The Linux audit log: the records of an event are one row, also where they are mixed with those of others."""
+
+    type = "auditd"
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    @property
+    def joining(self) -> Joining:
+        """By time and serial number."""
+        from tailpipe.formats.auditd_parser import JOINING
+
+        return JOINING
+
+    def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
+        """A parser of events."""
+        from tailpipe.formats.auditd_parser import audit_event
+        from tailpipe.plugin import line_parser
+
+        return line_parser(audit_event)
 
 
 class Zeek(Format):
@@ -28,4 +50,5 @@ class Zeek(Format):
         return zeek_parser()
 
 
+AUDITD = Auditd(name="default", description="The Linux audit log, one row for each event.")
 ZEEK = Zeek(name="default", description="Zeek's logs, as tab-separated values or as JSON.")

@@ -44,7 +44,8 @@ def rows_of(parsed: Parsed) -> list[Row]:
 
 def line_parser(format: Format, **context: Any) -> LineParser:
     """The parser of a format that is read line by line."""
-    parser = format.parser(ParseContext(has_line_ends=format.event_start is not None, **context))
+    has_line_ends = bool(format.event_start or format.joining)
+    parser = format.parser(ParseContext(has_line_ends=has_line_ends, **context))
     assert not isinstance(parser, DocumentParser)
     return parser
 

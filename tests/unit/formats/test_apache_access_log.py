@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import UsageError
 from tailpipe.formats import ApacheAccessLog
-from tailpipe.formats.access_log import AccessLogParser
 from tailpipe.formats.apache_access_log import NICKNAMES
 from tailpipe.formats.layout_parser import LayoutParser
+from tailpipe.formats.mapped_parser import MappedParser
 from tailpipe.model.option import options_of
 from tailpipe.testing import check_format, read_bytes
 from tests.unit.formats.parsing import Row, line_parser, parse
@@ -106,7 +106,7 @@ def test_combined_is_the_default() -> None:
 @pytest.mark.parametrize("layout", ["common", "combined", "vhost_common"])
 def test_plain_layouts_are_read_as_delimited_values(layout: str) -> None:
     parser = line_parser(ApacheAccessLog(name="x", layout=layout))
-    assert isinstance(parser, AccessLogParser)
+    assert isinstance(parser, MappedParser)
     assert isinstance(parser.lines, LayoutParser)
 
 

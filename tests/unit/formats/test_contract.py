@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,7 +15,10 @@ import pytest
 
 from tailpipe.formats import (
     ApacheAccessLog,
+    Auditd,
+    Cri,
     Delimited,
+    Docker,
     FirstByte,
     Grok,
     Json,
@@ -85,6 +89,34 @@ GOLDEN = {
         b'200 "a\\"b"\n-\n',
         [{"status": 200, "http_x": 'a"b'}],
         [("line 2", "does not match the layout")],
+    ),
+    "cri": Golden(
+        Cri(),
+        b"2024-01-31T10:00:00Z stdout P a \n2024-01-31T10:00:01Z stdout F b\n-\n",
+        [{"is_partial": False, "time": "2024-01-31T10:00:00Z", "stream": "stdout", "message": "a b"}],
+        [("line 3", "does not match the layout")],
+    ),
+    "docker": Golden(
+        Docker(),
+        b'{"log":"a ","stream":"stdout","time":"t"}\n{"log":"b\\n","stream":"stdout","time":"u"}\n-\n',
+        [{"is_partial": False, "time": "t", "stream": "stdout", "message": "a b"}],
+        [("line 3", 'is no JSON object with a text "log"')],
+    ),
+    "auditd": Golden(
+        Auditd(),
+        b"type=CWD msg=audit(1.000:7): cwd=2F61\ntype=PROCTITLE msg=audit(1.000:7): proctitle=7800\n-\n",
+        [
+            {
+                "timestamp": Decimal("1.000"),
+                "serial": 7,
+                "type": "CWD",
+                "record_types": '["CWD", "PROCTITLE"]',
+                "cwd": "/a",
+                "proctitle": "x",
+                "records": '[{"type": "CWD", "cwd": "/a"}, {"type": "PROCTITLE", "proctitle": "x"}]',
+            }
+        ],
+        [("line 3", "is no audit record")],
     ),
     "w3c": Golden(
         W3cLog(),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import UsageError
 from tailpipe.formats import NginxAccessLog
-from tailpipe.formats.access_log import AccessLogParser
 from tailpipe.formats.layout_parser import LayoutParser
+from tailpipe.formats.mapped_parser import MappedParser
 from tailpipe.formats.nginx_access_log import COMBINED_LAYOUT
 from tailpipe.model.option import options_of
 from tailpipe.testing import check_format, read_bytes
@@ -49,7 +49,7 @@ def test_the_default_is_combined() -> None:
 
 def test_combined_is_read_as_delimited_values() -> None:
     parser = line_parser(NginxAccessLog(name="x"))
-    assert isinstance(parser, AccessLogParser)
+    assert isinstance(parser, MappedParser)
     assert isinstance(parser.lines, LayoutParser)
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tailpipe.formats import W3cLog
 from tailpipe.plugin import Column
 from tailpipe.testing import check_format, read_bytes
+from tests.unit.formats.growing import grown_rows
 from tests.unit.formats.parsing import parse, run_of, values
-from tests.unit.kernel.support import Run, table, task
-from tests.unit.kernel.test_run import replace_reading
 
 LOG = b"""\
 #Software: Microsoft Internet Information Services 10.0
@@ -73,23 +72,13 @@ def test_names_stay_for_the_runs_that_follow() -> None:
 
 
 COLUMNS = [Column("sc_status", "integer"), Column("cs_username", "varchar")]
-OF = table(*COLUMNS, map_fields=())
 
 
-@pytest.mark.parametrize("cut", range(0, len(LOG), 7))
+@pytest.mark.parametrize("cut", range(0, len(LOG), 53))
 def test_a_file_that_grows_is_read_with_the_names_that_hold_there(cut: int) -> None:
-    timed = LOG.replace(b"date time", b"time clock")
-    whole = Run(task(timed, COLUMNS, W3cLog().read_as()))
-    first = Run(replace_reading(task(timed[:cut], COLUMNS, W3cLog().read_as()), is_closed=False))
-    (before,) = first.outcome.results
-    then = task(timed, COLUMNS, W3cLog().read_as())
-    second = Run(replace_reading(then, offset_bytes=before.committed_bytes, offset_rows=before.committed_ordinals))
-    found = [*first.rows, *second.rows]
-    assert [(row["tp_id"], row["sc_status"], row["cs_username"]) for row in found] == [
-        (row["tp_id"], row["sc_status"], row["cs_username"]) for row in whole.rows
-    ]
-    assert [row["sc_status"] for row in found] == [200, 404, 500]
-    assert second.outcome.results[0].committed_bytes == len(timed)
+    both, whole = grown_rows(W3cLog().read_as(), LOG, cut, COLUMNS)
+    assert both == whole
+    assert [values[1:] for values in whole] == [(200, None), (404, None), (500, "anna")]
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1, max_size=40))

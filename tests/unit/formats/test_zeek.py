@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tailpipe.formats import Zeek
 from tailpipe.plugin import Column
 from tailpipe.testing import check_format, read_bytes
+from tests.unit.formats.growing import grown_rows
 from tests.unit.formats.parsing import parse
-from tests.unit.kernel.support import Run, task
-from tests.unit.kernel.test_run import replace_reading
 
 HEADER = (
     b"#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n"
@@ -118,20 +117,11 @@ def test_bad_lines_are_rejected() -> None:
 COLUMNS = [Column("uid", "varchar"), Column("note", "varchar")]
 
 
-@pytest.mark.parametrize("cut", range(0, len(TSV), 11))
+@pytest.mark.parametrize("cut", range(0, len(TSV), 97))
 def test_a_file_that_grows_is_read_with_its_header(cut: int) -> None:
-    timed = TSV.replace(b"#fields\tts", b"#fields\ttime")
-    whole = Run(task(timed, COLUMNS, Zeek()))
-    first = Run(replace_reading(task(timed[:cut], COLUMNS, Zeek()), is_closed=False))
-    (before,) = first.outcome.results
-    then = replace_reading(
-        task(timed, COLUMNS, Zeek()), offset_bytes=before.committed_bytes, offset_rows=before.committed_ordinals
-    )
-    found = [*first.rows, *Run(then).rows]
-    assert [(row["tp_id"], row["uid"], row["note"]) for row in found] == [
-        (row["tp_id"], row["uid"], row["note"]) for row in whole.rows
-    ]
-    assert len(found) == 3
+    both, whole = grown_rows(Zeek(), TSV, cut, COLUMNS)
+    assert both == whole
+    assert [values[1] for values in whole] == ["C1", "C2", "C3"]
 
 
 SCALAR = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

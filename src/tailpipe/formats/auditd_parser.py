@@ -1,0 +1,163 @@
+"""Events of the Linux audit log: one row of all records with the same time and serial number.
+
+Fields of the records are merged, the first that has one counts; those of PATH records are in `paths`, those of EXECVE
+in `argv` and `command_line`, and `records` has all of them. Texts that the kernel wrote as hex digits are decoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+from tailpipe.formats.syscalls import ARCHITECTURES, syscall_name
+from tailpipe.plugin import Joining
+
+__all__ = ["JOINING", "audit_event"]
+
+_HEAD = r"^(?:node=(?P<clock>\S+) )?type=\S+ msg=audit\((?P<id>(?P<seconds>[0-9]+\.[0-9]+):[0-9]+)\)"
+JOINING = Joining(key=_HEAD, end=r"^(?:node=\S+ )?type=(?:PROCTITLE|EOE) |^(?:node=\S+ )?type=[^']* msg='")
+"""Programs send whole messages (`msg='…'`). The audit daemon does not write EOE to its file, but PROCTITLE is last."""
+
+_RECORD = re.compile(r"(?:node=(\S+) )?type=(\S+) msg=audit\(([0-9]+\.[0-9]+):([0-9]+)\):\s*(.*)", re.DOTALL)
+_PAIR = re.compile(
+    r"""([A-Za-z0-9_-]+(?:\[\d+\])?)=(?:"([^"]*)"|'([^']*)'|(\{[^}]*\})|"""
+    r"""([^\s\x1d'"]*(?:[ ]+(?![A-Za-z0-9_-]+(?:\[\d+\])?=)[^\s\x1d'"]+)*))"""
+)
+_AVC = re.compile(r"avc:\s+(\w+)\s+\{([^}]*)\}")
+_HEX = re.compile(r"(?:[0-9A-F]{2})+")
+_ARGUMENT = re.compile(r"a(\d+)(?:\[(\d+)\])?")
+_TEXTS = frozenset(
+    ["proctitle", "name", "cwd", "comm", "exe", "cmd", "data", "path", "key", "acct", "dir", "file", "watch", "ocomm"]
+)
+"""Fields that are in quotes, or hex digits where they hold blanks, quotes or anything odd."""
+_NOTHING = frozenset({"?", "(null)", "(none)", ""})
+_UNSET = frozenset({"4294967295", "-1", "unset"})
+_IDS = ("auid", "uid", "gid", "euid", "suid", "fsuid", "egid", "sgid", "fsgid", "ses")
+_MERGED = (
+    *("arch", "syscall", "success", "exit", "key", "pid", "ppid", *_IDS, "tty", "comm", "exe", "subj", "cwd"),
+    *("proctitle", "op", "acct", "hostname", "addr", "terminal", "res", "grantors", "unit", "cmd"),
+)
+_NAMED = ("auid", "uid", "gid", "euid", "suid", "fsuid", "egid", "sgid", "fsgid")
+_RESULTS = {"1": "success", "yes": "success", "0": "failed", "no": "failed"}
+
+
+def audit_event(text: str) -> Mapping[str, Any] | None:
+    """The fields of an event, whose records are lines; None if it is an end without an event."""
+    records: list[dict[str, Any]] = []
+    head: tuple[str | None, str, str] | None = None
+    for line in text.split("\n"):
+        found = _RECORD.fullmatch(line)
+        if found is None:
+            raise ValueError("is no audit record")
+        node, kind, time, serial, body = found.groups()
+        head = head or (node, time, serial)
+        if kind != "EOE":
+            records.append({"type": kind, **_fields(kind, body)})
+    if not records or head is None:
+        return None
+    merged: dict[str, Any] = {}
+    for record in records:
+        for name, value in record.items() if record["type"] not in ("PATH", "EXECVE") else ():
+            if merged.get(name) is None:
+                merged[name] = value
+    return {
+        "timestamp": head[1],
+        "serial": head[2],
+        "node": head[0],
+        "type": records[0]["type"],
+        "record_types": list(dict.fromkeys(record["type"] for record in records)),
+        **{name: merged.get(name) for name in _MERGED},
+        **{f"{name}_name": merged.get(name.upper()) for name in _NAMED},
+        **_interpreted(merged),
+        **_command(records),
+        "paths": [_without_type(record) for record in records if record["type"] == "PATH"] or None,
+        **_address(merged.get("saddr")),
+        "avc": next((_without_type(record) for record in records if record["type"] in ("AVC", "USER_AVC")), None),
+        "records": records,
+    }
+
+
+def _fields(kind: str, body: str) -> dict[str, Any]:
+    """The fields of a record; those of the message in it are beside the others."""
+    fields: dict[str, Any] = {}
+    if avc := _AVC.search(body):
+        fields["result"], fields["permissions"] = avc[1], avc[2].split()
+    for pair in _PAIR.finditer(body):
+        name, quoted, message, braces, bare = pair.groups()
+        if name == "msg" and message is not None:
+            for inner, value in _fields(kind, message).items():
+                fields.setdefault(inner, value)
+        elif quoted is not None:
+            fields.setdefault(name, quoted)
+        else:
+            fields.setdefault(name, _bare(kind, name, message or braces or bare or ""))
+    return fields
+
+
+def _bare(kind: str, name: str, text: str) -> str | None:
+    if text in _NOTHING or (name in _IDS and text in _UNSET):
+        return None
+    if _HEX.fullmatch(text) and (name in _TEXTS or (kind == "EXECVE" and _ARGUMENT.fullmatch(name))):
+        return _decoded(name, text)
+    return text
+
+
+def _decoded(name: str, text: str) -> str:
+    """The text that hex digits stand for; `\\x00` is between the words of a title, `\\x01` between keys."""
+    plain = bytes.fromhex(text).decode("utf-8", "replace")
+    if name == "proctitle":
+        return plain.rstrip("\0").replace("\0", " ")
+    return plain.replace("\x01", ",") if name == "key" else plain
+
+
+def _interpreted(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """What codes and words mean."""
+    code = merged.get("arch")
+    architecture = ARCHITECTURES.get(code or "", code)
+    return {
+        "arch": architecture,
+        "syscall_name": merged.get("SYSCALL") or syscall_name(architecture, merged.get("syscall")),
+        "success": {"yes": True, "no": False}.get(merged.get("success") or ""),
+        "res": _RESULTS.get(merged.get("res") or "", merged.get("res")),
+    }
+
+
+def _command(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The arguments of EXECVE records; a long one comes in pieces, `a1[0]`, `a1[1]`."""
+    pieces: dict[int, list[tuple[int, str]]] = {}
+    for record in records:
+        for name, value in record.items() if record["type"] == "EXECVE" else ():
+            if (found := _ARGUMENT.fullmatch(name)) and len(found[1]) < 7:
+                pieces.setdefault(int(found[1]), []).append((int((found[2] or "0")[:7]), value or ""))
+    if not pieces:
+        return {"argv": None, "command_line": None}
+    argv = ["".join(text for _, text in sorted(pieces[number])) for number in sorted(pieces)]
+    return {"argv": argv, "command_line": " ".join(argv)}
+
+
+def _address(saddr: str | None) -> dict[str, Any]:
+    """The parts of a socket address, which is a struct of C in hex digits."""
+    found: dict[str, Any] = dict.fromkeys(("saddr_family", "saddr_ip", "saddr_port", "saddr_path"))
+    try:
+        data = bytes.fromhex(saddr or "")
+    except ValueError:
+        return found
+    if len(data) < 2:
+        return found
+    family = int.from_bytes(data[:2], "little")
+    found["saddr_family"] = {1: "unix", 2: "inet", 10: "inet6", 16: "netlink"}.get(family, str(family))
+    if family == 1 and len(data) > 2:
+        is_abstract = data[2:3] == b"\0"
+        path = data[3:].rstrip(b"\0") if is_abstract else data[2:].partition(b"\0")[0]
+        found["saddr_path"] = ("@" if is_abstract else "") + path.decode("utf-8", "replace")
+    elif family == 2 and len(data) >= 8:
+        found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(IPv4Address(data[4:8]))
+    elif family == 10 and len(data) >= 24:
+        found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(IPv6Address(data[8:24]))
+    return found
+
+
+def _without_type(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "type"}
