@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from tailpipe.formats.lines import Grok, Logfmt, Multiline, Regex, Syslog
     from tailpipe.formats.nginx_access_log import NginxAccessLog
     from tailpipe.formats.records import Json, Jsonl, Parquet
-    from tailpipe.formats.security import Auditd, Zeek
+    from tailpipe.formats.security import Auditd, Cef, Leef, Zeek
 
 __all__ = [
     "ApacheAccessLog",
     "Auditd",
+    "Cef",
     "Cri",
     "Delimited",
     "Docker",
@@ -24,6 +25,7 @@ __all__ = [
     "Grok",
     "Json",
     "Jsonl",
+    "Leef",
     "Logfmt",
     "Multiline",
     "NginxAccessLog",
@@ -42,7 +44,7 @@ _ON_FIRST_USE = {
     "tailpipe.formats.lines": ("Grok", "Logfmt", "Multiline", "Regex", "Syslog"),
     "tailpipe.formats.nginx_access_log": ("NginxAccessLog",),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
-    "tailpipe.formats.security": ("Auditd", "Zeek"),
+    "tailpipe.formats.security": ("Auditd", "Cef", "Leef", "Zeek"),
 }
 
 

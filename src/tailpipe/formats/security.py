@@ -10,7 +10,7 @@ from tailpipe.plugin import Format, fact
 if TYPE_CHECKING:
     from tailpipe.plugin import Joining, LineParser, ParseContext
 
-__all__ = ["AUDITD", "ZEEK", "Auditd", "Zeek"]
+__all__ = ["AUDITD", "CEF", "LEEF", "ZEEK", "Auditd", "Cef", "Leef", "Zeek"]
 
 
 class Auditd(Format):
@@ -35,6 +35,38 @@ class Auditd(Format):
         return line_parser(audit_event)
 
 
+class Cef(Format):
+    """Events in the Common Event Format (CEF) of ArcSight, with a syslog header or without."""
+
+    type = "cef"
+    has_times_without_year = True
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
+        """A parser of one event in each line."""
+        from tailpipe.formats.event_formats import cef_event
+        from tailpipe.plugin import line_parser
+
+        return line_parser(cef_event)
+
+
+class Leef(Format):
+    """Events in the Log Event Extended Format (LEEF) of QRadar, version 1.0 or 2.0, with a syslog header or without."""
+
+    type = "leef"
+    has_times_without_year = True
+    timezone: str | None = timezone_option()
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
+        """A parser of one event in each line."""
+        from tailpipe.formats.event_formats import leef_event
+        from tailpipe.plugin import line_parser
+
+        return line_parser(leef_event)
+
+
 class Zeek(Format):
     """Logs of Zeek, as tab-separated values with their own header or as JSON; both give the same rows."""
 
@@ -51,4 +83,6 @@ class Zeek(Format):
 
 
 AUDITD = Auditd(name="default", description="The Linux audit log, one row for each event.")
+CEF = Cef(name="default", description="Events in the Common Event Format of ArcSight.")
+LEEF = Leef(name="default", description="Events in the Log Event Extended Format of QRadar.")
 ZEEK = Zeek(name="default", description="Zeek's logs, as tab-separated values or as JSON.")

@@ -1,10 +1,11 @@
 """Syslog lines, of RFC 5424 and of RFC 3164 as it is practised, in DuckDB.
 
 Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_time`, `host`, `app`, `procid`,
-`msgid`, `structured_data`, `message`. What a line does not say is null.
+`detail`, `msgid`, `structured_data`, `message`. What a line does not say is null.
 
 - A line of RFC 3164 may lack the priority (as in /var/log/auth.log), the host, or the tag in front of the
   message. A line with a priority whose rest is not understood is all message, as that RFC has it.
+- `detail` is what some programs have in round brackets behind the tag: `launchd[1] (com.apple.x[97]): Exited`.
 - `timestamp` is the text of the line, with the year in front if it is one of RFC 3164 that has a year. Where
   there is none, `month_day_time` is the same as `12-10 06:55:46`; whoever knows the year can put it in front.
 - `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is there twice stays so.
@@ -67,12 +68,13 @@ _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
 _DATE = rf"({'|'.join(_MONTHS)}) +([0-9]{{1,2}})(?: +([0-9]{{4}}))? +({_CLOCK})"
 _ISO = r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]+(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
 _OLD = (
-    rf"^((?:<([0-9]{{1,3}})>)?(?:({_DATE}|{_ISO}):?\s+(?:(\S*[^\s:\]])(?:\s+|$))?"
-    r"(?:([^\s:\[\]]+)(?:\[([^\[\]\s]*)\])?:(?:\s|$))?((?s:.*))|((?s:.*))))$"
+    rf"^((?:<([0-9]{{1,3}})>)?(?:({_DATE}|{_ISO}):?\s+(?:(\S*[0-9A-Za-z](?:\S*[^\s:\]])?)(?:\s+|$))?"
+    r"(?:([^\s:\[\]]+)(?:\[([^\[\]\s]*)\](?: \(([^()\s]+)\))?| \(([^()\s]*\[[0-9]*\])\))?(?: <[A-Z][a-z]+>)?:(?:\s|$))?"
+    r"((?s:.*))|((?s:.*))))$"
 )
 _OLD_GROUPS = [
     *("w", "priority", "timestamp", "month", "day", "year", "clock", "iso"),
-    *("host", "app", "procid", "message", "bare"),
+    *("host", "app", "procid", "detail", "lone_detail", "message", "bare"),
 ]
 
 
@@ -149,6 +151,7 @@ _FIELDS: Mapping[str, str] = {
     "host": _either("host", "host"),
     "app": _either("app", "app"),
     "procid": _either("procid", "procid"),
+    "detail": "coalesce(nullif(o.detail, ''), nullif(o.lone_detail, ''))",
     "msgid": "CASE WHEN is_new THEN nullif(n.msgid, '-') END",
     "structured_data": f"CASE WHEN is_new AND n.data <> '-' THEN {_structured('n.data')} END",
     "message": "nullif(CASE WHEN is_new THEN n.message WHEN o.timestamp <> '' THEN o.message ELSE o.bare END, '')",

@@ -16,6 +16,7 @@ import pytest
 from tailpipe.formats import (
     ApacheAccessLog,
     Auditd,
+    Cef,
     Cri,
     Delimited,
     Docker,
@@ -23,6 +24,7 @@ from tailpipe.formats import (
     Grok,
     Json,
     Jsonl,
+    Leef,
     Logfmt,
     Multiline,
     NginxAccessLog,
@@ -117,6 +119,40 @@ GOLDEN = {
             }
         ],
         [("line 3", "is no audit record")],
+    ),
+    "cef": Golden(
+        Cef(),
+        b"CEF:0|v|p|1|7|n|5|src=10.0.0.1\n-\n",
+        [
+            {
+                "cef_version": 0,
+                "device_vendor": "v",
+                "device_product": "p",
+                "device_version": 1,
+                "device_event_class_id": 7,
+                "name": "n",
+                "severity": 5,
+                "src": "10.0.0.1",
+                "extension": '{"src": "10.0.0.1"}',
+            }
+        ],
+        [("line 2", "has no header CEF:0|…")],
+    ),
+    "leef": Golden(
+        Leef(),
+        b"LEEF:1.0|v|p|1|7|src=10.0.0.1\n-\n",
+        [
+            {
+                "leef_version": 1.0,
+                "device_vendor": "v",
+                "device_product": "p",
+                "device_version": 1,
+                "event_id": 7,
+                "src": "10.0.0.1",
+                "extension": '{"src": "10.0.0.1"}',
+            }
+        ],
+        [("line 2", "has no header LEEF:1.0|… or LEEF:2.0|…")],
     ),
     "w3c": Golden(
         W3cLog(),

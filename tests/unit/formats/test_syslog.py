@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import pytest
 
 from tailpipe.formats import Syslog
+from tailpipe.plugin import Column, Table
 from tests.unit.formats.parsing import Row, bad, parse
+from tests.unit.kernel.support import run
 
 FORMAT = Syslog(name="x")
 
@@ -107,3 +110,32 @@ def test_structured_data_is_json_whatever_it_holds() -> None:
     row = one(f'<1>1 - - - - - [x@1 k="{escaped}" l=""] m')
     assert json.loads(row["structured_data"]) == {"x@1": {"k": text, "l": ""}}
     assert row["message"] == "m"
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("app[1] ([2]): hello", ("app", "1", "[2]", "hello")),
+        ("launchd[1] (com.example.x[97]): Exited", ("launchd", "1", "com.example.x[97]", "Exited")),
+        ("launchd[1] (com.example.x) <Notice>: Exited", ("launchd", "1", "com.example.x", "Exited")),
+        ("peruser.501 (com.example.x[97]): gone", ("peruser.501", None, "com.example.x[97]", "gone")),
+        ("app[1]: Started (x): y", ("app", "1", None, "Started (x): y")),
+        ("error (5): text", (None, None, None, "error (5): text")),
+    ],
+)
+def test_a_tag_may_have_more_in_round_brackets(rest: str, expected: tuple[str | None, ...]) -> None:
+    for line in (f"Jan 31 10:00:00 web1 {rest}", f"<13>Jan 31 10:00:00 web1 {rest}"):
+        row = one(line)
+        assert row["host"] == "web1"
+        assert tuple(row.get(name) for name in ("app", "procid", "detail", "message")) == expected
+
+
+def test_a_repeated_message_of_macos_has_no_host() -> None:
+    row = one("Apr 4 03:39:57 --- last message repeated 1 time ---")
+    assert (row.get("host"), row["message"]) == (None, "--- last message repeated 1 time ---")
+
+
+def test_a_line_with_an_odd_tag_and_no_year_gets_the_year_of_its_file() -> None:
+    table = Table(name="t", columns=[Column("tp_timestamp", source="timestamp")])
+    done = run(b"Jan 31 10:00:00 web1 app[1] ([2]): hello\n", of=table, format=Syslog())
+    assert done.column("tp_timestamp") == [datetime(2024, 1, 31, 10)]
