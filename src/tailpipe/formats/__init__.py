@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tailpipe.formats.lines import Grok, Logfmt, Multiline, Regex, Syslog
     from tailpipe.formats.nginx_access_log import NginxAccessLog
     from tailpipe.formats.records import Json, Jsonl, Parquet
-    from tailpipe.formats.security import Auditd, Cef, Leef, Zeek
+    from tailpipe.formats.security import Auditd, Cef, Evtx, Leef, Zeek
 
 __all__ = [
     "ApacheAccessLog",
@@ -21,6 +21,7 @@ __all__ = [
     "Cri",
     "Delimited",
     "Docker",
+    "Evtx",
     "FirstByte",
     "Grok",
     "Json",
@@ -44,7 +45,7 @@ _ON_FIRST_USE = {
     "tailpipe.formats.lines": ("Grok", "Logfmt", "Multiline", "Regex", "Syslog"),
     "tailpipe.formats.nginx_access_log": ("NginxAccessLog",),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
-    "tailpipe.formats.security": ("Auditd", "Cef", "Leef", "Zeek"),
+    "tailpipe.formats.security": ("Auditd", "Cef", "Evtx", "Leef", "Zeek"),
 }
 
 

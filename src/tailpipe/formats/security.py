@@ -8,9 +8,9 @@ from tailpipe.formats.options import encoding_option, timezone_option
 from tailpipe.plugin import Format, fact
 
 if TYPE_CHECKING:
-    from tailpipe.plugin import Joining, LineParser, ParseContext
+    from tailpipe.plugin import DocumentParser, Joining, LineParser, ParseContext
 
-__all__ = ["AUDITD", "CEF", "LEEF", "ZEEK", "Auditd", "Cef", "Leef", "Zeek"]
+__all__ = ["AUDITD", "CEF", "EVTX", "LEEF", "ZEEK", "Auditd", "Cef", "Evtx", "Leef", "Zeek"]
 
 
 class Auditd(Format):
@@ -51,6 +51,24 @@ class Cef(Format):
         return line_parser(cef_event)
 
 
+class Evtx(Format):
+    """Windows event logs, the binary files `*.evtx`; they need the extra `tailpipe[evtx]`."""
+
+    type = "evtx"
+    noun = "event"
+
+    @property
+    def encoding(self) -> str | None:
+        """It is no text."""
+        return None
+
+    def parser(self, context: ParseContext) -> DocumentParser:  # noqa: ARG002
+        """A parser of whole files."""
+        from tailpipe.formats.evtx_parser import EvtxParser
+
+        return EvtxParser()
+
+
 class Leef(Format):
     """Events in the Log Event Extended Format (LEEF) of QRadar, version 1.0 or 2.0, with a syslog header or without."""
 
@@ -84,5 +102,6 @@ class Zeek(Format):
 
 AUDITD = Auditd(name="default", description="The Linux audit log, one row for each event.")
 CEF = Cef(name="default", description="Events in the Common Event Format of ArcSight.")
+EVTX = Evtx(name="default", description="Windows event logs, the binary files `*.evtx`.")
 LEEF = Leef(name="default", description="Events in the Log Event Extended Format of QRadar.")
 ZEEK = Zeek(name="default", description="Zeek's logs, as tab-separated values or as JSON.")

@@ -20,6 +20,7 @@ from tailpipe.formats import (
     Cri,
     Delimited,
     Docker,
+    Evtx,
     FirstByte,
     Grok,
     Json,
@@ -36,6 +37,7 @@ from tailpipe.formats import (
 )
 from tailpipe.plugin import DocumentParser, Format, ParseContext, Registry
 from tailpipe.testing import check_format, read_bytes
+from tests.unit.formats.evtx_files import Element, evtx_file
 
 
 class Golden(NamedTuple):
@@ -154,6 +156,11 @@ GOLDEN = {
         ],
         [("line 2", "has no header LEEF:1.0|… or LEEF:2.0|…")],
     ),
+    "evtx": Golden(
+        Evtx(),
+        evtx_file([Element("Event", children=[Element("System", children=[Element("EventID", text="7")])])]),
+        [{"event_id": 7}],
+    ),
     "w3c": Golden(
         W3cLog(),
         b"#Fields: date cs(User-Agent)\n2024-01-31 a+b\n2024-01-31\n",
@@ -212,7 +219,7 @@ def test_a_format_reads_what_is_golden(name: str) -> None:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_format_gives_a_parser_of_lines_or_of_documents(name: str) -> None:
     parser = GOLDEN[name].format.read_as().parser(ParseContext())
-    assert isinstance(parser, DocumentParser) == (name in ("json", "parquet"))
+    assert isinstance(parser, DocumentParser) == (name in ("evtx", "json", "parquet"))
     assert callable(parser.parse)
 
 
@@ -222,7 +229,7 @@ def test_two_parsers_of_a_format_know_nothing_of_each_other(name: str) -> None:
     assert read_bytes(golden.format, golden.data) == read_bytes(golden.format, golden.data)
 
 
-@pytest.mark.parametrize("name", [name for name in GOLDEN if name not in ("json", "parquet")])
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name not in ("evtx", "json", "parquet")])
 def test_a_line_that_is_rejected_costs_no_other(name: str) -> None:
     golden = GOLDEN[name]
     once = read_bytes(golden.format, golden.data)
