@@ -8,7 +8,7 @@ on every other line. Where the strict one fits, both give the same values.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from tailpipe.formats.layout import recognise
@@ -26,7 +26,7 @@ __all__ = ["Quoting", "Token", "Variable", "access_log_parser", "layout_patterns
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
 _QUOTED: dict[Quoting, str] = {"hex": r'[^"]', "backslash": r'(?:[^"\\]|\\.)', "none": "."}
-_REQUEST = r"^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(.*?)(?: +(HTTP/[0-9.]+))?$"
+_REQUEST = r"^(([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(.*?)(?: +(HTTP/[0-9.]+))?)$"
 
 
 @frozen
@@ -105,17 +105,11 @@ def request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str
     if "request" not in fields:
         return {}
     _, request = fields["request"]
-    parts: Mapping[str, Callable[[str], str]] = {
-        "request_method": lambda text: _part(text, 1),
-        "request_uri": lambda text: f"CASE WHEN {_matches(text)} THEN {_part(text, 2)} ELSE nullif({text}, '') END",
-        "server_protocol": lambda text: _part(text, 3),
+    # One expression for all parts, which DuckDB then computes once.
+    parts = f"regexp_extract({request}, {literal(_REQUEST)}, ['line', 'method', 'uri', 'protocol'], 's')"
+    made = {
+        "request_method": f"nullif({parts}.method, '')",
+        "request_uri": f"nullif(CASE WHEN {parts}.line <> '' THEN {parts}.uri ELSE {request} END, '')",
+        "server_protocol": f"nullif({parts}.protocol, '')",
     }
-    return {name: ("VARCHAR", make(request)) for name, make in parts.items() if name not in fields}
-
-
-def _matches(text: str) -> str:
-    return f"regexp_matches({text}, {literal(_REQUEST)}, 's')"
-
-
-def _part(text: str, group: int) -> str:
-    return f"nullif(regexp_extract({text}, {literal(_REQUEST)}, {group}, 's'), '')"
+    return {name: ("VARCHAR", sql) for name, sql in made.items() if name not in fields}
