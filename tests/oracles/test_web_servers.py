@@ -245,9 +245,10 @@ def test_apache_and_its_single_values_agree(tmp_path: Path) -> None:
     for number, layout in enumerate(layouts):
         text = layout.replace("\\", "\\\\").replace('"', '\\"')
         logs += [f'LogFormat "{text}" l{number}', f"CustomLog {tmp_path}/{number}.log l{number}"]
+    # One process that serves one request after the other, so that all its logs have them in the same order.
     loaded = [
         f"LoadModule {name}_module {modules}/mod_{name}.so"
-        for name in ("mpm_event", "authz_core", "logio", "dir", "mime")
+        for name in ("mpm_prefork", "authz_core", "logio", "dir", "mime")
         if (Path(modules) / f"mod_{name}.so").exists()
     ]
     (tmp_path / "www").mkdir()
