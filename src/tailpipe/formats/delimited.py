@@ -13,7 +13,7 @@ from tailpipe.formats.options import (
     encoding_option,
     timezone_option,
 )
-from tailpipe.plugin import Format, UsageError, option
+from tailpipe.plugin import Format, UsageError, fact, option
 
 if TYPE_CHECKING:
     from tailpipe.plugin import LineParser, ParseContext

@@ -50,6 +50,7 @@ def test_the_promised_formats_are_there() -> None:
         "delimited",
         "docker",
         "evtx",
+        "first_byte",
         "grok",
         "json",
         "jsonl",
@@ -117,9 +118,13 @@ def test_every_format_and_option_is_described(declared: type[Format]) -> None:
     assert "description" in options_of(declared)
 
 
-def test_only_regex_and_grok_must_be_told_a_layout() -> None:
+def test_few_formats_have_required_options() -> None:
     required = {d.type: [o.name for o in options_of(d).values() if o.is_required] for d in FORMATS}
-    assert {name: options for name, options in required.items() if options} == {"grok": ["layout"], "regex": ["layout"]}
+    assert {name: options for name, options in required.items() if options} == {
+        "first_byte": ["formats", "otherwise"],
+        "grok": ["layout"],
+        "regex": ["layout"],
+    }
 
 
 @pytest.mark.parametrize("declared", FORMATS, ids=lambda declared: declared.type)
