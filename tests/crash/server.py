@@ -19,7 +19,7 @@ import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, whi
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.storage.local import LocalStorage
-from tests.crash import collector, disks, mutants
+from tests.crash import collector, disks, lake, lake_mutants, mutants
 
 
 def child(request: dict[str, Any]) -> None:
@@ -33,10 +33,12 @@ def child(request: dict[str, Any]) -> None:
     journal = request["journal"]
     disk = disks.Journaled(Path(journal)) if journal else kinds[request["disk"]]()
     if request["mutant"]:
-        mutants.install(request["mutant"])
+        (lake_mutants.LAKE_MUTANTS if request.get("store") else mutants.MUTANTS)[request["mutant"]].install()
     points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
     steps = [collector.step_from_json(text) for text in request["steps"]]
     collector.perform(Path(request["home"]), steps, storage=disk, failpoints=points)
+    if request.get("store"):
+        lake.push_and_tier(Path(request["home"]), request, points)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Kill collectors for as long as you like: python -m tests.crash.soak --kills 10000."""
+"""Kill collectors for as long as you like: python -m tests.crash.soak --kills 10000 --store-kills 1000."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import time
 from pathlib import Path
 
 from tests.crash.harness import BrokenError, Harness, Report, Server, soak
+from tests.crash.lake import LakeHarness, soak_lake
 
 ROUND = 250
+STORE_ROUND = 100
 DISKS = ("plain", "plain", "power", "no-exchange", "neither")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10_000)
+    parser.add_argument(
+        "--store-kills", type=int, default=1_000, help="kills of pushes and tiers, with faults of a store"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()))
     arguments = parser.parse_args()
     total = Report()
@@ -44,11 +49,35 @@ def main() -> int:
             total.reached.update(harness.report.reached)
             print(f"{total.kills} kills at {len(total.reached)} failpoints", file=sys.stderr)
             number += 1
+        if not broken:
+            broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total)
     print(
         f"kills {total.kills}, rows lost {total.lost}, rows twice {total.twice},"
         f" partial days {total.partial}, other faults {broken}"
     )
     return 1 if broken else 0
+
+
+def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
+    """Kill pushes, with a new workspace and a new store for each round; returns how many rounds were broken."""
+    done = number = 0
+    reached: set[str] = set()
+    while done < kills:
+        (store := place / f"lake-{number}").mkdir()
+        harness = LakeHarness(server, place / f"lake-ws-{number}", seed=seed + number, store=str(store))
+        try:
+            soak_lake(harness, min(STORE_ROUND, kills - done))
+        except BrokenError as problem:
+            print(f"seed {harness.seed}, store: {problem}", file=sys.stderr)
+            return 1
+        finally:
+            done += harness.report.kills
+            reached |= {*harness.report.reached}
+            for name in ("kills", "lost", "twice", "partial"):
+                setattr(total, name, getattr(total, name) + getattr(harness.report, name))
+        print(f"{done} kills of pushes at {len(reached)} failpoints", file=sys.stderr)
+        number += 1
+    return 0
 
 
 if __name__ == "__main__":
