@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.clean import GRACE
 from tailpipe.catalog.failpoints import NAMES, STORE_NAMES, Failpoints
@@ -138,13 +137,7 @@ class LakeHarness(Harness):
         here = read_ids([str(self._local(path)) for path, _, _, _, is_here in self._live() if is_here])
         if self._hive_rows() != here:
             raise BrokenError("the hive is not what is live and here")
-        if left := [entry.name for entry in (self.home / ".tailpipe" / "staging").iterdir()]:
-            raise BrokenError(f"left in staging: {left}")
-        for finding in doctor.examine(self.home, with_checksums=True):
-            if finding.trouble != "foreign":
-                raise BrokenError(f"the doctor found: {finding.message}")
-        if gone := [path for path in self.strangers if not path.exists()]:
-            raise BrokenError(f"a stranger's file was removed: {gone}")
+        self.check_disk()
         self._check_log()
         with Catalog.open(self.home) as catalog:
             ask = catalog.database.connection.execute

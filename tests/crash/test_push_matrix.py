@@ -56,7 +56,7 @@ def test_random_kills_and_faults_lose_nothing(server: Server, place: Path, store
 
 
 @pytest.mark.xdist_group("s3")
-@pytest.mark.parametrize("kills", [5, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
 def test_kills_lost_replies_and_cut_bodies_of_a_real_bucket_lose_nothing(
     server: Server, place: Path, bucket: TestBucket, proxy: proxies.Proxy, kills: int
 ) -> None:
