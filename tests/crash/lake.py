@@ -96,6 +96,7 @@ class LakeHarness(Harness):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.objects = open_place(self.store)
+        self.entries: list[LogEntry] = []
         if isinstance(self.objects, RemoteObjects):
             self.objects.requests.clear()
 
@@ -165,7 +166,8 @@ class LakeHarness(Harness):
         """Each transaction is in the log once, each file it names is there, and `there` says no more than the log."""
         named: set[str] = set()
         seen: Counter[str] = Counter()
-        for entry in entries_after(self.objects, PARTITION, 0):
+        self.entries += entries_after(self.objects, PARTITION, len(self.entries))
+        for entry in self.entries:
             seen.update(one.transaction for one in entry.manifests if not entry.is_whole)
             named |= _named(entry)
         if twice := [name for name, count in seen.items() if count > 1]:

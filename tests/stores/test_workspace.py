@@ -127,7 +127,9 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     assert report.partitions[0].push.unpushed == 2  # the day, and that there was nothing on others
     assert log(install) == []
     result = run("status")
-    assert "store lake: app.x was never pushed" in result.stdout
+    assert "store lake: app.x 1 file here" in result.stdout
+    assert "0 in the store (0 B), never pushed; 2 commits not pushed since" in result.stdout
+    assert "to push: tailpipe push" in result.stdout
     opened(install).push()
     result = run("status")
     assert "store lake: app.x 1 file here" in result.stdout

@@ -33,8 +33,10 @@ class LastRun:
 
 @frozen
 class StoreState:
-    """Where the files of a partition with a store are, and what is not pushed."""
+    """Where the files of a partition are, and what is not pushed; all of it if it never met a store."""
 
+    is_known: bool = False
+    """Whether the partition has met a store; the files of no other are counted."""
     files_here: int = 0
     size_here: int = 0
     files_there: int = 0
@@ -55,8 +57,7 @@ class Overview:
     last_run: LastRun | None = None
     lost: DaySet = NO_DAYS
     """The dates of rows that were lost and have not been collected again."""
-    store: StoreState | None = None
-    """None if it was never in a store."""
+    store: StoreState = field(default_factory=StoreState)
 
 
 def overview(database: Database) -> list[Overview]:
@@ -80,7 +81,7 @@ def overview(database: Database) -> list[Overview]:
             coverage[key],
             _last_run(database, name, *runs[key]) if key in runs else None,
             lost[key],
-            stores.get(key),
+            stores.get(key, StoreState()),
         )
         for key, name in known
         if name in held or key in runs
@@ -88,21 +89,20 @@ def overview(database: Database) -> list[Overview]:
 
 
 def _stores(connection: sqlite3.Connection) -> dict[int, StoreState]:
-    """By partition, for those that have met a store; the files of no other are counted."""
     if not has_table(connection, "pushed"):
         return {}
-    rows = connection.execute(
-        "SELECT s.partition_id, p.name FROM stores s JOIN partitions p ON p.id = s.partition_id"
-    ).fetchall()
-    return {key: _store(connection, key, name) for key, name in rows}
+    rows = connection.execute("SELECT id, name, id IN (SELECT partition_id FROM stores) FROM partitions").fetchall()
+    return {key: _store(connection, key, name, bool(is_known)) for key, name, is_known in rows}
 
 
-def _store(connection: sqlite3.Connection, partition_id: int, name: str) -> StoreState:
-    sums = connection.execute(
-        "SELECT coalesce(sum(here), 0), coalesce(sum(bytes * here), 0), coalesce(sum(there), 0),"
-        " coalesce(sum(bytes * there), 0) FROM files WHERE partition_id = ? AND state = 'live'",
-        (partition_id,),
-    ).fetchone()
+def _store(connection: sqlite3.Connection, partition_id: int, name: str, is_known: bool) -> StoreState:
+    here = size_here = there = size_there = 0
+    if is_known:
+        here, size_here, there, size_there = connection.execute(
+            "SELECT coalesce(sum(here), 0), coalesce(sum(bytes * here), 0), coalesce(sum(there), 0),"
+            " coalesce(sum(bytes * there), 0) FROM files WHERE partition_id = ? AND state = 'live'",
+            (partition_id,),
+        ).fetchone()
     count, since = connection.execute(
         "SELECT count(*), min(committed_at) FROM transactions WHERE partition_id = ? AND number IS NOT NULL"
         " AND sequence IS NOT NULL AND id NOT IN (SELECT transaction_id FROM pushed)",
@@ -110,8 +110,7 @@ def _store(connection: sqlite3.Connection, partition_id: int, name: str) -> Stor
     ).fetchone()
     row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"pushed:{name}",)).fetchone()
     oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, row and row[0]))
-    here, size_here, there, size_there = sums
-    return StoreState(here, size_here, there, size_there, count, oldest, newest)
+    return StoreState(is_known, here, size_here, there, size_there, count, oldest, newest)
 
 
 def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tailpipe.catalog.overview import Overview, StoreState
+from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
 from tailpipe.cli.grid import grid
@@ -107,27 +107,26 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "bytes": totals.size,
                 "files": totals.files,
                 "rejected_rows": totals.rejected_rows,
-                "store": _store(workspace, name, one.store),
+                "store": _store(workspace, one),
             }
         )
     return records
 
 
-def _store(workspace: Workspace, name: str, state: StoreState | None) -> dict[str, Any] | None:
+def _store(workspace: Workspace, one: Overview) -> dict[str, Any] | None:
     """Where the files of a partition are; None if it has no store and never had one."""
-    store = workspace.data.store_of(name)
-    if store is None and state is None:
+    store, state, totals = workspace.data.store_of(one.totals.name), one.store, one.totals
+    if store is None and not state.is_known:
         return None
-    known = state or StoreState()
     return {
         "name": store.name if store else None,
-        "files_here": known.files_here,
-        "bytes_here": known.size_here,
-        "files_there": known.files_there,
-        "bytes_there": known.size_there,
-        "not_pushed": known.unpushed,
-        "not_pushed_since": known.since.isoformat(timespec="seconds") if known.since else None,
-        "last_push": known.pushed_at.isoformat(timespec="seconds") if known.pushed_at else None,
+        "files_here": state.files_here if state.is_known else totals.files,
+        "bytes_here": state.size_here if state.is_known else totals.size,
+        "files_there": state.files_there,
+        "bytes_there": state.size_there,
+        "not_pushed": state.unpushed,
+        "not_pushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
+        "last_push": state.pushed_at.isoformat(timespec="seconds") if state.pushed_at else None,
     }
 
 
@@ -138,15 +137,11 @@ def _stores(records: list[dict[str, Any]], now: datetime) -> list[str]:
         store = record["store"]
         if store is None:
             continue
-        if store["last_push"] is None:
-            lines.append(f"store {store['name']}: {record['partition']} was never pushed")
-            continue
         here = f"{render.counted(store['files_here'], 'file')} here ({render.size(store['bytes_here'])})"
         there = f"{store['files_there']:,} in the store ({render.size(store['bytes_there'])})"
-        age = _age(now - datetime.fromisoformat(store["last_push"]))
-        line = (
-            f"store {store['name'] or '(not in the config)'}: {record['partition']} {here}, {there}, pushed {age} ago"
-        )
+        last = store["last_push"]
+        pushed = f"pushed {_age(now - datetime.fromisoformat(last))} ago" if last else "never pushed"
+        line = f"store {store['name'] or '(not in the config)'}: {record['partition']} {here}, {there}, {pushed}"
         if store["not_pushed"]:
             age = _age(now - datetime.fromisoformat(store["not_pushed_since"]))
             line += f"; {render.counted(store['not_pushed'], 'commit')} not pushed since {age}"
