@@ -336,7 +336,7 @@ class Workspace:
         names, pushing = self.select(partitions), self.data.pushing(limits=Limits(bytes_per_second), emit=emit)
         if pushing is None or self.data.begun() is None:
             return []
-        with self.data.catalog(is_read_only=dry_run) as catalog:
+        with self.data.catalog() as catalog:  # not read only: an older catalog knows nothing of stores
             if dry_run:
                 return pushing.preview(catalog, names)
             return list(pushing.finish(catalog, names).values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,11 +17,18 @@ from tailpipe.cli.app import app
 from tailpipe.cli.report import print_report
 from tailpipe.data import Data
 from tailpipe.errors import UsageError
+from tailpipe.model.coverage import DaySet
+from tailpipe.model.staged import Covered
 from tailpipe.model.store import Store
 from tailpipe.storage.object_stores import open_objects
-from tailpipe.stores.pushing import StoreUse
+from tailpipe.storage.objects import Objects
+from tailpipe.stores.pushing import Pushing, StoreUse
+from tailpipe.stores.upload import Limits
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
+from tests.objects.conftest import remote
+from tests.stores.conftest import Shared
+from tests.unit.catalog.conftest import PARTITION
 from tests.unit.collect.support import CONFIG
 
 TODAY = datetime.now(UTC).date()
@@ -148,6 +156,43 @@ def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
     said: list[str] = []
     opened(install, said.append).delete(NAME)
     assert [line for line in said if "was not pushed" in line and line.endswith("to push it: tailpipe push")]
+
+
+def test_a_conflict_of_one_partition_does_not_keep_another_from_the_store(lake: Shared, tmp_path: Path) -> None:
+    lake.collect(["a"])
+    lake.push()
+    other = Shared(tmp_path / "two", lake.objects, "web-2")
+    other.collect(["b"])
+    with other.open() as catalog, catalog.writer("app_log.other") as writer:
+        writer.note(covers=[Covered("file", DaySet.of([TODAY]), TODAY)])
+    store = Store(name="lake", location=lake.objects.location)
+    use = StoreUse(store, tuple(store.partition_by), lambda files: [one.path for one in files])
+    pushing = Pushing(lambda _: use, "web-2", lambda _: lake.objects)
+    with other.open() as catalog:
+        done = pushing.finish(catalog, [PARTITION, "app_log.other"])
+    assert "pushed by web-1" in done[PARTITION].error
+    assert done[PARTITION].unpushed == 1
+    assert (done["app_log.other"].error, done["app_log.other"].transactions) == ("", 1)
+
+
+@pytest.mark.xdist_group("s3")
+def test_a_push_after_a_commit_does_not_wait_long_for_a_server_that_is_gone(lake: Shared) -> None:
+    lake.collect(["a"])
+    pauses: list[float] = []
+
+    def opened_store(_: Store) -> Objects:
+        objects = remote("http://127.0.0.1:9", "gone")
+        objects.backoff = replace(objects.backoff, retries=8, sleep=pauses.append)
+        return objects
+
+    store = Store(name="lake", location="s3://gone")
+    use = StoreUse(store, tuple(store.partition_by), lambda files: [])
+    pushing = Pushing(lambda _: use, "web-1", opened_store, Limits(seconds=60))
+    with lake.open() as catalog:
+        report = pushing.finish(catalog, [PARTITION])[PARTITION]
+    assert "cannot connect" in report.error
+    assert report.unpushed == 1
+    assert len(pauses) == 2
 
 
 def test_push_says_what_it_would_do_and_what_it_has_done(install: Path) -> None:

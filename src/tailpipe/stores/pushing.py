@@ -8,10 +8,11 @@ from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.learn import pending, unpushed_since
-from tailpipe.errors import LockedError, TailpipeError
+from tailpipe.errors import ConflictError, LockedError, TailpipeError, WorkspaceError
 from tailpipe.model.pushed import PushReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
+from tailpipe.storage.remote_objects import RemoteObjects
 from tailpipe.stores.push import Progress, Target, preview, push
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
@@ -20,6 +21,7 @@ __all__ = ["AUTO_SECONDS", "Pushing", "StoreUse"]
 
 AUTO_SECONDS = 60.0
 """How long a push after a commit may take: collecting goes on then, and the next push goes on where this one was."""
+_AUTO_RETRIES = 2
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class StoreUse:
 class Pushing:
     """Pushes partitions as one host.
 
-    A failure never goes further than the report, and once a store has failed, it is left alone until the end.
+    A failure never goes further than the report. Once a store has failed, it is left alone until the end, and so is a
+    partition that cannot be pushed for a reason of its own.
     """
 
     uses: Callable[[str], StoreUse | None]
@@ -95,8 +98,8 @@ class Pushing:
             return
         name = use.store.name
         made = PushReport(writer.partition, name)
-        if name in self._failed:
-            self._add(replace(made, error=self._failed[name]))
+        if reason := self._failed.get(name) or self._failed.get(writer.partition):
+            self._add(replace(made, error=reason))
             return
         try:
             target = self._target(use)
@@ -119,8 +122,8 @@ class Pushing:
             made = replace(made, requests=sum(target.objects.requests.values()) - before)
         except (TailpipeError, OSError) as error:
             reason = error.with_hint if isinstance(error, TailpipeError) else str(error)
-            if not isinstance(error, LockedError):
-                self._failed[name] = reason
+            is_own = isinstance(error, ConflictError | WorkspaceError)
+            self._failed[writer.partition if is_own else name] = reason
             made = replace(made, error=reason)
         self._add(made)
 
@@ -132,9 +135,16 @@ class Pushing:
 
     def _target(self, use: StoreUse) -> Target:
         if use.store.name not in self._opened:
-            self._opened[use.store.name] = self.open_store(use.store)
+            self._opened[use.store.name] = self._open(use.store)
         objects = self._opened[use.store.name]
         return Target(use.store.name, objects, self.host, use.partition_by, emit=self.emit, limits=self.limits)
+
+    def _open(self, store: Store) -> Objects:
+        objects = self.open_store(store)
+        if self.limits.seconds is not None and isinstance(objects, RemoteObjects):
+            # Connecting again and again to a host that does not answer would take longer than the push may.
+            objects.backoff = replace(objects.backoff, retries=_AUTO_RETRIES)
+        return objects
 
     def _add(self, made: PushReport) -> None:
         """Add to what was done for the partition before."""
