@@ -60,6 +60,9 @@ fmt: setup ## format the code and mend what can be mended
 bench: setup ## measure; figures go to the terminal
 	$(BIN)/python -m bench
 
+table-pages: setup ## write the pages of tables that are shipped in packs
+	$(BIN)/python -m tests.table_pages
+
 soak: setup ## kill collectors 10,000 and pushes 1,000 times, and count what was lost (about half an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import atexit
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.home import is_begun, make_directories, refuse_foreign
 from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.snapshot import current, newer
+from tailpipe.catalog.live import newer_live, open_live
+from tailpipe.catalog.snapshot import LiveFile, current
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Settings
 from tailpipe.errors import UsageError
@@ -19,17 +24,23 @@ from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
 from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
+from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.doctor import Finding, Repaired
     from tailpipe.catalog.rebuild import Rebuilt
+    from tailpipe.model.store import Store
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
+    from tailpipe.stores.fetch import Fetched, Reader
+    from tailpipe.stores.fetch import Limits as FetchLimits
     from tailpipe.stores.push import Progress
     from tailpipe.stores.pushing import Pushing, StoreUse
     from tailpipe.stores.upload import Limits
+
+    OnFetch = Callable[[Fetched], None]
 
 __all__ = ["Data", "Say", "own_host"]
 
@@ -139,7 +150,7 @@ class Data:
         from tailpipe.catalog.catalog import Catalog
 
         layout = self.prepare()
-        opened = partial(Catalog.open, layout, is_read_only=is_read_only, host=self.host)
+        opened = partial(Catalog.open, layout, is_read_only=is_read_only, host=self.host, bring=self.bring)
         with self.databases().following() as follow, opened(on_commit=follow) as catalog:
             yield catalog
 
@@ -184,23 +195,46 @@ class Data:
         is_unsafe: bool = False,
         has_copies: bool = True,
         timeout_seconds: float | None = None,
+        limits: FetchLimits | None = None,
+        on_fetch: OnFetch = lambda _: None,
     ) -> Session:
         """A session for queries over what is there now, or over a part of it."""
         from tailpipe.query.session import Session
 
-        snapshot = current(layout := self.prepare())
+        snapshot = open_live(layout := self.prepare())
         if narrowing is not None:
-            narrowing.check(snapshot.files, self.config.partitions)
+            narrowing.check(snapshot, self.config.partitions)
         return Session(
             snapshot,
             self.tables,
             schemas=self.config.schemas.values(),
             narrowing=narrowing,
-            newer=partial(newer, layout),
+            newer=partial(newer_live, layout),
             is_unsafe=is_unsafe,
             has_copies=has_copies,
             timeout_seconds=timeout_seconds,
+            open_reader=lambda: self.reader(limits, on_fetch),
         )
+
+    def reader(self, limits: FetchLimits | None = None, on_fetch: OnFetch = lambda _: None) -> Reader:
+        """What gives files wherever they are; close it."""
+        from tailpipe.stores.cache import CACHE_BYTES, Cache
+        from tailpipe.stores.fetch import Reader
+
+        directory = self.prepare().cache
+        if not os.access(directory if directory.exists() else directory.parent, os.W_OK):
+            # Somebody else's workspace: what is fetched for this session is kept for it alone.
+            directory = make_scratch(Path(tempfile.gettempdir()), "tailpipe-cache-").path
+        cache = Cache(directory, self.settings.workspace.cache_bytes or CACHE_BYTES)
+        return Reader(cache, self.store_of, limits, emit=on_fetch, say=self.say)
+
+    def bring(self, files: Sequence[LiveFile], place: Callable[[LiveFile], str]) -> list[str]:
+        """The paths of files on this disk until the process ends; those in a store alone are fetched whole."""
+        if all(file.is_here for file in files):
+            return [place(file) for file in files]
+        reader = self.reader()
+        atexit.register(reader.close)
+        return reader.local(files, place)
 
     def databases(self) -> Databases:
         """The databases of other clients."""
@@ -221,7 +255,8 @@ class Data:
 
         if not dry_run:
             try:
-                refresh(current(self.prepare()), self.tables, self.config.schemas.values(), now=datetime.now(UTC))
+                snapshot = replace(current(self.prepare()), bring=self.bring)
+                refresh(snapshot, self.tables, self.config.schemas.values(), now=datetime.now(UTC))
             except Exception as error:  # noqa: BLE001 - the views themselves still answer
                 self.say(f"warning: a materialized schema could not be copied, its views are used instead: {error}")
         return outcome

@@ -52,8 +52,10 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.parameters import Params
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
+    from tailpipe.stores.fetch import Fetched, Limits
     from tailpipe.stores.push import Progress
 
+    OnFetch = Callable[[Fetched], None]
     Emit = Callable[[Event], None]
 
 __all__ = ["Workspace"]
@@ -394,13 +396,23 @@ class Workspace:
         unsafe: bool = False,
         has_copies: bool = True,
         timeout_seconds: float | None = None,
+        limits: Limits | None = None,
+        on_fetch: OnFetch = lambda _: None,
     ) -> Session:
         """A session for queries over what is there now, or over a part of it; close it.
 
         Without copies, materialized schemas are read from the files that they are copies of. A statement that takes
-        longer than `timeout_seconds` fails with `TimeLimitError`.
+        longer than `timeout_seconds` fails with `TimeLimitError`. `limits` bounds what a statement fetches from
+        stores, and `on_fetch` is called with how far a fetch is.
         """
-        return self.data.session(narrowing, is_unsafe=unsafe, has_copies=has_copies, timeout_seconds=timeout_seconds)
+        return self.data.session(
+            narrowing,
+            is_unsafe=unsafe,
+            has_copies=has_copies,
+            timeout_seconds=timeout_seconds,
+            limits=limits,
+            on_fetch=on_fetch,
+        )
 
     @cached_property
     def saved(self) -> Mapping[str, SavedQuery]:
@@ -428,15 +440,23 @@ class Workspace:
 
         spark = self._spark()
         with self.session(has_copies=False) as session:
-            return frame_of(session, table, lambda: spark.session)
+            return frame_of(session, table, lambda: spark.session, self.data.bring)
 
     def spark_queries(
-        self, narrowing: Narrowing | None = None, *, timeout_seconds: float | None = None
+        self,
+        narrowing: Narrowing | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        limits: Limits | None = None,
+        on_fetch: OnFetch = lambda _: None,
     ) -> AbstractContextManager[SparkQueries]:
         """Queries on Spark over what is there now; Spark is started by the first of them."""
         from tailpipe.query.on_spark import queries
 
-        return queries(self._spark(), self.session(narrowing, has_copies=False, timeout_seconds=timeout_seconds))
+        session = self.session(
+            narrowing, has_copies=False, timeout_seconds=timeout_seconds, limits=limits, on_fetch=on_fetch
+        )
+        return queries(self._spark(), session)
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""

@@ -15,7 +15,7 @@ from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.snapshot import ColumnSets, Snapshot, column_sets, sequence, snapshot
+from tailpipe.catalog.snapshot import Bring, ColumnSets, Snapshot, column_sets, sequence, snapshot
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
@@ -53,10 +53,12 @@ class Catalog:
         on_commit: Callable[[], None] = lambda: None,
         may_be_lost: bool = False,
         host: str | None = None,
+        bring: Bring | None = None,
     ) -> Catalog:
         """Open the workspace directory `home`; for writing, it is made if need be.
 
-        With a `host`, new files and commands get origins of that host: several hosts share a store.
+        With a `host`, new files and commands get origins of that host: several hosts share a store. `bring` fetches
+        files that are in a store alone.
         """
         layout = Layout.of(home, data)
         return cls(
@@ -69,6 +71,7 @@ class Catalog:
                 on_commit=on_commit,
                 may_be_lost=may_be_lost,
                 host=host,
+                bring=bring,
             )
         )
 
@@ -145,8 +148,13 @@ class Catalog:
 
     def rejected_files(self, partition: str, unit: Unit | None = None) -> dict[str, Path]:
         """The stored files that hold the rejected rows of a partition or unit, those of the newest Day first."""
-        paths = read.rejected_files(self.database, partition, str(unit) if unit else None)
-        return {path: self.database.layout.stored(path) for path in paths}
+        files = read.rejected_files(self.database, partition, str(unit) if unit else None)
+        snapshot = Snapshot(self.database.layout.internal, tuple(files), {}, 0, bring=self.database.bring)
+        return {file.path: Path(path) for file, path in zip(files, snapshot.paths(), strict=True)}
+
+    def rejected_paths(self, partition: str, unit: Unit) -> list[str]:
+        """The stored paths of those of a unit, without fetching any."""
+        return [file.path for file in read.rejected_files(self.database, partition, str(unit))]
 
     def preview_deletion(self, partition: str, days: DaySet = EVERY_DAY) -> delete.Deletion:
         """What deleting these dates would take away."""

@@ -50,6 +50,8 @@ class Database:
     """Called after each commit, when it is published; it may not fail."""
     host: Host = field(default_factory=Host)
     """Whose files and commands are this workspace's own."""
+    bring: Callable[..., list[str]] | None = None
+    """Brings files here that are in a store alone: see `Snapshot.bring`."""
 
     def now(self) -> datetime:
         """The time by the clock, in UTC: times are compared as text."""
@@ -98,6 +100,7 @@ def open_database(
     on_commit: Callable[[], None] = lambda: None,
     may_be_lost: bool = False,
     host: str | None = None,
+    bring: Callable[..., list[str]] | None = None,
 ) -> Database:
     """Open the catalog of a workspace; for writing it is made if the workspace has none yet.
 
@@ -127,7 +130,7 @@ def open_database(
         except BaseException:
             connection.close()
             raise
-    return Database(layout, connection, is_read_only, storage, storage, clock, points, on_commit, own)
+    return Database(layout, connection, is_read_only, storage, storage, clock, points, on_commit, own, bring)
 
 
 def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
@@ -138,7 +141,11 @@ def _connect(layout: Layout, is_read_only: bool) -> sqlite3.Connection:
         is_still = not path.with_name("catalog.db-wal").exists() and not os.access(path.parent, os.W_OK)
         query = "mode=ro&immutable=1" if is_still else "mode=ro"
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{query}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+        f"{path.absolute().as_uri()}?{query}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=not is_read_only,  # a session that reads may be used by several threads, one after the other
     )
     try:
         if not is_read_only:

@@ -104,6 +104,11 @@ class Layout:
         return self.internal / "set-aside"
 
     @property
+    def cache(self) -> Path:
+        """Files that are in a store alone and were fetched."""
+        return self.internal / "cache"
+
+    @property
     def spark_log(self) -> Path:
         """What Spark has to say."""
         return self.home / INTERNAL / "logs" / "spark.log"

@@ -13,7 +13,7 @@ from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import below, rejected_directory
 from tailpipe.catalog.schema import has_table
-from tailpipe.catalog.snapshot import ColumnSets, columns_of
+from tailpipe.catalog.snapshot import ColumnSets, LiveFile, columns_of, live_file, selected
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet
@@ -34,6 +34,9 @@ __all__ = [
     "samples",
     "totals",
 ]
+
+_MANY = 20_000
+"""With more live files than this, sums come from the seals."""
 
 
 @frozen
@@ -76,27 +79,69 @@ def partitions(database: Database) -> list[PartitionTotals]:
     """All partitions that ever held something, with what they hold now."""
     path = str(database.layout.database)
     with database.reading() as connection:
-        rows = connection.execute(
-            "SELECT p.id, p.name, count(f.path) FILTER (WHERE role = 'data'),"
-            " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
-            " min(tp_date) FILTER (WHERE role = 'data'), max(tp_date) FILTER (WHERE role = 'data'),"
-            " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0), min(min_timestamp), max(max_timestamp)"
-            " FROM partitions p LEFT JOIN files f ON f.partition_id = p.id AND f.state = 'live'"
-            " WHERE EXISTS (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0)"
-            " GROUP BY p.name ORDER BY p.name"
-        ).fetchall()
         data, aside = (seals.load(connection, part, path) for part in ("data", "rejected"))
-        if data is not None and aside is not None:
-            for key, name, files, count, size, _, _, rejected, _, _ in rows:
-                one, other = data.pop(key, seals.Seal()), aside.pop(key, seals.Seal())
-                if (files, count, size, rejected) != (one.entries, one.rows, one.size + other.size, other.rows):
-                    raise seals.damaged(path, f"the files of {name} are not as they were committed")
-            if any(seal.entries for seal in (*data.values(), *aside.values())):
-                raise seals.damaged(path, "partitions are not as they were committed")
-        return [
-            PartitionTotals(name, files, rows_, size, _day(first), _day(last), rejected, _moment(since), _moment(until))
-            for _, name, files, rows_, size, first, last, rejected, since, until in rows
-        ]
+        if data is None or aside is None:
+            return [_totals(*row) for row in _sums(connection)]
+        if sum(one.entries for one in data.values()) > _MANY:
+            return _sealed_totals(connection, data, aside)
+        rows = _sums(connection)
+        for key, name, files, count, size, _, _, rejected, _, _ in rows:
+            one, other = data.pop(key, seals.Seal()), aside.pop(key, seals.Seal())
+            if (files, count, size, rejected) != (one.entries, one.rows, one.size + other.size, other.rows):
+                raise seals.damaged(path, f"the files of {name} are not as they were committed")
+        if any(seal.entries for seal in (*data.values(), *aside.values())):
+            raise seals.damaged(path, "partitions are not as they were committed")
+        return [_totals(*row) for row in rows]
+
+
+def _sums(connection: sqlite3.Connection) -> list[Any]:
+    return connection.execute(
+        "SELECT p.id, p.name, count(f.path) FILTER (WHERE role = 'data'),"
+        " coalesce(sum(rows) FILTER (WHERE role = 'data'), 0), coalesce(sum(bytes), 0),"
+        " min(tp_date) FILTER (WHERE role = 'data'), max(tp_date) FILTER (WHERE role = 'data'),"
+        " coalesce(sum(rows) FILTER (WHERE role = 'rejected'), 0), min(min_timestamp), max(max_timestamp)"
+        " FROM partitions p LEFT JOIN files f ON f.partition_id = p.id AND f.state = 'live'"
+        " WHERE EXISTS (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0)"
+        " GROUP BY p.name ORDER BY p.name"
+    ).fetchall()
+
+
+def _sealed_totals(
+    connection: sqlite3.Connection, data: Mapping[int, seals.Seal], aside: Mapping[int, seals.Seal]
+) -> list[PartitionTotals]:
+    """The same of a large catalog, from its seals: to add up a million files would take seconds.
+
+    Only files of the first and the last date are looked at: a file holds rows of its date alone.
+    """
+    found = []
+    for key, name in connection.execute(
+        "SELECT id, name FROM partitions p WHERE EXISTS"
+        " (SELECT 1 FROM transactions t WHERE t.partition_id = p.id AND sequence > 0) ORDER BY name"
+    ).fetchall():
+        one, other = data.get(key, seals.Seal()), aside.get(key, seals.Seal())
+        of = "FROM files WHERE partition_id = ? AND state = 'live'"
+        (first,) = connection.execute(f"SELECT min(tp_date) {of}", (key,)).fetchone()
+        (last,) = connection.execute(f"SELECT max(tp_date) {of}", (key,)).fetchone()
+        (since,) = connection.execute(f"SELECT min(min_timestamp) {of} AND tp_date = ?", (key, first)).fetchone()
+        (until,) = connection.execute(f"SELECT max(max_timestamp) {of} AND tp_date = ?", (key, last)).fetchone()
+        size = one.size + other.size
+        found.append(_totals(key, name, one.entries, one.rows, size, first, last, other.rows, since, until))
+    return found
+
+
+def _totals(
+    _: int,
+    name: str,
+    files: int,
+    rows: int,
+    size: int,
+    first: str | None,
+    last: str | None,
+    rejected: int,
+    since: int | None,
+    until: int | None,
+) -> PartitionTotals:
+    return PartitionTotals(name, files, rows, size, _day(first), _day(last), rejected, _moment(since), _moment(until))
 
 
 def _moment(microseconds: int | None) -> datetime | None:
@@ -208,14 +253,15 @@ def samples(database: Database, partition: str, limit: int = 100) -> list[Sample
     return [Sample(*row) for row in rows]
 
 
-def rejected_files(database: Database, partition: str, unit: str | None = None) -> list[str]:
+def rejected_files(database: Database, partition: str, unit: str | None = None) -> list[LiveFile]:
     """The live files that hold the rejected rows of a partition or of one of its units, the newest Day first."""
     with database.reading() as connection:
         rows = connection.execute(
-            "SELECT path FROM files WHERE path > ? AND path < ? AND state = 'live' ORDER BY unit DESC, path",
+            f"SELECT {selected(connection)} FROM files WHERE path > ? AND path < ? AND state = 'live'"  # noqa: S608
+            " ORDER BY unit DESC, path",
             below(rejected_directory(partition, unit)),
         ).fetchall()
-    return [path for (path,) in rows]
+    return [live_file(partition, *row) for row in rows]
 
 
 def _checked(database: Database, connection: sqlite3.Connection, part: str, partition_id: int) -> list[Any]:

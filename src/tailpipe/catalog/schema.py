@@ -241,6 +241,31 @@ CREATE TABLE pushed ( -- the transactions that the log of a partition's store ha
 here, and what is pushed. No comment in a column that is added: SQLite would keep it at the end of the table, and the
 next column would be part of it (so `transactions` cannot get any)."""
 
+_COUNTED = (
+    ("inserted", "INSERT", "NEW", 1),
+    ("deleted", "DELETE", "OLD", -1),
+    ("left", "UPDATE OF state, role, partition_id, columns_id", "OLD", -1),
+    ("entered", "UPDATE OF state, role, partition_id, columns_id", "NEW", 1),
+)
+_SEVENTH = """
+CREATE TABLE columns_in_use ( -- how many live files of a partition have a set of columns
+    partition INTEGER NOT NULL,
+    columns INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    PRIMARY KEY (partition, columns)
+) STRICT, WITHOUT ROWID;
+INSERT INTO columns_in_use SELECT partition_id, columns_id, count(*) FROM files
+    WHERE state = 'live' AND role = 'data' GROUP BY 1, 2;
+""" + ";\n".join(  # noqa: S608 - all of it is ours
+    f"CREATE TRIGGER columns_in_use_{name} AFTER {event} ON files"  # noqa: S608
+    f" WHEN {row}.state = 'live' AND {row}.role = 'data' BEGIN"
+    f" INSERT INTO columns_in_use VALUES ({row}.partition_id, {row}.columns_id, {change})"
+    " ON CONFLICT (partition, columns) DO UPDATE SET files = files + excluded.files; END"
+    for name, event, row, change in _COUNTED
+)
+"""The columns of a table are known without looking at its files, of which there may be a million. It is derived, so an
+image of a partition does not hold it: its columns are not named as those of tables that an image holds."""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _SECOND,
@@ -248,6 +273,7 @@ MIGRATIONS: tuple[str, ...] = (
     _FOURTH + seals.fourth_migration(),
     _FIFTH + seals.fifth_migration(),
     _SIXTH,
+    _SEVENTH,
 )
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,8 @@ from tailpipe.catalog import seals
 from tailpipe.catalog.database import Database, open_database
 from tailpipe.catalog.home import is_begun
 from tailpipe.catalog.layout import Layout, below, partition_segment
-from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.schema import has_column, has_table
+from tailpipe.errors import WorkspaceError
 from tailpipe.frozen import frozen
 
 __all__ = [
@@ -28,7 +30,6 @@ __all__ = [
     "column_sets",
     "count_move",
     "current",
-    "newer",
     "sequence",
     "snapshot",
 ]
@@ -37,6 +38,8 @@ MOVES = "moves"
 """The fact that counts how often files have left this disk or come back."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+_SEALED = len(seals.FILE)
+
 ColumnSets = Mapping[int, Mapping[str, str]]
 """Names of columns with their DuckDB types, by the number of the set that files share."""
 
@@ -44,7 +47,8 @@ ColumnSets = Mapping[int, Mapping[str, str]]
 class LiveFile(NamedTuple):
     """A file that a query may read; a tuple, because there may be a hundred thousand of them.
 
-    The bounds are microseconds since 1970, as the catalog keeps them.
+    The bounds are microseconds since 1970, as the catalog keeps them. A file that is not here is an object of its
+    partition's store: `key` names it there, and `sha256` proves its bytes. A `key` of None: it is not in the store.
     """
 
     path: str
@@ -57,6 +61,14 @@ class LiveFile(NamedTuple):
     min_microseconds: int | None
     max_microseconds: int | None
     columns_id: int
+    is_here: bool = True
+    key: str | None = None
+    sha256: str | None = None
+
+    @property
+    def table(self) -> str:
+        """The table of its rows."""
+        return self.partition.partition(".")[0]
 
     @property
     def min_timestamp(self) -> datetime | None:
@@ -67,6 +79,10 @@ class LiveFile(NamedTuple):
     def max_timestamp(self) -> datetime | None:
         """The newest `tp_timestamp`."""
         return None if self.max_microseconds is None else EPOCH + timedelta(microseconds=self.max_microseconds)
+
+
+Bring = Callable[[Sequence[LiveFile], Callable[[LiveFile], str]], list[str]]
+"""The paths of files on this disk, given where those are that are here."""
 
 
 @frozen
@@ -81,11 +97,49 @@ class Snapshot:
     files: tuple[LiveFile, ...]
     columns: ColumnSets
     sequence: int
+    roots: Mapping[str, Path] = field(default_factory=dict)
+    """Other roots, by the beginning of the stored paths below them: the disk that a partition's local files are on."""
+    bring: Bring | None = None
+    """Brings files here that are in a store alone."""
+    sets: Mapping[str, Collection[int]] | None = None
+    """The sets of columns of all files of a table, if some of these are not loaded."""
 
     def paths(self) -> list[str]:
-        """The absolute paths, as DuckDB takes them."""
-        root = f"{self.root}/"
-        return [root + file.path for file in self.files]
+        """The absolute paths of all files; those that are in a store alone are brought here."""
+        return self.local(self.files)
+
+    def local(self, files: Sequence[LiveFile]) -> list[str]:
+        """The same of some files."""
+        if all(file.is_here for file in files):
+            return [self.place(file) for file in files]
+        if self.bring is None:
+            first = next(file for file in files if not file.is_here)
+            raise WorkspaceError(f"{first.path} is in a store alone", path=first.path, hint="run: tailpipe pull --data")
+        return self.bring(files, self.place)
+
+    def place(self, file: LiveFile) -> str:
+        """The absolute path of a file that is here, as DuckDB takes it."""
+        for beginning, root in self.roots.items():
+            if file.path.startswith(beginning):
+                return f"{root}/{file.path}"
+        return f"{self.root}/{file.path}"
+
+    @property
+    def directories(self) -> list[Path]:
+        """The directories that hold what a query may read on this disk."""
+        return [*(root / name for root in (self.root,) for name in ("files", "schemas")), *self.roots.values()]
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """The partitions that hold something."""
+        return frozenset(file.partition for file in self.files)
+
+    def indexes(self) -> set[str]:
+        """The values of `tp_index` that occur."""
+        return {file.tp_index for file in self.files if file.tp_index is not None}
+
+    def close(self) -> None:
+        """Let go of it; this one holds nothing."""
 
     @property
     def rows(self) -> int:
@@ -99,14 +153,6 @@ def current(layout: Layout) -> Snapshot:
         return Snapshot(layout.internal, (), {}, 0)
     with closing(open_database(layout, is_read_only=True)) as database:
         return snapshot(database)
-
-
-def newer(layout: Layout, than: int) -> Snapshot | None:
-    """The same, unless the newest commit still is that of this number."""
-    if not is_begun(layout):
-        return None
-    with closing(open_database(layout, is_read_only=True)) as database:
-        return snapshot(database) if sequence(database) != than else None
 
 
 def snapshot(
@@ -125,21 +171,47 @@ def snapshot(
     with database.reading() as connection:
         files: list[LiveFile] = []
         sealed = None if unit or dates else seals.load(connection, "data", path)
-        for key, name in _names(database, connection, table, partition):
+        for key, name in names_of(database, connection, table, partition):
             where, values = _where(name, unit, dates)
             rows = connection.execute(
-                f"SELECT {', '.join(seals.FILE)} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608
+                f"SELECT {selected(connection)} FROM files WHERE {where} AND state = 'live' ORDER BY path",  # noqa: S608
                 values,
             ).fetchall()
             if sealed is not None:
-                seals.check(sealed.get(key), seals.sum_of(rows, seals.FILE), f"the files of {name}", path)
-            files += [
-                LiveFile(stored, name, of, index, date.fromisoformat(day), count, size, low, high, columns_id)
-                for stored, of, index, day, count, size, low, high, columns_id, _ in rows
-            ]
-        columns = _columns(connection, {file.columns_id for file in files}, path)
-        number = _sequence(connection)
-    return Snapshot(database.layout.internal, tuple(files), columns, number)
+                known = (row[:_SEALED] for row in rows)
+                seals.check(sealed.get(key), seals.sum_of(known, seals.FILE), f"the files of {name}", path)
+            files += [live_file(name, *row) for row in rows]
+        columns = sets_of(connection, {file.columns_id for file in files}, path)
+        number = newest_commit(connection)
+    return Snapshot(database.layout.internal, tuple(files), columns, number, bring=database.bring)
+
+
+def selected(connection: sqlite3.Connection) -> str:
+    """The columns that a `LiveFile` is made of; a catalog of an earlier version knows of no store."""
+    has_stores = has_column(connection, "files", "key")
+    where = "here, key, CASE here WHEN 0 THEN sha256 END" if has_stores else "1, NULL, NULL"
+    return f"{', '.join(seals.FILE)}, {where}"
+
+
+def live_file(
+    partition: str,
+    path: str,
+    unit: str,
+    index: str | None,
+    day: str | None,
+    rows: int,
+    size: int,
+    low: int | None,
+    high: int | None,
+    columns_id: int,
+    _: int,
+    here: int,
+    key: str | None,
+    sha256: str | None,
+) -> LiveFile:
+    """A file of a partition, of the columns that were `selected`."""
+    day_ = date.fromisoformat(day) if day else date.min  # rejected rows have none
+    return LiveFile(path, partition, unit, index, day_, rows, size, low, high, columns_id, bool(here), key, sha256)
 
 
 def column_sets(database: Database, table: str | None = None, partition: str | None = None) -> ColumnSets:
@@ -153,16 +225,22 @@ def columns_of(
 ) -> ColumnSets:
     """The same, within a transaction."""
     used: set[int] = set()
-    for _, name in _names(database, connection, table, partition):
-        where, values = _where(name)
-        used |= {
-            number
-            for (number,) in connection.execute(
-                f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
-                values,
-            )
-        }
-    return _columns(connection, used, str(database.layout.database))
+    for key, name in names_of(database, connection, table, partition):
+        used |= columns_in_use(connection, key, name)
+    return sets_of(connection, used, str(database.layout.database))
+
+
+def columns_in_use(connection: sqlite3.Connection, partition_id: int, partition: str) -> set[int]:
+    """The numbers of the sets of columns that live files of a partition have."""
+    if has_table(connection, "columns_in_use"):
+        query, values = "SELECT columns FROM columns_in_use WHERE partition = ? AND files > 0", (partition_id,)
+        return {number for (number,) in connection.execute(query, values)}
+    where, of = _where(partition)
+    rows = connection.execute(
+        f"SELECT DISTINCT columns_id FROM files WHERE {where} AND state = 'live'",  # noqa: S608 - marks
+        of,
+    )
+    return {number for (number,) in rows}
 
 
 def _where(
@@ -178,7 +256,7 @@ def _where(
     return "path > ? AND path < ?", below(f"files/{partition_segment(partition)}")
 
 
-def _columns(connection: sqlite3.Connection, used: Collection[int], path: str) -> ColumnSets:
+def sets_of(connection: sqlite3.Connection, used: Collection[int], path: str) -> ColumnSets:
     """The sets of these numbers; a single one may have thousands of columns."""
     found = {}
     sealed = seals.load(connection, "columns", path)
@@ -193,10 +271,11 @@ def _columns(connection: sqlite3.Connection, used: Collection[int], path: str) -
 def sequence(database: Database) -> int:
     """The number of the newest commit: while it stays, a snapshot is true."""
     with database.reading() as connection:
-        return _sequence(connection)
+        return newest_commit(connection)
 
 
-def _sequence(connection: sqlite3.Connection) -> int:
+def newest_commit(connection: sqlite3.Connection) -> int:
+    """The same, within a transaction."""
     (number,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM transactions").fetchone()
     if not has_table(connection, "facts"):
         return int(number)
@@ -212,7 +291,7 @@ def count_move(connection: sqlite3.Connection) -> None:
     )
 
 
-def _names(
+def names_of(
     database: Database, connection: sqlite3.Connection, table: str | None, partition: str | None
 ) -> list[tuple[int, str]]:
     """The partitions of a table, or the one that is named, with their numbers."""

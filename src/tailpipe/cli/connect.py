@@ -68,7 +68,12 @@ def command(
     wish = Wish(start, end, partitions, indexes, live)
     workspace = workspace_of(context)
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
-    narrowing.check(current(workspace.data.prepare()).files, workspace.config.partitions)  # as a query does
+    snapshot = current(workspace.data.prepare())
+    narrowing.check(snapshot, workspace.config.partitions)  # as a query does
+    if elsewhere := [file for file in narrowing.files(snapshot.files) if not file.is_here]:
+        from tailpipe.stores.fetch import told
+
+        render.say(f"warning: the views lack {told(elsewhere, workspace.data.store_of)}")
     warn_of_schemas(workspace)
     if form == "sql" and output == "json":
         raise UsageError("--output json prints the path of a database, not of --format sql")

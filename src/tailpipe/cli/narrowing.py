@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.fetching import FetchProgress
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import completes
 from tailpipe.errors import UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
+    from tailpipe.stores.fetch import Limits
 
 __all__ = ["Narrowed", "narrowing", "rows_chosen"]
 
@@ -31,13 +33,23 @@ class Narrowed:
         self.narrowing = narrowing
         self.is_unsafe = is_unsafe
         self.timeout_seconds: float | None = None
+        self.limits: Limits | None = None
+        """What statements may fetch from stores."""
 
     def __call__(self, workspace: Any) -> Session:
         """The session, and a warning if it is not a safe one."""
         if self.is_unsafe:
             render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
+        return self.session(workspace, self.narrowing)
+
+    def session(self, workspace: Any, narrowing: Narrowing) -> Session:
+        """A session with another narrowing."""
         session: Session = workspace.session(
-            self.narrowing, unsafe=self.is_unsafe, timeout_seconds=self.timeout_seconds
+            narrowing,
+            unsafe=self.is_unsafe,
+            timeout_seconds=self.timeout_seconds,
+            limits=self.limits,
+            on_fetch=FetchProgress(),
         )
         return session
 
@@ -47,7 +59,7 @@ class Narrowed:
             raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
         log_from(workspace.settings.log_levels, workspace.config.secrets)
         queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
-            self.narrowing, timeout_seconds=self.timeout_seconds
+            self.narrowing, timeout_seconds=self.timeout_seconds, limits=self.limits, on_fetch=FetchProgress()
         )
         return queries
 

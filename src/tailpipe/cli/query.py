@@ -83,6 +83,12 @@ class _Query(click.Command):
 )
 @param(complete_params)
 @click.option("--timeout", metavar="DURATION", help="Time limit per statement, such as 30s, 5m or 1h30m.")
+@click.option(
+    "--fetch-limit",
+    metavar="SIZE",
+    help="Maximum size of the files that a statement may fetch from stores.  [default: 2GB]",
+)
+@click.option("--offline", is_flag=True, help="Query the data on this disk without connecting to a store.")
 @click.option("--timing/--no-timing", default=None, help="Print row count and elapsed time to stderr.")
 @narrowing
 @common
@@ -99,6 +105,8 @@ def command(
     engine: str,
     params: tuple[str, ...],
     timeout: str | None,
+    fetch_limit: str | None,
+    offline: bool,
     timing: bool | None,
     narrowed: Narrowed,
 ) -> None:
@@ -113,6 +121,11 @@ def command(
         from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
 
         narrowed.timeout_seconds = parse_timeout(timeout)
+    if fetch_limit is not None or offline:
+        from tailpipe.model.size import parse_size
+        from tailpipe.stores.fetch import FETCH_BYTES, Limits
+
+        narrowed.limits = Limits(FETCH_BYTES if fetch_limit is None else parse_size(fetch_limit), offline)
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')

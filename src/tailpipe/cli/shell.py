@@ -71,7 +71,7 @@ class Shell:
         self.timing = timing
         self.params: dict[str, Any] = dict(params or {})
         self.file: Path | None = None
-        self._is_unsafe = narrowed.is_unsafe
+        self._narrowed = narrowed
         self._has_answers = False
         self._vocabulary: Vocabulary | None = None
         self.session = narrowed(workspace)
@@ -151,7 +151,7 @@ class Shell:
     def narrow(self, **changes: Any) -> None:
         """Show another part of the data; if that cannot be, all stays as it was."""
         narrowing = replace(self.narrowing, **changes)
-        session = self.workspace.session(narrowing, unsafe=self._is_unsafe)
+        session = self._narrowed.session(self.workspace, narrowing)
         self.session.close()
         self.session, self.narrowing, self._vocabulary = session, narrowing, None
         self.limit_to(self.timeout_seconds)
@@ -189,8 +189,9 @@ class Shell:
     def _words(self) -> Vocabulary:
         if self._vocabulary is None:
             session = self.session
+            tables = (*session.tables(), *session.catalog_tables())
             self._vocabulary = Vocabulary(
-                session.schema, session.tables(), session.functions(), session.keywords(), session.reserved_words()
+                session.schema, tables, session.functions(), session.keywords(), session.reserved_words()
             )
         return self._vocabulary
 

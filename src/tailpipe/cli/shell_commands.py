@@ -59,9 +59,10 @@ def _tables(shell: Shell, which: str) -> None:
         *(one.name for one in every if one.rows != 0),
     }
     shown = [one for one in every if which == _ALL or one.name in known]
+    shown += shell.session.catalog_tables() if which == _ALL else ()
     rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
     render.records(rows, "pretty", {"table": "table", "columns": "columns", "rows": "rows"})
-    if count := len(every) - len(shown):
+    if which != _ALL and (count := len(every) - len(shown)):
         render.say(f"{render.counted(count, 'more table')} of plugins hold nothing: .tables {_ALL}")
 
 
@@ -70,7 +71,8 @@ def _inspect(shell: Shell, name: str) -> None:
         _tables(shell, "")
         return
     shell.session.refresh()
-    shapes = {_address(shell, one).lower(): one for one in shell.session.tables()}
+    tables = (*shell.session.tables(), *shell.session.catalog_tables())
+    shapes = {_address(shell, one).lower(): one for one in tables}
     wanted = name.lower().removeprefix(f"{shell.session.schema}.")
     if wanted not in shapes:
         raise UsageError(f"table not found: {name}", hint=did_you_mean(wanted, list(shapes), "see: .tables"))

@@ -58,11 +58,13 @@ def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Itera
         if file.role == "data" and file.tp_date is not None:
             by_date.setdefault(file.tp_date, []).append(file)
     for day, files in sorted(by_date.items()):
-        live = [
-            path
-            for path, file in zip(snapshot.paths(), snapshot.files, strict=True)
-            if file.tp_date == day and (work.plan.kind == "append" or file.unit != str(work.plan.unit))
-        ]
+        live = snapshot.local(
+            [
+                file
+                for file in snapshot.files
+                if file.tp_date == day and (work.plan.kind == "append" or file.unit != str(work.plan.unit))
+            ]
+        )
         live += [str(staging / file.path) for file in work.carried if file.tp_date == day]
         yield Dedupe(tuple(files), tuple(live), tuple(key), Staging(str(staging), f"same-{day}"))
 

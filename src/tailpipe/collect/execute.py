@@ -266,7 +266,8 @@ class _Round:
             self._leave_out([work], [list(same_events(work, snapshot, key)) if key else []])
         retires: tuple[str, ...] = ()
         if work.plan.kind == "rewrite":
-            retires = (*(file.path for file in self._live(work).files), *self._rejected(work))
+            rejected = job.catalog.rejected_paths(job.address, work.plan.unit)
+            retires = (*(file.path for file in self._live(work).files), *rejected)
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
             with job.meter("commit"):

@@ -125,11 +125,11 @@ def keep_digits(types: dict[str, str], before: Mapping[str, str], table: Table, 
 
 def _long_numbers(snapshot: Snapshot, columns: Collection[str]) -> set[str]:
     """Which of the columns hold whole numbers in these files that a double would change."""
-    files = list(zip(snapshot.paths(), snapshot.files, strict=True))
     found = set()
     with connect() as connection:
         for name in columns:
-            paths = [path for path, file in files if snapshot.columns[file.columns_id].get(name) == "BIGINT"]
+            held = [file for file in snapshot.files if snapshot.columns[file.columns_id].get(name) == "BIGINT"]
+            paths = snapshot.local(held)
             if paths and has_long_numbers(connection, paths, name):
                 found.add(name)
     return found

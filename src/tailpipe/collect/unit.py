@@ -141,11 +141,11 @@ class UnitWork:
         """
         keyed = self.keyed_files if self.is_anew else set()
         fresh = [file.path for file in self.files if file.path in keyed and file.role == "data"]
+        own = [file for file in snapshot.files if file.unit == str(self.plan.unit)]
         return Carry(
             files=tuple(
                 CarriedFile(path, file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
-                for path, file in zip(snapshot.paths(), snapshot.files, strict=True)
-                if file.unit == str(self.plan.unit)
+                for path, file in zip(snapshot.local(own), own, strict=True)
             ),
             prefixes=self._prefixes(partition, is_range=False),
             staging=Staging(str(self.transaction.staging), "carried"),

@@ -208,14 +208,14 @@ def _misplaced(snapshot: Snapshot, engine: Engine, subject: Subject) -> set[str]
         hint = did_you_mean(subject.index.column, columns, "correct tp_index of the partition")
         raise UsageError(f'no file of {subject.partition} has a column "{subject.index.column}"', hint=hint)
     kind = kinds[subject.index.column.lower()]
-    found = engine.misplaced(list(_carried(snapshot, files)), subject.index.column, kind)
-    return {path.removeprefix(f"{snapshot.root}/") for path in found}
+    carried = list(_carried(snapshot, files))
+    stored = {one.path: file.path for one, file in zip(carried, files, strict=True)}
+    return {stored[path] for path in engine.misplaced(carried, subject.index.column, kind)}
 
 
-def _carried(snapshot: Snapshot, files: Iterable[LiveFile]) -> Iterator[CarriedFile]:
-    for file in files:
-        columns = snapshot.columns[file.columns_id]
-        yield CarriedFile(f"{snapshot.root}/{file.path}", file.tp_date, file.tp_index, columns)
+def _carried(snapshot: Snapshot, files: Sequence[LiveFile]) -> Iterator[CarriedFile]:
+    for path, file in zip(snapshot.local(files), files, strict=True):
+        yield CarriedFile(path, file.tp_date, file.tp_index, snapshot.columns[file.columns_id])
 
 
 def _batches(groups: Sequence[FileGroup]) -> list[list[FileGroup]]:

@@ -15,7 +15,7 @@ from tailpipe.model.window import day_before, parse_moment
 
 __all__ = ["Partition", "Retention", "Schema"]
 
-_TAKEN = frozenset({"main", "memory", "tailpipe", "temp", "system", "information_schema", "pg_catalog"})
+_TAKEN = frozenset({"main", "memory", "tailpipe", "temp", "system", "information_schema", "pg_catalog", "tp_catalog"})
 
 
 def _check_schema_name(name: str) -> None:

@@ -35,11 +35,20 @@ def statements_of(
     *,
     now: datetime,
 ) -> list[str]:
-    """The statements that make the views of a wish, over what the snapshot holds."""
+    """The statements that make the views of a wish, over what the snapshot holds on this disk."""
     narrowing = Narrowing.parse(wish.start, wish.end, wish.partitions, wish.indexes, now=now)
     if wish.is_live:
-        return live_statements(table_views(snapshot, tables), schemas, narrowing, hive, now=now)
-    return listed_statements(table_views(snapshot, tables, narrowing), schemas, now=now)
+        return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, now=now)
+    return listed_statements(_views_here(snapshot, tables, narrowing), schemas, now=now)
+
+
+def _views_here(snapshot: Snapshot, tables: Mapping[str, Table], narrowing: Narrowing | None = None) -> list[View]:
+    """The views over files on this disk; one that has none here keeps its columns."""
+    if all(file.is_here for file in snapshot.files):
+        return table_views(snapshot, tables, narrowing)
+    here = replace(snapshot, files=tuple(file for file in snapshot.files if file.is_here))
+    found = {view.name: view for view in table_views(here, tables, narrowing) if view.files}
+    return [found.get(view.name) or replace(view, files=()) for view in table_views(snapshot, tables, narrowing)]
 
 
 def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: datetime) -> list[str]:

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -81,7 +81,7 @@ def refresh(
             place = snapshot.root / _path(schema, _behind(whole, schema, view.name))
             wanted.add(place)
             if view.files and not place.exists():
-                _write(view, schema, place)
+                _write(view, schema, place, snapshot.local(view.files))
                 made += 1
     _drop(snapshot.root / COPIES, wanted, grace)
     return made
@@ -128,10 +128,11 @@ def _over_copy(view: View, path: str, size: int, window: Window) -> View:
         selected=selected,
         options="hive_partitioning = false",
         conditions=(condition,) if condition else (),
+        sets={},
     )
 
 
-def _write(view: View, schema: Schema, place: Path) -> None:
+def _write(view: View, schema: Schema, place: Path, paths: Sequence[str]) -> None:
     """Write the rows beside their place, sync them, and give them their name in one step."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.writing")
@@ -143,7 +144,7 @@ def _write(view: View, schema: Schema, place: Path) -> None:
             refuse_broken(connection, schema)
             load_for(connection, [schema.where])
             connection.execute(f"CREATE SCHEMA {quoted(view.schema)}")
-            connection.execute(view.sql)
+            connection.execute((view if view.has_all_here(view.files) else view.plain).over_paths(paths))
             connection.execute(
                 f"COPY (SELECT {columns} FROM {quoted(view.schema)}.{quoted(view.name)})"
                 f" TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"

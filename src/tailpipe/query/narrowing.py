@@ -6,14 +6,18 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from functools import cache
+from typing import TYPE_CHECKING
 
-from tailpipe.catalog.snapshot import EPOCH, LiveFile
+from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, listed
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import EVER, Window, window_between
 from tailpipe.sql.quoting import moment
+
+if TYPE_CHECKING:
+    from tailpipe.catalog.live import LargeSnapshot
 
 __all__ = ["Narrowing"]
 
@@ -89,13 +93,15 @@ class Narrowing:
         low = _microseconds(self.window.start) if self.window.has_start else None
         return low, _microseconds(self.window.end) if self.window.has_end else None
 
-    def check(self, files: Sequence[LiveFile], partitions: Iterable[str]) -> None:
+    def check(self, snapshot: Snapshot | LargeSnapshot, partitions: Iterable[str]) -> None:
         """Refuse a partition or an index that nothing has: a wrong name must not look like no rows."""
-        known = sorted({*partitions, *(file.partition for file in files)})
+        if not self.partitions and not self.indexes:
+            return
+        known = sorted({*partitions, *snapshot.partitions})
         for pattern in self.partitions:
             if not any(_is_partition(pattern, name) for name in known):
                 raise UsageError(f"partition not found: {pattern}", hint=_nearest(pattern, known))
-        indexes = sorted({file.tp_index for file in files if file.tp_index is not None})
+        indexes = sorted(snapshot.indexes()) if self.indexes else []
         for pattern in self.indexes:
             if indexes and not any(fnmatchcase(name, pattern) for name in indexes):
                 raise UsageError(f"index not found: {pattern}", hint=_nearest(pattern, indexes))

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tailpipe.catalog.snapshot import Bring, LiveFile
 from tailpipe.errors import SparkError, TailpipeError, TimeLimitError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
@@ -42,7 +43,7 @@ class SparkQueries:
         self._session = session
         self._start = start
         self._token = secrets.token_hex(16)
-        self._registered: dict[tuple[str, str], int] = {}
+        self._registered: dict[tuple[str, str], tuple[LiveFile, ...]] = {}
         self.limit = TimeLimit(session.limit.seconds, self.interrupt)
 
     @cached_property
@@ -63,9 +64,9 @@ class SparkQueries:
             types=self._types(sql),
             params=params or {},
         )
-        for address, name in names.items():
-            if name in translated.names:
-                self._register(views[address], name)
+        for view, files in self._session.needed(sql, params):
+            if (name := names[view.address]) in translated.names:
+                self._register(view, files, name)
         return _answer(self._collected(translated, frozenset(names.values())), columns, types, self.limit)
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
@@ -87,11 +88,13 @@ class SparkQueries:
         """End what Spark is doing."""
         self._spark.sparkContext.cancelAllJobs()
 
-    def _register(self, view: View, name: str) -> None:
-        if self._registered.get(view.address) != self._session.sequence:
-            frame = _frame(self._spark, view, self._session.column_sets)
+    def _register(self, view: View, files: tuple[LiveFile, ...], name: str) -> None:
+        """Have Spark read the files that a statement needs; those in a store alone are brought here first."""
+        if self._registered.get(view.address) != files:
+            paths = self._session.local(view, files)
+            frame = _frame(self._spark, view, files, paths, self._session.column_sets)
             frame.createOrReplaceTempView(name)
-            self._registered[view.address] = self._session.sequence
+            self._registered[view.address] = files
 
     def _collected(self, translated: Translated, views: frozenset[str]) -> pa.Table:
         from pyspark.errors import PySparkException
@@ -154,21 +157,28 @@ def queries(engine: SparkEngine, session: Session) -> Iterator[SparkQueries]:
         yield SparkQueries(session, lambda: engine.session)
 
 
-def frame_of(session: Session, name: str, start: Callable[[], SparkSession]) -> DataFrame:
-    """The rows of a table, or of `schema.table`, as a DataFrame."""
+def frame_of(session: Session, name: str, start: Callable[[], SparkSession], bring: Bring | None = None) -> DataFrame:
+    """The rows of a table, or of `schema.table`, as a DataFrame; with `bring` it outlives the session."""
     schema, _, table = name.rpartition(".")
-    for view in session.views:
+    for view, files in session.needed(f"{schema}.{table}"):
         if view.address == ((schema or session.schema).lower(), table.lower()):
-            return _frame(text_session(start()), view, session.column_sets)
+            paths = session.local(view, files) if bring is None else bring(files, view.place)
+            return _frame(text_session(start()), view, files, paths, session.column_sets)
     known = [view.name if view.schema == session.schema else f"{view.schema}.{view.name}" for view in session.views]
     raise UsageError(f"table not found: {name}", hint=did_you_mean(name, known, "see: tailpipe table list"))
 
 
-def _frame(spark: SparkSession, view: View, column_sets: Mapping[int, Mapping[str, str]]) -> DataFrame:
-    paths: dict[int, list[str]] = {}
-    for file in view.files:
-        paths.setdefault(file.columns_id, []).append(f"{view.root}/{file.path}")
-    sets = [FileSet(column_sets[number], found) for number, found in sorted(paths.items())]
+def _frame(
+    spark: SparkSession,
+    view: View,
+    files: Sequence[LiveFile],
+    paths: Sequence[str],
+    column_sets: Mapping[int, Mapping[str, str]],
+) -> DataFrame:
+    by_set: dict[int, list[str]] = {}
+    for file, path in zip(files, paths, strict=True):
+        by_set.setdefault(file.columns_id, []).append(path)
+    sets = [FileSet(column_sets[number], by_set.get(number, ())) for number in sorted({*by_set, *view.sets})]
     frame = table_frame(spark, view.columns, sets)
     for condition in view.conditions:
         types = {name.lower(): kind for name, kind in view.columns.items()}

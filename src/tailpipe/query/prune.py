@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
 from tailpipe.query.parameters import Params
 from tailpipe.query.statements import called, explained
-from tailpipe.query.views import View
+from tailpipe.query.views import CATALOG, KNOWN, View
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 
@@ -64,6 +64,7 @@ class Pruner:
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET TimeZone = 'UTC'")
         self._made: set[Address] = set()
+        self._has_catalog = False
 
     def close(self) -> None:
         """Let go of the memory."""
@@ -76,12 +77,51 @@ class Pruner:
 
         `values` are those of its parameters: bound before it is planned, they are constants in the plan.
         """
+        scans = self._readable_scans(sql, views, schema, values)
+        return {view.address: self._needed(view, scans[view.address]) for view in views if view.address in scans}
+
+    def left(
+        self,
+        sql: str,
+        views: Sequence[View],
+        schema: str,
+        files: Sequence[LiveFile],
+        columns: Collection[str],
+        values: Params | None = None,
+    ) -> list[LiveFile]:
+        """Those of some files that the statement may need of any of the views, by conditions on these columns alone.
+
+        So a file may stand for all those that are like it in these columns.
+        """
+        scans = self._readable_scans(sql, views, schema, values)
+        if any(view.address not in scans for view in views):
+            return list(files)
+        kept: set[LiveFile] = set()
+        for view in views:
+            own = [file for file in files if file.table == view.name]
+            for filters in scans[view.address]:
+                kept.update(self._left(own, filters, columns))
+        return [file for file in files if file in kept]
+
+    def read_tables(
+        self, sql: str, views: Sequence[View], schema: str, tables: Sequence[str], values: Params | None = None
+    ) -> list[str]:
+        """Those of the tables that the statement reads, and does not only mention; all, if it cannot be planned."""
+        try:
+            scans = self._scans(sql, views, schema, values)
+        except (duckdb.Error, ValueError, LookupError):
+            return list(tables)
+        read = {name for _, name in scans}
+        return [name for name in tables if name.lower() in read]
+
+    def _readable_scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
+        """The filters on those of the views that the statement reads; nothing, if they cannot be told."""
         try:
             scans = self._scans(sql, views, schema, values)
         except (duckdb.Error, ValueError, LookupError):
             return {}  # a statement that cannot be planned says so when it is run
-        read = [view for view in views if view.address in scans and not any(map(_MISLEADING.search, view.columns))]
-        return {view.address: self._needed(view, scans[view.address]) for view in read}
+        fit = [view.address for view in views if not any(map(_MISLEADING.search, view.columns))]
+        return {address: scans[address] for address in fit if address in scans}
 
     def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
         run = self._connection.execute
@@ -91,6 +131,12 @@ class Pruner:
                 run(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
                 run(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
                 self._made.add(view.address)
+        if not self._has_catalog and CATALOG in sql.lower():
+            from tailpipe.query.summary import outline_summary
+
+            run(f"CREATE SCHEMA {CATALOG}")
+            outline_summary(self._connection)
+            self._has_catalog = True
         run(f"SET search_path = '{schema}'")
         planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
         ((_, plan),) = (run(planned, dict(values)) if values else run(planned)).fetchall()
@@ -105,20 +151,22 @@ class Pruner:
         for filters in scans:
             needed.update(self._left(view.files, filters))
         # One of each set of columns stays, so that columns and types are those of the whole view.
-        first = {file.columns_id: file for file in reversed(view.files)}
+        first = {file.columns_id: file for file in reversed(view.files) if file.is_here}
         missing = first.keys() - {file.columns_id for file in needed}
         needed.update(first[number] for number in missing)
         return tuple(file for file in view.files if file in needed)
 
-    def _left(self, files: Iterable[LiveFile], filters: Iterable[str]) -> list[LiveFile]:
+    def _left(
+        self, files: Iterable[LiveFile], filters: Iterable[str], columns: Collection[str] = KNOWN
+    ) -> list[LiveFile]:
         """The files that can hold a row which meets all filters."""
         left = list(files)
         for text in filters:
             condition = text.removeprefix("optional: ")
-            if "tp_timestamp" in condition:
+            if "tp_timestamp" in condition and "tp_timestamp" in columns:
                 left = [file for file in left if _may_be_within(file, condition)]
             for column, kind in (("tp_date", "DATE"), ("tp_index", "VARCHAR"), ("tp_partition", "VARCHAR")):
-                if column in condition:
+                if column in condition and column in columns:
                     values = {_value(file, column) for file in left}
                     met = self._met(column, kind, values, condition)
                     left = left if met is None else [file for file in left if _value(file, column) in met]

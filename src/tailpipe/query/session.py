@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import ColumnSets, LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.partition import Schema
@@ -20,17 +20,21 @@ from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params, bound
+from tailpipe.query.shown import Address, Needed, Shown
 from tailpipe.query.stars import Starred, starred_columns
-from tailpipe.query.statements import is_refused, readable, refuse_weak_arrow, words
-from tailpipe.query.views import COPIES, FEW, KNOWN, SCHEMA, View, schema_views, table_views
+from tailpipe.query.statements import asks_for_columns, is_refused, readable, refuse_weak_arrow, words
+from tailpipe.query.views import CATALOG, COPIES, KNOWN, SCHEMA, View
 from tailpipe.sql.duck import duckdb, reserved_words
 from tailpipe.sql.inet import INET_WORDS, load_statement, wants_inet
 from tailpipe.sql.quoting import literal, quoted, text_list
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
+    from tailpipe.catalog.live import LargeSnapshot
     from tailpipe.query.prune import Pruner
+    from tailpipe.query.remote_files import RemoteFiles
     from tailpipe.query.shapes import Content, TableShape
+    from tailpipe.stores.fetch import Reader
 
 __all__ = ["Answer", "Session"]
 
@@ -49,8 +53,6 @@ _NAMES_TABLES = frozenset(
 _ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_", "sqlite_")
 """Beginnings of the words that ask for tables without naming them."""
 
-Address = tuple[str, str]
-
 
 class Session:
     """All tables of a snapshot as views, until it is closed; nothing in it can write, or read anything else.
@@ -62,15 +64,16 @@ class Session:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        snapshot: Snapshot | LargeSnapshot,
         tables: Mapping[str, Table],
         *,
         schemas: Iterable[Schema] = (),
         narrowing: Narrowing | None = None,
-        newer: Callable[[int], Snapshot | None] = lambda _: None,
+        newer: Callable[[int], Snapshot | LargeSnapshot | None] = lambda _: None,
         is_unsafe: bool = False,
         has_copies: bool = True,
         timeout_seconds: float | None = None,
+        open_reader: Callable[[], Reader] | None = None,
     ) -> None:
         self._tables = tables
         self._schemas = tuple(schemas)
@@ -81,6 +84,8 @@ class Session:
         self._has_inet = False
         self._checked: set[str] = set()
         self._pruner: Pruner | None = None
+        self._open_reader = open_reader
+        self._files: RemoteFiles | None = None
         self.schema = self._chosen_schema()
         self._take(snapshot)
         self.limit = TimeLimit(timeout_seconds, self.interrupt)
@@ -88,6 +93,7 @@ class Session:
         try:
             self._connection = self._connect()
         except BaseException:
+            snapshot.close()
             self._spill.close()
             raise
 
@@ -104,16 +110,25 @@ class Session:
         try:
             self._disconnect()
         finally:
+            if self._files is not None:
+                self._files.close()
+            self._shown.snapshot.close()
             self._spill.close()
 
     def run(self, sql: str, params: Params | None = None) -> Answer:
         """Run one reading statement, with values for its `$name` parameters; in an unsafe session any statement."""
         self.limit.begin()
+        if self._files is not None:
+            self._files.begin()
         try:
             with self.limit.running():
                 return self._run(sql, params or {})
         except (duckdb.Error, RuntimeError) as error:
             raise self._told(error, sql) from error
+        except KeyboardInterrupt:  # while files were being fetched
+            if self.limit.is_over:
+                raise self.limit.error() from None
+            raise
 
     def _run(self, sql: str, params: Params) -> Answer:
         extract = self._connection.extract_statements
@@ -143,9 +158,8 @@ class Session:
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star, or from a FROM without SELECT."""
-        said = words(sql)
-        tables = [name for name, lower in self._names.items() if lower in said]
-        known = [column for view in self._views_of(tables) for column in view.columns]
+        tables = self._shown.named(sql)
+        known = [column for view in self._shown.views_of(tables) for column in view.columns]
         declared = [self._tables[name] for name in tables if name in self._tables]
         return starred_columns(self._connection, sql, columns, known, declared)
 
@@ -157,18 +171,25 @@ class Session:
     def interrupt(self) -> None:
         """End the statement that runs in another thread; `KeyboardInterrupt` is raised there."""
         self._connection.interrupt()
+        if self._files is not None:
+            self._files.interrupt()
 
     def refresh(self) -> bool:
         """Go over to what was committed since; whether there was something."""
         snapshot = self._newer(self.sequence)
         if snapshot is None:
             return False
+        self._shown.snapshot.close()
         self._take(snapshot)
         return True
 
     def contents(self, schema: str) -> tuple[Content, ...]:
         """How much each table of a schema shows, and of which time."""
-        return tuple(self._content(view) for view in self.views if view.schema == schema)
+        views = [view for view in self.views if view.schema == schema]
+        if self._shown.large is not None:
+            views = [view for view, _ in self.needed(" ".join(f"{schema}.{view.name}" for view in views))]
+            views = [view for view in views if view.schema == schema]
+        return tuple(self._content(view) for view in views)
 
     def _content(self, view: View) -> Content:
         from tailpipe.query.shapes import Content
@@ -188,7 +209,15 @@ class Session:
         """All tables of all schemas with their columns."""
         from tailpipe.query.shapes import shape_of
 
-        return tuple(shape_of(view) for view in self.views)
+        is_large = self._shown.large is not None  # then only a query can tell how many rows there are
+        shapes = (shape_of(view) for view in self.views)
+        return tuple(replace(one, rows=None) if is_large else one for one in shapes)
+
+    def catalog_tables(self) -> tuple[TableShape, ...]:
+        """The views of what the catalog knows of its files."""
+        from tailpipe.query.summary import SHAPES
+
+        return SHAPES
 
     def functions(self) -> tuple[str, ...]:
         """The names of the functions that a statement can call."""
@@ -215,33 +244,31 @@ class Session:
             raise UsageError(f"schema not found: {wanted}", hint=hint)
         return wanted
 
-    def _take(self, snapshot: Snapshot) -> None:
-        self._snapshot, self._taken = snapshot, datetime.now(UTC)
-        held = {file.partition.partition(".")[0] for file in snapshot.files}
-        self._names = {name: name.lower() for name in {*held, *self._tables}}
-        self._views: dict[frozenset[str], Sequence[View]] = {}
-        self.column_sets = snapshot.columns
+    def _take(self, snapshot: Snapshot | LargeSnapshot) -> None:
+        self._shown = Shown(snapshot, self._tables, self._schemas, self._narrowing, has_copies=self._has_copies)
         self.sequence = snapshot.sequence
-        self._readable = [f"{snapshot.root / name}/" for name in ("files", COPIES)]
-        self._made: dict[Address, tuple[tuple[LiveFile, ...], bool] | None] = {}
+        self._made: dict[Address | str, object] = {}
         self._is_outlined = False
 
     @property
-    def views(self) -> Sequence[View]:
-        """All tables of all schemas, those of the schema `tailpipe` first."""
-        return self._views_of(self._names)
+    def column_sets(self) -> ColumnSets:
+        """The columns of the files, by the number of the set that they share."""
+        return self._shown.snapshot.columns
 
-    def _views_of(self, tables: Iterable[str]) -> Sequence[View]:
-        """The views of these tables in all schemas; a table that no statement names is not even loaded."""
-        if (names := frozenset(tables)) not in self._views:
-            whole = table_views(self._snapshot, self._tables, self._narrowing, names)
-            # A copy does not tell the partitions and indexes of its rows, so what is narrowed is read from the files.
-            is_narrowed = replace(self._narrowing, schema=None) != Narrowing()
-            shown = schema_views
-            if self._has_copies and not is_narrowed and any(schema.materialized for schema in self._schemas):
-                from tailpipe.query.materialized import from_copies as shown  # late, because few schemas are
-            self._views[names] = [*whole, *shown(whole, self._schemas, now=self._taken)]
-        return self._views[names]
+    @property
+    def views(self) -> Sequence[View]:
+        """All tables of all schemas, those of the schema `tailpipe` first; of a very large catalog without files."""
+        return self._shown.views
+
+    def needed(self, sql: str, values: Params | None = None) -> list[Needed]:
+        """The views that a statement names, with those of their files that it needs; `values` are its parameters'."""
+        return self._shown.needed(sql, self.schema, self._planning, values)
+
+    def local(self, view: View, files: Sequence[LiveFile]) -> list[str]:
+        """The paths of files on this disk, where they stay until the session is closed; fetched where need be."""
+        if all(file.is_here for file in files):
+            return [view.place(file) for file in files]
+        return self._reader().local(files, view.place)
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(":memory:", config=_CONFIG)
@@ -251,11 +278,14 @@ class Session:
             run(f"SET temp_directory = {literal(str(self._spill.path))}")
             if self._has_inet:
                 run(load_statement())
-            for name in dict.fromkeys((SCHEMA, *(schema.name for schema in self._schemas))):
+            for name in dict.fromkeys((SCHEMA, CATALOG, *(schema.name for schema in self._schemas))):
                 run(f"CREATE SCHEMA {quoted(name)}")
             run(f"SET search_path = {literal(self.schema)}")
+            readable = [f"{directory}/" for directory in self._shown.snapshot.directories]
+            if self._files is not None:
+                readable += self._files.allowed(connection)
             if not self._is_unsafe:
-                run(f"SET allowed_directories = {text_list(self._readable)}")
+                run(f"SET allowed_directories = {text_list(readable)}")
                 run("SET enable_external_access = false")
                 run("SET lock_configuration = true")
         except BaseException:
@@ -270,36 +300,84 @@ class Session:
         self._connection.interrupt()  # after Ctrl-C, closing would wait for the end of the statement
         self._connection.close()
 
+    def _begin_anew(self) -> None:
+        """Begin anew with what is readable or loaded now: once the door is closed, that cannot be changed.
+
+        Nothing but views is lost.
+        """
+        self._disconnect()
+        self._connection = self._connect()
+        self._made, self._is_outlined = {}, False
+
     def _make_views(self, sql: str, values: Params) -> None:
         """Make the views that the statement names, over the files that it needs."""
         said = words(sql)
         schemas = said | {self.schema.lower()}
         if not self._has_inet and (said & INET_WORDS or self._ask_for_inet(schemas)):
             self._load_inet()
-        tables = [name for name, lower in self._names.items() if lower in said]
-        _refuse_twins(tables)
-        named = [view for view in self._views_of(tables) if view.schema.lower() in schemas]
         is_about_known = bool(said & KNOWN)
-        needed = self._needed_files(sql, named, values) if is_about_known else {}
-        for view in named:
+        needed = self.needed(sql, values)
+        for view, _ in needed:
             self._check(view.schema)
-            files = needed.get(view.address, view.files)
+        paths = self._paths(sql, needed)
+        for view, files in needed:
             made = files, is_about_known or bool(view.conditions)
-            if self._made.get(view.address) != made:
-                self._make(view if made[1] else view.plain, files)
+            if self._made.get(view.address) != made or view.address in paths:
+                self._make(view if made[1] else view.plain, files, paths.get(view.address))
                 self._made[view.address] = made
-        is_lost = not named and bool(said & _NAMES_TABLES)
+        if CATALOG in said:
+            self._make_catalog()
+        is_lost = not needed and bool(said & _NAMES_TABLES)
         if not self._is_outlined and (is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
-            for view in self.views:
-                if view.address not in self._made:
-                    self._connection.execute(view.outline)
-                    self._made[view.address] = None
-            self._is_outlined = True
+            self._outline()
 
-    def _make(self, view: View, files: Sequence[LiveFile]) -> None:
+    def _outline(self) -> None:
+        """Make the views that nobody has named yet, without rows."""
+        if CATALOG not in self._made:
+            from tailpipe.query.summary import outline_summary
+
+            outline_summary(self._connection)
+        for view in self.views:
+            if view.address not in self._made:
+                self._connection.execute(view.outline)
+                self._made[view.address] = None
+        self._is_outlined = True
+
+    def _make_catalog(self) -> None:
+        """Fill the views of the catalog's own facts."""
+        if CATALOG not in self._made:
+            from tailpipe.query.summary import make_summary  # late, because few statements ask for it
+
+            make_summary(self._connection, self._shown.all_files())
+            self._made[CATALOG] = self.sequence
+
+    def _paths(self, sql: str, needed: Sequence[Needed]) -> dict[Address, list[str]]:
+        """Where the files are that are not all on this disk, fetched where need be; DuckDB is let in where they are."""
+        elsewhere = [(view, files) for view, files in needed if not view.has_all_here(files)]
+        if not elsewhere:
+            return {}
+        if asks_for_columns(sql):
+            return {view.address: [] for view, _ in elsewhere}
+        reader = self._reader()
+        paths = {view.address: reader.paths(view, files) for view, files in elsewhere}
+        if reader.is_to_be_let_in:
+            if self._is_unsafe:  # nothing is locked, and what statements have made stays
+                reader.allowed(self._connection)
+            else:
+                self._begin_anew()
+        return paths
+
+    def _reader(self) -> RemoteFiles:
+        if self._files is None:
+            from tailpipe.query.remote_files import RemoteFiles  # late, because most files are here
+
+            self._files = RemoteFiles(self._open_reader, self._spill.path)
+        return self._files
+
+    def _make(self, view: View, files: Sequence[LiveFile], paths: Sequence[str] | None) -> None:
         """Make a view over these files; a mistake in its condition is told of its schema, not of the statement."""
         try:
-            self._connection.execute(view.over(files))
+            self._connection.execute(view.over(files) if paths is None else view.plain.over_paths(paths))
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             if not (view.conditions and any(schema.name == view.schema for schema in self._schemas)):
                 raise
@@ -317,16 +395,13 @@ class Session:
                     refuse_broken(self._connection, schema)
             self._checked.add(name)
 
-    def _needed_files(self, sql: str, views: Sequence[View], values: Params) -> Mapping[Address, tuple[LiveFile, ...]]:
-        many = [view for view in views if len(view.files) > FEW]
-        if not many:
-            return {}
+    def _planning(self) -> Pruner:
+        """What plans statements over empty tables."""
         if self._pruner is None:
             from tailpipe.query.prune import Pruner
 
             self._pruner = Pruner(load_statement() if self._has_inet else "")
-        needed = self._pruner.files(sql, views, self.schema, values)
-        return {view.address: needed[view.address] for view in many if view.address in needed}
+        return self._pruner
 
     def _ask_for_inet(self, names: Container[str]) -> bool:
         """Whether the `where` of one of these schemas wants the extension."""
@@ -338,23 +413,17 @@ class Session:
         if self._is_unsafe:
             self._connection.execute(load_statement())
             return
-        self._disconnect()
-        self._connection = self._connect()
-        self._made, self._is_outlined = {}, False
+        self._begin_anew()
 
     def _told(self, error: Exception, sql: str) -> TailpipeError | KeyboardInterrupt:
         from tailpipe.query.mistakes import told
 
         if isinstance(error, TailpipeError):
             return error
+        if self._files is not None:
+            if self.limit.is_over:  # the engine says that a file could not be read, because its address was cut
+                return self.limit.error()
+            if (unread := self._files.failure()) is not None:
+                return unread
         failure = told(error, sql, self.views, self.schema)
         return self.limit.error() if self.limit.is_over and isinstance(failure, KeyboardInterrupt) else failure
-
-
-def _refuse_twins(tables: Iterable[str]) -> None:
-    """Refuse tables of which DuckDB would show one for the other; the config has none, but one may be held."""
-    seen: dict[str, str] = {}
-    for name in sorted(tables):
-        if (twin := seen.setdefault(name.lower(), name)) != name:
-            hint = "SQL does not tell cases apart: rename one in the config, or delete the partitions of the other"
-            raise UsageError(f'there are two tables: "{twin}" and "{name}"', hint=hint)

@@ -11,6 +11,7 @@ from tailpipe.sql.duck import duckdb
 from tailpipe.sql.references import weak_arrow, weakness
 
 __all__ = [
+    "asks_for_columns",
     "called",
     "explained",
     "find_statements",
@@ -102,6 +103,11 @@ def explained(sql: str) -> str:
     if opened[:1] == [b"("] and said[begin + 1 : begin + 2] in (["analyze"], ["format"]) and b")" in opened:
         begin += opened.index(b")") + 1
     return raw[tokens[begin] :].decode() if begin < len(tokens) else ""
+
+
+def asks_for_columns(sql: str) -> bool:
+    """Whether a statement is about the columns of tables alone, and not about their rows."""
+    return _first_word(sql) in ("desc", "describe", "show")
 
 
 def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Statement]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.catalog.layout import index_segment
-from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.catalog.snapshot import ColumnSets, LiveFile, Snapshot
 from tailpipe.frozen import frozen
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import COMMON_COLUMNS, Table
@@ -17,7 +17,7 @@ from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, s
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.sql.quoting import literal, quoted
 
-__all__ = ["COPIES", "FEW", "KNOWN", "SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
+__all__ = ["CATALOG", "COPIES", "FEW", "KNOWN", "SCHEMA", "View", "narrowed", "schema_views", "shows", "table_views"]
 
 COPIES = "schemas"
 """The directory of the copies of materialized schemas."""
@@ -25,6 +25,8 @@ FEW = 32
 """So many files are opened sooner than a plan is made."""
 KNOWN = frozenset({"tp_timestamp", "tp_date", "tp_partition", "tp_index"})
 """The columns of which the catalog knows what is in each file."""
+CATALOG = "tp_catalog"
+"""The DuckDB schema of what the catalog knows of its files."""
 SCHEMA = "tailpipe"
 """The DuckDB schema of the views over whole tables, which is the default one."""
 
@@ -53,6 +55,10 @@ class View:
     selected: str
     options: str = ""
     conditions: tuple[str, ...] = ()
+    place: Callable[[LiveFile], str] = lambda file: file.path
+    """Where a file is that is on this disk."""
+    sets: ColumnSets = field(default_factory=dict)
+    """The columns that its files have, also those that are not loaded."""
 
     @property
     def address(self) -> tuple[str, str]:
@@ -76,10 +82,19 @@ class View:
 
     def over(self, files: Sequence[LiveFile]) -> str:
         """The statement that makes it over these files of its own."""
-        if not files:
-            return self.outline
-        paths = ", ".join(literal(f"{self.root}/{file.path}") for file in files)
-        return self.reading(f"[{paths}]")
+        return self.over_paths([self.place(file) for file in files])
+
+    def has_all_here(self, files: Sequence[LiveFile]) -> bool:
+        """Whether these files of its own are on this disk and have all columns of the view among them."""
+        return all(file.is_here for file in files) and (not files or not self.lacking(files))
+
+    def lacking(self, files: Iterable[LiveFile]) -> list[int]:
+        """The sets of columns that none of these files has."""
+        return sorted(self.sets.keys() - {file.columns_id for file in files})
+
+    def over_paths(self, paths: Sequence[str]) -> str:
+        """The same, over files wherever they are."""
+        return self.reading(f"[{', '.join(map(literal, paths))}]") if paths else self.outline
 
     @property
     def plain(self) -> View:
@@ -117,7 +132,7 @@ def table_views(
     """
     files: dict[str, list[LiveFile]] = {}
     for file in snapshot.files:
-        files.setdefault(file.partition.partition(".")[0], []).append(file)
+        files.setdefault(file.table, []).append(file)
     names = {*files, *tables} if only is None else only
     views = [_view(name, files.get(name, ()), snapshot, tables.get(name)) for name in sorted(names)]
     return views if narrowing is None else [narrowed(view, narrowing) for view in views]
@@ -151,7 +166,9 @@ def narrowed(view: View, narrowing: Narrowing) -> View:
 
 
 def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table | None) -> View:
-    sets = [snapshot.columns[number] for number in sorted({file.columns_id for file in files})]
+    numbers = {file.columns_id for file in files} if snapshot.sets is None else snapshot.sets.get(name, ())
+    known = {number: snapshot.columns[number] for number in sorted(numbers)}
+    sets = list(known.values())
     stored = _stored(sets)
     declared = _declared(table)
     columns: dict[str, str] = {}
@@ -162,7 +179,17 @@ def _view(name: str, files: Sequence[LiveFile], snapshot: Snapshot, table: Table
     options = _HIVE if _tell_their_values(files) else _PLAIN
     if any(one != sets[0] for one in sets):
         options += ", union_by_name = true"
-    return View(SCHEMA, name, columns, snapshot.root, tuple(files), ", ".join(selected), options)
+    return View(
+        SCHEMA,
+        name,
+        columns,
+        snapshot.root,
+        tuple(files),
+        ", ".join(selected),
+        options,
+        place=snapshot.place,
+        sets=known,
+    )
 
 
 def _tell_their_values(files: Sequence[LiveFile]) -> bool:

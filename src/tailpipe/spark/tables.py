@@ -21,7 +21,7 @@ __all__ = ["FileSet", "table_frame"]
 
 @frozen
 class FileSet:
-    """Live files with the same columns, and what these are stored as."""
+    """Live files with the same columns, and what these are stored as; without paths they tell types alone."""
 
     columns: Mapping[str, str]
     paths: Sequence[str]
@@ -33,11 +33,11 @@ def table_frame(spark: SparkSession, columns: Mapping[str, str], sets: Sequence[
     What the view casts from text stays text. Files of other times may have fewer columns, and narrower types.
     """
     types = _types(columns, sets)
-    if not sets:
+    if not any(one.paths for one in sets):
         from pyspark.sql.types import StructField, StructType
 
         return spark.createDataFrame([], StructType([StructField(name, types[name]) for name in columns]))
-    frames = [_selected(spark, columns, types, one) for one in sets]
+    frames = [_selected(spark, columns, types, one) for one in sets if one.paths]
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tailpipe.errors import TailpipeError
-from tailpipe.sql.duck import duckdb
+from tailpipe.sql.extension import load_extension
 from tailpipe.sql.macros import make_macros
-from tailpipe.sql.quoting import literal
+
+if TYPE_CHECKING:
+    from tailpipe.sql.duck import duckdb
 
 __all__ = ["INET_WORDS", "load_for", "load_statement", "wants_inet"]
 
@@ -33,15 +34,4 @@ def load_for(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None])
 
 def load_statement() -> str:
     """The statement that loads the extension from its file."""
-    from importlib.util import find_spec  # late, because few statements are about addresses
-
-    spec = find_spec("duckdb_extension_inet")
-    places = spec.submodule_search_locations or () if spec else ()
-    for place in places:
-        path = Path(place) / "extensions" / f"v{duckdb.__version__}" / "inet.duckdb_extension"
-        if path.is_file():
-            return f"LOAD {literal(str(path))}"
-    raise TailpipeError(
-        "the functions for addresses are not installed",
-        hint=f"install them with: pip install duckdb-extension-inet=={duckdb.__version__}",
-    )
+    return load_extension("inet", "the functions for addresses are")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -120,12 +121,13 @@ def test_a_span_that_is_turned_is_refused_from_python_too() -> None:
     ],
 )
 def test_names_that_something_has_are_taken(snapshot: Snapshot, narrowing: Narrowing) -> None:
-    narrowing.check(snapshot.files, ["app_log.new", "app_log.prod"])
+    narrowing.check(snapshot, ["app_log.new", "app_log.prod"])
 
 
 def test_an_index_is_not_missed_where_there_is_none_yet(snapshot: Snapshot) -> None:
-    Narrowing(indexes=("x",)).check([file._replace(tp_index=None) for file in snapshot.files], [])
-    Narrowing(indexes=("x",)).check([], ["app_log.prod"])
+    without = tuple(file._replace(tp_index=None) for file in snapshot.files)
+    Narrowing(indexes=("x",)).check(replace(snapshot, files=without), [])
+    Narrowing(indexes=("x",)).check(replace(snapshot, files=()), ["app_log.prod"])
 
 
 @pytest.mark.parametrize(
@@ -141,14 +143,14 @@ def test_a_name_that_nothing_has_is_refused_and_not_shown_as_no_rows(
     snapshot: Snapshot, narrowing: Narrowing, message: str, hint: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        narrowing.check(snapshot.files, ["app_log.prod"])
+        narrowing.check(snapshot, ["app_log.prod"])
     assert refused.value.message == message
     assert hint in (refused.value.hint or "")
 
 
-def test_a_partition_is_refused_where_there_is_none_yet() -> None:
+def test_a_partition_is_refused_where_there_is_none_yet(snapshot: Snapshot) -> None:
     with pytest.raises(UsageError) as refused:
-        Narrowing(partitions=("prod",)).check([], [])
+        Narrowing(partitions=("prod",)).check(replace(snapshot, files=()), [])
     assert refused.value.hint == "there is none yet"
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -303,9 +304,9 @@ def test_a_condition_cannot_leave_its_view(files: Files, where: str) -> None:
     [(Narrowing(partitions=("prd",)), "partition not found: prd"), (Narrowing(indexes=("x",)), "index not found: x")],
 )
 def test_what_nothing_has_cannot_be_narrowed_to(narrowing: Narrowing, message: str, files: Files) -> None:
-    some = [file._replace(tp_index="default") for file in files.files]
+    some = tuple(file._replace(tp_index="default") for file in files.files)
     with pytest.raises(UsageError, match=message):
-        narrowing.check(some, [])
+        narrowing.check(replace(files.snapshot(), files=some), [])
 
 
 def test_a_narrowing_that_ends_before_it_begins_is_refused() -> None:

@@ -1,0 +1,197 @@
+"""The live files of a catalog that is too large to be read for each query: loaded by table, date and index.
+
+A workspace with a year of many accounts has a million files, and a query reads those of a day. So a session keeps one
+view of the catalog open and loads what a statement's conditions leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+from tailpipe.catalog import seals
+from tailpipe.catalog.database import Database, open_database
+from tailpipe.catalog.home import is_begun
+from tailpipe.catalog.layout import Layout, below, partition_segment
+from tailpipe.catalog.snapshot import (
+    ColumnSets,
+    LiveFile,
+    Snapshot,
+    columns_in_use,
+    live_file,
+    names_of,
+    newest_commit,
+    selected,
+    sequence,
+    sets_of,
+    snapshot,
+)
+from tailpipe.frozen import frozen
+
+__all__ = ["LARGE", "LargeSnapshot", "Part", "newer_live", "open_live"]
+
+LARGE = 20_000
+"""With more live files than this, a query loads those alone that it may need."""
+_FEW_INDEXES = 500
+"""More values than this are not worth a condition."""
+
+
+@frozen
+class Part:
+    """Which files to load: partitions with some of their dates (None: all), and indexes (None: all)."""
+
+    dates: Mapping[str, Collection[date] | None]
+    indexes: Collection[str | None] | None = None
+
+
+def open_live(layout: Layout) -> Snapshot | LargeSnapshot:
+    """What is live in a workspace now; close it. Nothing, if nothing was ever collected."""
+    if not is_begun(layout):
+        return Snapshot(layout.internal, (), {}, 0)
+    return _live(open_database(layout, is_read_only=True))
+
+
+def newer_live(layout: Layout, than: int) -> Snapshot | LargeSnapshot | None:
+    """The same, unless the newest commit still is that of this number."""
+    if not is_begun(layout):
+        return None
+    database = open_database(layout, is_read_only=True)
+    try:
+        if sequence(database) == than:
+            database.close()
+            return None
+    except BaseException:
+        database.close()
+        raise
+    return _live(database)
+
+
+def _live(database: Database) -> Snapshot | LargeSnapshot:
+    with ExitStack() as stack:
+        stack.callback(database.close)
+        sealed = seals.load(database.connection, "data", str(database.layout.database))
+        if sealed is None or sum(one.entries for one in sealed.values()) <= LARGE:
+            return snapshot(database)
+        stack.enter_context(database.reading())
+        return LargeSnapshot(database, stack.pop_all())
+
+
+class LargeSnapshot:
+    """The live files at one instant, as `Snapshot` has them; it holds a transaction of the catalog until it is closed.
+
+    Files are loaded without comparing them with the seals of the catalog, which are over whole partitions.
+    """
+
+    def __init__(self, database: Database, held: ExitStack) -> None:
+        self._database = database
+        self._held = held
+        self._sets: dict[str, ColumnSets] = {}
+        self._indexes: dict[str, frozenset[str | None]] = {}
+        path = str(database.layout.database)
+        sealed = seals.load(database.connection, "data", path) or {}
+        known = names_of(database, database.connection, None, None)
+        self._ids = {name: key for key, name in known if (one := sealed.get(key)) and one.entries}
+        self._empty = Snapshot(database.layout.internal, (), {}, newest_commit(database.connection))
+
+    @property
+    def root(self) -> Path:
+        """What stored paths are relative to."""
+        return self._empty.root
+
+    @property
+    def sequence(self) -> int:
+        """The number of the newest commit."""
+        return self._empty.sequence
+
+    @property
+    def directories(self) -> list[Path]:
+        """The directories that hold what a query may read on this disk."""
+        return self._empty.directories
+
+    def place(self, file: LiveFile) -> str:
+        """The absolute path of a file that is here."""
+        return self._empty.place(file)
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """The partitions that hold something."""
+        return frozenset(self._ids)
+
+    def indexes(self) -> set[str]:
+        """The values of `tp_index` that occur."""
+        return {value for name in self._ids for value in self.indexes_of(name) if value is not None}
+
+    @cached_property
+    def columns(self) -> ColumnSets:
+        """All sets of columns that live files have."""
+        return {number: one for name in self._ids for number, one in self.columns_of(name).items()}
+
+    def columns_of(self, partition: str) -> ColumnSets:
+        """The sets of columns that live files of a partition have."""
+        if partition not in self._sets:
+            connection = self._database.connection
+            used = columns_in_use(connection, self._ids[partition], partition)
+            self._sets[partition] = sets_of(connection, used, str(self._database.layout.database))
+        return self._sets[partition]
+
+    def dates_of(self, partition: str) -> list[date]:
+        """The dates of which a partition has files, from date to date through an index."""
+        rows = self._database.connection.execute(
+            "WITH RECURSIVE known (day) AS ("
+            " SELECT min(tp_date) FROM files WHERE partition_id = ?1 AND state = 'live' UNION ALL"
+            " SELECT (SELECT min(tp_date) FROM files WHERE partition_id = ?1 AND state = 'live' AND tp_date > day)"
+            " FROM known WHERE day IS NOT NULL) SELECT day FROM known WHERE day IS NOT NULL",
+            (self._ids[partition],),
+        )
+        return [date.fromisoformat(day) for (day,) in rows]
+
+    def indexes_of(self, partition: str) -> frozenset[str | None]:
+        """The values of `tp_index` that a partition has; this looks at all of its files."""
+        if partition not in self._indexes:
+            rows = self._database.connection.execute(
+                "SELECT DISTINCT tp_index FROM files WHERE path > ? AND path < ? AND state = 'live'",
+                below(f"files/{partition_segment(partition)}"),
+            )
+            self._indexes[partition] = frozenset(value for (value,) in rows)
+        return self._indexes[partition]
+
+    def load(self, part: Part) -> Snapshot:
+        """The files of a part, with the columns of all files of its partitions."""
+        files: list[LiveFile] = []
+        columns: dict[int, Mapping[str, str]] = {}
+        for name, dates in part.dates.items():
+            files += self._files(name, dates, part.indexes)
+            columns |= self.columns_of(name)
+        sets: dict[str, set[int]] = {}
+        for name in part.dates:
+            sets.setdefault(name.partition(".")[0], set()).update(self.columns_of(name))
+        return replace(self._empty, files=tuple(sorted(files, key=_path)), columns=columns, sets=sets)
+
+    def _files(
+        self, partition: str, dates: Collection[date] | None, indexes: Collection[str | None] | None
+    ) -> Iterable[LiveFile]:
+        connection = self._database.connection
+        where, values = "path > ? AND path < ?", [*below(f"files/{partition_segment(partition)}")]
+        spans: list[list[str]] = [[]]
+        if dates is not None:
+            where, values = "partition_id = ? AND role = 'data' AND tp_date = ?", []
+            spans = [[str(self._ids[partition]), day.isoformat()] for day in sorted(dates)]
+        if indexes is not None and None not in indexes and len(indexes) <= _FEW_INDEXES:
+            where += f" AND tp_index IN ({', '.join('?' * len(indexes))})"
+            values += [str(value) for value in indexes]
+        query = f"SELECT {selected(connection)} FROM files WHERE {where} AND state = 'live'"  # noqa: S608 - marks and our own columns
+        for span in spans:
+            for row in connection.execute(query, (*span, *values)):
+                yield live_file(partition, *row)
+
+    def close(self) -> None:
+        """Let go of the catalog."""
+        self._held.close()
+
+
+def _path(file: LiveFile) -> str:
+    return file.path

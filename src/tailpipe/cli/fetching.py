@@ -1,0 +1,50 @@
+"""How far files of a store are fetched, for whoever waits for an answer."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tailpipe.model.size import shown_size
+
+if TYPE_CHECKING:
+    from tailpipe.stores.fetch import Fetched
+
+__all__ = ["FetchProgress"]
+
+_SOON = 1.0
+_LATE = 10.0
+_AGAIN = 0.2
+
+
+class FetchProgress:
+    """Draws one line on a terminal while a fetch takes long; elsewhere, a line every ten seconds."""
+
+    def __init__(self) -> None:
+        self._begun: float | None = None
+        self._shown = 0.0
+
+    def __call__(self, fetched: Fetched) -> None:
+        """Show how far it is, if that was not done just now; the end removes the line."""
+        now, screen = time.monotonic(), sys.stderr
+        is_terminal = screen.isatty()
+        if fetched.files >= fetched.all_files:
+            if is_terminal and self._shown:
+                screen.write("\r\x1b[K")
+                screen.flush()
+            self._begun, self._shown = None, 0.0
+            return
+        if self._begun is None:
+            self._begun = now
+        if now - self._begun < (_SOON if is_terminal else _LATE) or now - self._shown < (
+            _AGAIN if is_terminal else _LATE
+        ):
+            return
+        self._shown = now
+        text = (
+            f"fetching from the store: {fetched.files:,} of {fetched.all_files:,} files,"
+            f" {shown_size(fetched.size)} of {shown_size(fetched.all_size)}"
+        )
+        screen.write(f"\r\x1b[K{text}; Ctrl-C ends it" if is_terminal else f"{text}\n")
+        screen.flush()
