@@ -365,7 +365,8 @@ class Workspace:
 
     def overview(self) -> list[Overview]:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
-        return self.data.read(lambda catalog: catalog.overview(), [])
+        with_store = {name for name in self.config.partitions if self.data.store_of(name)}
+        return self.data.read(lambda catalog: catalog.overview(with_store), [])
 
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
         """What the catalog knows of the days of each source of a partition."""

@@ -71,7 +71,7 @@ columns = st.builds(
     name=names.filter(lambda name: not name.lower().startswith("tp_")),
     type=st.sampled_from([None, "int", "decimal(10,2)", 'struct("a b" varchar, c json[])[]']),
     description=maybe_texts,
-    source=maybe_texts,
+    source=st.none() | names,
     null_if=maybe_texts,
     required=st.booleans(),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -134,9 +134,9 @@ class Catalog:
         """When the newest change of the workspace up to `before` was committed; None if there was none."""
         return read.last_change(self.database, before)
 
-    def overview(self) -> list[overview.Overview]:
-        """All partitions with what they hold, their coverage and their last run."""
-        return overview.overview(self.database)
+    def overview(self, with_store: Container[str] = ()) -> list[overview.Overview]:
+        """All partitions with what they hold, their coverage and last run; `with_store` are those that have one."""
+        return overview.overview(self.database, with_store)
 
     def accounts(self, partition: str) -> Accounts:
         """Where all rows of a partition went that count today."""

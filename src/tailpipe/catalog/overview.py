@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
@@ -60,8 +60,11 @@ class Overview:
     store: StoreState = field(default_factory=StoreState)
 
 
-def overview(database: Database) -> list[Overview]:
-    """All partitions that ever held something or were tried, by name."""
+def overview(database: Database, with_store: Container[str] = ()) -> list[Overview]:
+    """All partitions that ever held something or were tried, by name.
+
+    What is not pushed is told of those that have met a store, and of those `with_store` that have not yet.
+    """
     held = {totals.name: totals for totals in partitions(database)}
     with database.reading() as connection:
         known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
@@ -74,7 +77,7 @@ def overview(database: Database) -> list[Overview]:
         }
         coverage = {key: database.host.own(load_coverage(connection, key)) for key, _ in known}
         lost = {key: _lost(connection, key) for key, _ in known}
-        stores = _stores(connection)
+        stores = _stores(connection, with_store)
     return [
         Overview(
             held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
@@ -88,11 +91,15 @@ def overview(database: Database) -> list[Overview]:
     ]
 
 
-def _stores(connection: sqlite3.Connection) -> dict[int, StoreState]:
+def _stores(connection: sqlite3.Connection, with_store: Container[str]) -> dict[int, StoreState]:
     if not has_table(connection, "pushed"):
         return {}
     rows = connection.execute("SELECT id, name, id IN (SELECT partition_id FROM stores) FROM partitions").fetchall()
-    return {key: _store(connection, key, name, bool(is_known)) for key, name, is_known in rows}
+    return {
+        key: _store(connection, key, name, bool(is_known))
+        for key, name, is_known in rows
+        if is_known or name in with_store
+    }
 
 
 def _store(connection: sqlite3.Connection, partition_id: int, name: str, is_known: bool) -> StoreState:
