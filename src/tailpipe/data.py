@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.session import Session
     from tailpipe.stores.fetch import Fetched, Reader
     from tailpipe.stores.fetch import Limits as FetchLimits
+    from tailpipe.stores.pulling import Pulling
     from tailpipe.stores.push import Progress
     from tailpipe.stores.pushing import Pushing, StoreUse
     from tailpipe.stores.upload import Limits
@@ -95,16 +96,21 @@ class Data:
     def store_of(self, partition: str) -> Store | None:
         """The store of a `table.partition`: its own or the workspace's; None if it has none.
 
-        A partition that the config no longer names has that of the workspace.
+        A partition that the config does not name has that of the workspace, or else the only one of the config.
         """
         known = self.config.partitions.get(partition)
-        return (known.store if known else None) or self.settings.workspace.store
+        default = self.settings.workspace.store
+        if known is not None or default is not None or len(self.config.stores) != 1:
+            return (known.store if known else None) or default
+        return next(iter(self.config.stores.values()))
 
     @property
     def host(self) -> str | None:
         """The name that this host collects under; None if nothing is in a store."""
         workspace = self.settings.workspace
-        if workspace.store is None and not any(one.store for one in self.config.partitions.values()):
+        partitions = self.config.partitions
+        is_reader = bool(self.config.stores) and not partitions
+        if workspace.store is None and not is_reader and not any(one.store for one in partitions.values()):
             return None
         return workspace.host or own_host()
 
@@ -120,6 +126,16 @@ class Data:
         from tailpipe.stores.upload import Limits
 
         return Pushing(self._use_of, host, open_store, limits or Limits(seconds=AUTO_SECONDS), emit, is_off)
+
+    def pulling(self) -> Pulling:
+        """What pulls partitions from the stores of the config."""
+        from tailpipe.stores.open import open_store
+        from tailpipe.stores.pulling import Pulling
+
+        if not self.config.stores:
+            raise UsageError("the config has no store", hint='add one: store "lake" { location = … }')
+        host = self.settings.workspace.host or own_host()
+        return Pulling(self.config.stores.values(), host, open_store)
 
     def _use_of(self, partition: str) -> StoreUse | None:
         """How a partition uses its store."""

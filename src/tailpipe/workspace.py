@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.partition import Partition
+    from tailpipe.model.pulled import PullReport
     from tailpipe.model.pushed import PushReport
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
@@ -171,6 +172,8 @@ class Workspace:
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
             push = pushing.after_commit if pushing else None
             options = Options(request, skip_bad_artifacts, source, command, push=push)
+            if pushing is not None:
+                pushing.before_run(catalog, [partition.address for partition, _ in chosen])
             report = collect(self.config, chosen, catalog, engine, options, emit)
             if engine.started is not None:
                 report = report.with_start(engine.started)
@@ -342,6 +345,34 @@ class Workspace:
             if dry_run:
                 return pushing.preview(catalog, names)
             return list(pushing.finish(catalog, names).values())
+
+    def pull(
+        self,
+        partitions: Selection = (),
+        window: Window = EVER,
+        *,
+        indexes: Sequence[str] = (),
+        with_data: bool = False,
+        dry_run: bool = False,
+    ) -> list[PullReport]:
+        """Fetch what other hosts have pushed; with data also the files of a window, which are pinned here.
+
+        Without a selection these are all partitions that the stores have.
+        """
+        from tailpipe.model.coverage import DaySet
+        from tailpipe.stores.pull import Part
+
+        pulling, part = self.data.pulling(), Part(DaySet.touched(window), tuple(indexes))
+        stores = {
+            name: store
+            for name, store in pulling.found().items()
+            if (wanted := self.data.store_of(name)) is None or wanted.name == store
+        }
+        chosen = {name: stores[name] for name in select(partitions, sorted(stores))}
+        with self.data.catalog() as catalog:
+            if dry_run:
+                return pulling.preview(catalog, chosen, part, with_data=with_data)
+            return self.data.followed(pulling.pull(catalog, chosen, part, with_data=with_data))
 
     def pin(self, partitions: Selection, window: Window = EVER, *, is_pinned: bool) -> dict[str, int]:
         """Pin the files of the dates that a window touches, or let go of them; how many have changed, by partition."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.log_entry import read_entry
-from tailpipe.errors import ConflictError, ObjectStoreError, StorageError, TailpipeError
+from tailpipe.errors import ObjectStoreError, StorageError, TailpipeError
 from tailpipe.model.coverage import DaySet
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
@@ -163,37 +163,6 @@ def test_hosts_with_different_artifacts_both_land(host: Shared, tmp_path: Path) 
     other.push()
     assert host.rows() == other.rows() == Counter("abc")
     assert other.ask("SELECT max(version) FROM stores") == [(3,)]
-
-
-def test_a_history_of_its_own_is_a_conflict_that_names_both_hosts_and_changes_nothing(
-    host: Shared, tmp_path: Path
-) -> None:
-    other = _other(host, tmp_path)
-    host.collect(["a"])
-    host.push()
-    other.collect(["b"])
-    before = other.ask("SELECT name, state FROM transactions")
-    with pytest.raises(ConflictError, match="web-2") as caught:
-        other.push()
-    assert caught.value.hosts == ("web-2", "web-1")
-    assert other.ask("SELECT name, state FROM transactions") == before
-    assert other.rows() == Counter("b")
-    assert len(host.keys("log")) == 1
-    assert list((other.home / ".tailpipe" / "log").rglob("*.manifest")) == []
-
-
-def test_the_same_artifacts_of_two_hosts_are_a_conflict(host: Shared, tmp_path: Path) -> None:
-    other = _other(host, tmp_path)
-    host.collect(["a"])
-    host.push()
-    other.push()
-    host.replace(["x"])
-    other.replace(["y"])  # both retire the file of a
-    host.push()
-    with pytest.raises(ConflictError, match="is not a live file"):
-        other.push()
-    assert other.rows() == Counter("y")
-    assert host.rows() == Counter("x")
 
 
 @pytest.mark.parametrize("fault", [Lost(), Busy(), CutBody(), Slow(0)])

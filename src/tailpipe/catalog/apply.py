@@ -20,7 +20,7 @@ from tailpipe.model.staged import StagedArtifact, StagedFile
 if TYPE_CHECKING:
     from tailpipe.catalog.commit import Transaction
 
-__all__ = ["apply", "columns_id", "refused"]
+__all__ = ["apply", "columns_id", "is_taken", "refused"]
 
 _PORTION = 500
 """Every SQLite takes at least 999 values in a statement."""
@@ -178,7 +178,7 @@ def _known(
 def _check_since(one: StagedArtifact, row: tuple[int, int, str] | None, manifest: Manifest) -> None:
     entry = one.entry
     stands = (row[0], row[1]) if row else (0, 0)
-    if stands != (one.offset_bytes, one.offset_rows) or (row and stands == (0, 0) and not _goes_on(one)):
+    if is_taken(one, stands if row else None):
         raise refused(
             manifest,
             f'"{entry.origin}" is committed up to byte {stands[0]} and row {stands[1]},'
@@ -186,6 +186,13 @@ def _check_since(one: StagedArtifact, row: tuple[int, int, str] | None, manifest
         )
     if row and row[2] != str(entry.unit):
         raise refused(manifest, f'"{entry.origin}" belongs to the unit {row[2]}')
+
+
+def is_taken(one: StagedArtifact, stands: tuple[int, int] | None) -> bool:
+    """Whether an artifact is committed up to another place than it was read from; None if nothing is committed."""
+    if (stands or (0, 0)) != (one.offset_bytes, one.offset_rows):
+        return True
+    return stands == (0, 0) and not _goes_on(one)
 
 
 def _write_entries(

@@ -239,8 +239,8 @@ class Transaction:
     def _previous(self, connection: sqlite3.Connection) -> str:
         """The last transaction of the partition in this workspace: a rebuild notices by it that a manifest was lost."""
         row = connection.execute(
-            "SELECT name FROM transactions WHERE partition_id = ? AND number IS NOT NULL"
-            " ORDER BY sequence DESC LIMIT 1",
+            "SELECT name FROM transactions INDEXED BY transactions_numbered"
+            " WHERE partition_id = ? AND number IS NOT NULL ORDER BY number DESC LIMIT 1",
             (self.partition_id,),
         ).fetchone()
         return str(row[0]) if row else ""

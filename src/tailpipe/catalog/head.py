@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.schema import has_column
 from tailpipe.catalog.seals import REBUILD
 from tailpipe.errors import CatalogError, WorkspaceError
 from tailpipe.frozen import frozen
@@ -58,7 +59,10 @@ def check(connection: sqlite3.Connection, layout: Layout, head: Head | None) -> 
     if workspace not in (None, head.workspace):
         raise foreign(layout, head)
     known = connection.execute(
-        "SELECT 1 FROM transactions WHERE name = ? AND sequence IS NOT NULL", (head.transaction,)
+        "SELECT 1 FROM transactions WHERE name = ? AND (sequence IS NOT NULL OR number IS NOT NULL)"
+        if has_column(connection, "transactions", "number")
+        else "SELECT 1 FROM transactions WHERE name = ? AND sequence IS NOT NULL",
+        (head.transaction,),
     ).fetchone()
     if known is None:
         raise CatalogError(

@@ -12,7 +12,7 @@ from tailpipe.catalog.apply import columns_id
 from tailpipe.model.host import Host, qualified
 from tailpipe.model.manifest import ImageRow
 
-__all__ = ["restore", "shared", "take"]
+__all__ = ["columns", "restore", "shared", "tables", "take"]
 
 _FIRST = ("transactions", "files")
 """These are restored before all others, which refer to them."""
@@ -27,8 +27,8 @@ Value = str | int | None
 def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, ...]:
     """Every committed row of a partition, of whatever table."""
     found = []
-    for table in _tables(connection):
-        names = _columns(connection, table)
+    for table in tables(connection):
+        names = columns(connection, table)
         where = "partition_id = :id"
         if "partition_id" not in names:
             where = "transaction_id IN (SELECT id FROM transactions WHERE partition_id = :id)"
@@ -36,8 +36,8 @@ def take(connection: sqlite3.Connection, partition_id: int) -> tuple[ImageRow, .
             where += " AND sequence IS NOT NULL"
         told = [name for name in names if name not in ("partition_id", "run_id", "record", "columns_id")]
         wanted = [*told, *(["columns"] if "columns_id" in names else [])]
-        columns = ", ".join(_SET if name == "columns" else name for name in wanted)
-        rows = connection.execute(f"SELECT {columns} FROM {table} WHERE {where}", {"id": partition_id})  # noqa: S608
+        chosen = ", ".join(_SET if name == "columns" else name for name in wanted)
+        rows = connection.execute(f"SELECT {chosen} FROM {table} WHERE {where}", {"id": partition_id})  # noqa: S608
         found += [ImageRow(table, dict(zip(wanted, row, strict=True))) for row in rows]
     return tuple(found)
 
@@ -69,7 +69,7 @@ def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition
 
     Transactions whose numbers are taken get others. Tables and columns that a newer version has added are left out.
     """
-    known = {table: set(_columns(connection, table)) for table in _tables(connection)}
+    known = {table: set(columns(connection, table)) for table in tables(connection)}
     ids: dict[Value, Value] = {}
     for row in image:
         if row.table not in known:
@@ -101,15 +101,17 @@ def _free(connection: sqlite3.Connection, values: Mapping[str, Value]) -> dict[s
     return found
 
 
-def _tables(connection: sqlite3.Connection) -> list[str]:
+def tables(connection: sqlite3.Connection) -> list[str]:
+    """The tables that an image tells, in the order in which they are restored."""
     names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    told = [name for name in names if name not in _NOT_TOLD and _is_of_partition(_columns(connection, name))]
+    told = [name for name in names if name not in _NOT_TOLD and _is_of_partition(columns(connection, name))]
     return sorted(told, key=lambda name: (name not in _FIRST, name != _FIRST[0], name))
 
 
-def _is_of_partition(columns: Sequence[str]) -> bool:
-    return "partition_id" in columns or "transaction_id" in columns
+def _is_of_partition(names: Sequence[str]) -> bool:
+    return "partition_id" in names or "transaction_id" in names
 
 
-def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
+def columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    """The names of the columns of a table."""
     return [name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]

@@ -24,10 +24,23 @@ from tailpipe.model.store import FILE_COLUMNS, PARTITION_BY
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["INTERNAL", "MANIFEST", "Layout", "encoded", "foreign_data", "index_segment", "is_our_name", "segments"]
+__all__ = [
+    "CHECKPOINT",
+    "DROPPED",
+    "INTERNAL",
+    "MANIFEST",
+    "Layout",
+    "encoded",
+    "foreign_data",
+    "index_segment",
+    "is_our_name",
+    "segments",
+]
 
 INTERNAL = ".tailpipe"
 MANIFEST = ".manifest"
+DROPPED = ".dropped"
+CHECKPOINT = ".checkpoint"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 120
 
@@ -135,6 +148,10 @@ class Layout:
         """The manifest of a transaction."""
         return self.manifests / f"{transaction}{MANIFEST}"
 
+    def dropped(self, transaction: str) -> Path:
+        """The manifest of a transaction that was dropped, because another host was first."""
+        return self.manifests / f"{transaction}{DROPPED}"
+
     @property
     def log(self) -> Path:
         """Copies of the objects of logs that this catalog knows: a rebuild tells them again."""
@@ -143,6 +160,14 @@ class Layout:
     def log_of(self, partition: str) -> Path:
         """The directory of the copies of one partition."""
         return self.log / encoded(partition)
+
+    def logged_partition(self, directory: Path) -> str:
+        """The partition of a directory of copies."""
+        return unquote(directory.name)
+
+    def checkpoint_copy(self, partition: str, version: int) -> Path:
+        """The copy of a checkpoint."""
+        return self.log_of(partition) / f"{version:010d}{CHECKPOINT}"
 
     def log_copy(self, partition: str, version: int) -> Path:
         """The copy of one object."""

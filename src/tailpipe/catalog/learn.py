@@ -11,9 +11,10 @@ from datetime import date, datetime
 from tailpipe.catalog import image
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.catalog import Writer
+from tailpipe.catalog.commute import commute
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.locks import check_epoch
-from tailpipe.catalog.log_entry import LogEntry
+from tailpipe.catalog.log_entry import LogEntry, make_entry, read_entry
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
@@ -21,6 +22,10 @@ from tailpipe.model.manifest import Manifest
 
 __all__ = [
     "UnpushedFile",
+    "checkpoint",
+    "conflict",
+    "keep_copy",
+    "kept_entry",
     "known_version",
     "learn",
     "mark_put",
@@ -141,6 +146,21 @@ def _whole(writer: Writer, host: str, keys: Mapping[str, str]) -> Manifest:
     return Manifest(name, 0, writer.partition, "note", None, now, now, image=rows, host=host)
 
 
+def checkpoint(writer: Writer, store: str, host: str, version: int) -> LogEntry | None:
+    """The state at a version that has just been learned; None if more than the log says is known here."""
+    keys = dict(
+        writer.database.connection.execute(
+            "SELECT path, key FROM files WHERE partition_id = ? AND state = 'live'", (writer.partition_id,)
+        ).fetchall()
+    )
+    if pending(writer.database, writer.partition_id) or None in keys.values():
+        return None
+    made = make_entry([_whole(writer, host, keys)], version, store, host, is_checkpoint=True)
+    with storage_errors(writer.database.layout.log):
+        keep_copy(writer.database, writer.partition, made)
+    return made
+
+
 def _with_keys(manifest: Manifest, keys: Mapping[str, str]) -> Manifest:
     return replace(manifest, added=tuple(replace(file, key=keys.get(file.path)) for file in manifest.added))
 
@@ -149,16 +169,21 @@ def learn(writer: Writer, store: str, entry: LogEntry) -> int:
     """Let the catalog know an entry of the log, in one SQLite transaction; returns how many transactions were new.
 
     Transactions that are known here are those of this workspace: they are pushed. All others are applied. If they do
-    not follow from what is known, ConflictError is raised and nothing is changed: conflicts are to be resolved here.
+    not follow from what is known, or their order with what is not pushed matters, ConflictError is raised and nothing
+    is changed: the partition has to be rebased.
     """
     database = writer.database
     with storage_errors(database.layout.log):
-        _keep(database, writer.partition, entry)
+        keep_copy(database, writer.partition, entry)
     database.failpoints.reach("learn.copied")
     try:
         with database.writing() as connection:
             check_epoch(database, writer.partition, writer.partition_id, writer.epoch)
-            pulled = _learn_whole(writer, connection, entry) if entry.is_whole else _learn(writer, connection, entry)
+            if entry.is_whole:
+                pulled = _learn_whole(writer, connection, entry)
+            else:
+                _check_order(writer, connection, entry)
+                pulled = _learn(writer, connection, entry)
             connection.execute(
                 "INSERT INTO stores VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version",
                 (writer.partition_id, store, entry.version),
@@ -173,18 +198,44 @@ def learn(writer: Writer, store: str, entry: LogEntry) -> int:
         database.storage.delete(database.layout.log_copy(writer.partition, entry.version))
         if isinstance(problem, ConflictError):
             raise
-        raise _conflict(writer, entry, str(problem)) from problem
+        raise conflict(writer, entry, str(problem)) from problem
     if pulled:
         database.on_commit()
     return pulled
 
 
-def _keep(database: Database, partition: str, entry: LogEntry) -> None:
+def kept_entry(database: Database, partition: str, version: int) -> LogEntry | None:
+    """The copy of a checkpoint of a version, or else of its entry; None if there is none that can be read."""
+    for path in (database.layout.checkpoint_copy(partition, version), database.layout.log_copy(partition, version)):
+        try:
+            return read_entry(database.storage.read(path), version, str(path))
+        except (OSError, CatalogError):
+            continue
+    return None
+
+
+def keep_copy(database: Database, partition: str, entry: LogEntry) -> None:
     """Keep a copy of the object, from which a rebuild tells it again."""
-    path = database.layout.log_copy(partition, entry.version)
+    copy_of = database.layout.checkpoint_copy if entry.is_checkpoint else database.layout.log_copy
+    path = copy_of(partition, entry.version)
     changed = database.storage.prepare(path)
     database.storage.put(path, entry.data)
     database.storage.settle({*changed, path.parent})
+
+
+def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> None:
+    """Refuse an entry whose order with what is not pushed makes a difference."""
+    marks = ", ".join("?" * len(entry.manifests))
+    rows = connection.execute(
+        f"SELECT name FROM transactions WHERE name IN ({marks})",  # noqa: S608 - marks
+        [one.transaction for one in entry.manifests],
+    )
+    known = {name for (name,) in rows}
+    theirs = [one.owned_by(entry.host) for one in entry.manifests if one.transaction not in known]
+    waiting = pending(writer.database, writer.partition_id) if theirs else []
+    ours = _recorded(writer.database, [one for one in waiting if one[0] not in known])
+    if ours is None or not all(commute(one, other) for one in theirs for other in ours):
+        raise conflict(writer, entry, "both have changed the same")
 
 
 def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
@@ -215,7 +266,7 @@ def _learn_whole(writer: Writer, connection: sqlite3.Connection, entry: LogEntry
         said.add(manifest.transaction)
         pulled = len(said)
     elif not said <= known:
-        raise _conflict(writer, entry, "each has a history of its own")
+        raise conflict(writer, entry, "each has a history of its own")
     else:
         files = (row.values for row in manifest.image if row.table == "files")
         _mark_there(writer.database, connection, ((str(one["path"]), str(one["key"])) for one in files))
@@ -235,7 +286,8 @@ def _mark_there(database: Database, connection: sqlite3.Connection, files: Itera
         )
 
 
-def _conflict(writer: Writer, entry: LogEntry, reason: str) -> ConflictError:
+def conflict(writer: Writer, entry: LogEntry, reason: str) -> ConflictError:
+    """The error of an entry that does not go together with what is not pushed."""
     own = writer.database.host.name or "this host"
     return ConflictError(
         f"{writer.partition}: version {entry.version} of the log, pushed by {entry.host}, does not follow from what"

@@ -30,13 +30,26 @@ class LogEntry:
     is_whole: bool
     data: bytes
     """The object itself."""
+    is_checkpoint: bool = False
+    """Whether it is no push, but the state at a version, derived from the log."""
 
 
-def make_entry(made: Sequence[Manifest], version: int, store: str, host: str, *, is_whole: bool = False) -> LogEntry:
-    """The entry of a push that has not been made yet."""
+def make_entry(
+    made: Sequence[Manifest],
+    version: int,
+    store: str,
+    host: str,
+    *,
+    is_whole: bool = False,
+    is_checkpoint: bool = False,
+) -> LogEntry:
+    """The entry of a push that has not been made yet, or a checkpoint, which is whole too."""
+    is_whole = is_whole or is_checkpoint
     push = secrets.token_hex(16)
     header = {"format": FORMAT, "store": store, "host": host, "push": push, "version": version, "is_whole": is_whole}
-    return LogEntry(version, store, host, push, tuple(made), is_whole, manifests.pack(made, header))
+    if is_checkpoint:
+        header["is_checkpoint"] = True
+    return LogEntry(version, store, host, push, tuple(made), is_whole, manifests.pack(made, header), is_checkpoint)
 
 
 def read_entry(data: bytes, version: int, where: str) -> LogEntry:
@@ -52,4 +65,5 @@ def read_entry(data: bytes, version: int, where: str) -> LogEntry:
     host, push = header.get("host"), header.get("push")
     if not isinstance(host, str) or not isinstance(push, str) or header.get("version") != version or not made:
         raise CatalogError(f"{where} is not version {version} of a log", path=where, hint="check the store for copies")
-    return LogEntry(version, str(header.get("store", "")), host, push, tuple(made), bool(header.get("is_whole")), data)
+    is_whole, is_checkpoint = (bool(header.get(name)) for name in ("is_whole", "is_checkpoint"))
+    return LogEntry(version, str(header.get("store", "")), host, push, tuple(made), is_whole, data, is_checkpoint)

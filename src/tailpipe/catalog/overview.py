@@ -17,7 +17,7 @@ from tailpipe.catalog.schema import has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
-__all__ = ["LastRun", "Overview", "StoreState", "overview"]
+__all__ = ["HostState", "LastRun", "Overview", "StoreState", "overview"]
 
 Outcome = Literal["running", "done", "failed", "interrupted"]
 
@@ -29,6 +29,16 @@ class LastRun:
     begun_at: datetime
     ended_at: datetime | None
     outcome: Outcome
+
+
+@frozen
+class HostState:
+    """A host that has pushed to a partition, as far as its log is known here."""
+
+    name: str
+    commits: int
+    committed_at: datetime
+    """When it made the newest commit that it has pushed."""
 
 
 @frozen
@@ -46,6 +56,9 @@ class StoreState:
     since: datetime | None = None
     pushed_at: datetime | None = None
     """When this host has last pushed it."""
+    version: int = 0
+    """Up to which version the log is known here."""
+    hosts: tuple[HostState, ...] = ()
 
 
 @frozen
@@ -117,7 +130,20 @@ def _store(connection: sqlite3.Connection, partition_id: int, name: str, is_know
     ).fetchone()
     row = connection.execute("SELECT value FROM facts WHERE name = ?", (f"pushed:{name}",)).fetchone()
     oldest, newest = (datetime.fromisoformat(moment) if moment else None for moment in (since, row and row[0]))
-    return StoreState(is_known, here, size_here, there, size_there, count, oldest, newest)
+    (version,) = connection.execute(
+        "SELECT max(version) FROM stores WHERE partition_id = ?", (partition_id,)
+    ).fetchone()
+    hosts = _hosts(connection, partition_id)
+    return StoreState(is_known, here, size_here, there, size_there, count, oldest, newest, version, hosts)
+
+
+def _hosts(connection: sqlite3.Connection, partition_id: int) -> tuple[HostState, ...]:
+    rows = connection.execute(
+        "SELECT host, count(*), max(committed_at) FROM transactions JOIN pushed ON transaction_id = id"
+        " WHERE partition_id = ? AND host IS NOT NULL GROUP BY host ORDER BY host",
+        (partition_id,),
+    )
+    return tuple(HostState(name, count, datetime.fromisoformat(moment)) for name, count, moment in rows)
 
 
 def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tailpipe.catalog import head
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import drain, project
 from tailpipe.model.manifest import Manifest
 
-__all__ = ["drop_staging", "publish"]
+__all__ = ["drop_staging", "publish", "write_dropped"]
 
 
 def publish(database: Database, manifest: Manifest) -> None:
     """Do what comes after the commit, in the order in which a recovery can take it up."""
-    _write_manifest(database, manifest)
+    _write_manifest(database, manifest, database.layout.manifest(manifest.transaction))
     project(database, manifest.transaction, [*(file.path for file in manifest.added), *manifest.removed])
     database.failpoints.reach("publish.before")
     newest = head.of(database, manifest.partition, manifest.transaction, manifest.sequence)
@@ -36,8 +38,14 @@ def drop_staging(database: Database, transaction: str) -> None:
     database.failpoints.reach("staging.removed")
 
 
-def _write_manifest(database: Database, manifest: Manifest) -> None:
-    target = database.layout.manifest(manifest.transaction)
+def write_dropped(database: Database, manifest: Manifest) -> None:
+    """Record a dropped transaction under a name that is not that of a manifest; doing it again is the same."""
+    _write_manifest(database, manifest, database.layout.dropped(manifest.transaction))
+    database.storage.delete(database.layout.manifest(manifest.transaction))
+    drop_staging(database, manifest.transaction)
+
+
+def _write_manifest(database: Database, manifest: Manifest, target: Path) -> None:
     if database.storage.exists(target):
         return
     draft = database.layout.staging / manifest.transaction / "manifest"

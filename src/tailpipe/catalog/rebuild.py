@@ -14,7 +14,7 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.history import History, numbers_in, read_history
 from tailpipe.catalog.home import has_files
-from tailpipe.catalog.layout import MANIFEST, Layout
+from tailpipe.catalog.layout import DROPPED, MANIFEST, Layout
 from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
@@ -53,6 +53,8 @@ class _Found:
     unreadable: Mapping[Path, CatalogError]
     newest: int = 0
     accepted: frozenset[int] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    """Transactions that are not to be told, because another host was first."""
 
 
 def rebuild(
@@ -82,7 +84,7 @@ def rebuild(
         is_empty = not found.manifests and has_files(layout, storage)
         if (history.holes or is_empty) and not accept_loss:
             raise _refused(layout, history, found)
-        history, set_aside = _replace_database(layout, storage, history, workspace, clock(), accept_loss)
+        history, set_aside = _replace_database(layout, storage, history, found.dropped, workspace, clock(), accept_loss)
         storage.delete(layout.head)  # it may name what was given up; a new one is written below
         with contextlib.closing(open_database(layout, storage=storage, clock=clock)) as database:
             swept = _bring_in_line(database, history, found)
@@ -110,9 +112,12 @@ def _workspace(layout: Layout, tree: LocalTree) -> str:
 
 def _find(layout: Layout, storage: Storage) -> _Found:
     told, unreadable = dict(_unpublished(layout)), {}
-    for path in sorted(path for path in storage.objects(layout.manifests) if path.suffix == MANIFEST):
+    dropped = set()
+    for path in sorted(path for path in storage.objects(layout.manifests) if path.suffix in (MANIFEST, DROPPED)):
         try:
             told[path.stem] = manifests.read(path, storage)
+            if path.suffix == DROPPED:
+                dropped.add(path.stem)
         except NewerError:
             raise  # without it the history would not be whole
         except CatalogError as problem:
@@ -122,7 +127,7 @@ def _find(layout: Layout, storage: Storage) -> _Found:
     except (OSError, ValueError, TypeError):
         accepted = frozenset()
     newest = head.read(layout, storage)
-    return _Found(told, unreadable, newest.sequence if newest else 0, accepted)
+    return _Found(told, unreadable, newest.sequence if newest else 0, accepted, frozenset(dropped))
 
 
 def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
@@ -185,10 +190,16 @@ def _unpublished(layout: Layout) -> dict[str, Manifest]:
 
 
 def _replace_database(
-    layout: Layout, tree: LocalTree, history: History, workspace: str, now: datetime, accept_loss: bool
+    layout: Layout,
+    tree: LocalTree,
+    history: History,
+    dropped: frozenset[str],
+    workspace: str,
+    now: datetime,
+    accept_loss: bool,
 ) -> tuple[History, str]:
     draft = layout.database.with_name("catalog.db.new")
-    while (bad := _write_database(layout, tree, draft, history, workspace)) is not None:
+    while (bad := _write_database(layout, tree, draft, history, dropped, workspace)) is not None:
         manifest, reason = bad
         path = layout.manifest(manifest.transaction)
         if not accept_loss:
@@ -213,7 +224,7 @@ def _replace_database(
 
 
 def _write_database(
-    layout: Layout, tree: LocalTree, draft: Path, history: History, workspace: str
+    layout: Layout, tree: LocalTree, draft: Path, history: History, dropped: frozenset[str], workspace: str
 ) -> tuple[Manifest, str] | None:
     """Write a new database; returns the manifest that cannot be applied, and why, if there is one."""
     _remove_database(tree, draft)
@@ -223,7 +234,7 @@ def _write_database(
         connection.execute("BEGIN")
         if workspace:
             connection.execute("UPDATE workspace SET id = ?", (workspace,))
-        if (bad := replay(connection, layout, tree, history.whole)) is not None:
+        if (bad := replay(connection, layout, tree, history.whole, dropped)) is not None:
             return bad
         connection.execute("COMMIT")
         gone = [

@@ -8,11 +8,11 @@ from pathlib import Path
 from tailpipe.catalog import head, layout, manifest
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import project_anew
-from tailpipe.catalog.publish import drop_staging, publish
+from tailpipe.catalog.publish import drop_staging, publish, write_dropped
 from tailpipe.catalog.seals import damaged
 from tailpipe.model.manifest import Manifest
 
-__all__ = ["is_due", "orphans", "recover", "rollback"]
+__all__ = ["dropped_fact", "is_due", "orphans", "recover", "rollback", "set_dropped_aside"]
 
 
 def recover(database: Database, partition: str, partition_id: int) -> int:
@@ -32,6 +32,7 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
     undone = [name for name, state, _ in open_ones if state == "intent"]
     if undone:
         rollback(database, partition, undone)
+    set_dropped_aside(database, partition_id)
     for name in staged:
         if _is_over(database, name):
             drop_staging(database, name)
@@ -39,6 +40,23 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
     head.ensure(database)
     database.failpoints.reach("recover.after")
     return len(open_ones)
+
+
+def set_dropped_aside(database: Database, partition_id: int) -> None:
+    """Let the manifests of dropped transactions have another name, so that a rebuild does not tell them."""
+    first = dropped_fact(partition_id, "")
+    rows = database.connection.execute(
+        "SELECT name, value FROM facts WHERE name >= ? AND name < ?", (first, first + "~")
+    ).fetchall()
+    for name, record in rows:
+        write_dropped(database, _recorded(database, record))
+        with database.writing() as connection:
+            connection.execute("DELETE FROM facts WHERE name = ?", (name,))
+
+
+def dropped_fact(partition_id: int, transaction: str) -> str:
+    """The name of the fact that keeps the manifest of a dropped transaction until it is set aside."""
+    return f"dropped:{partition_id}:{transaction}"
 
 
 def _recorded(database: Database, record: str) -> Manifest:

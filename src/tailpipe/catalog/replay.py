@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from tailpipe.catalog.layout import MANIFEST, Layout
+from tailpipe.catalog import image
+from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
@@ -21,20 +22,28 @@ __all__ = ["replay"]
 
 
 def replay(
-    connection: sqlite3.Connection, layout: Layout, tree: LocalTree, whole: Sequence[Manifest]
+    connection: sqlite3.Connection,
+    layout: Layout,
+    tree: LocalTree,
+    whole: Sequence[Manifest],
+    dropped: Container[str] = (),
 ) -> tuple[Manifest, str] | None:
     """Tell all of it; returns the manifest of this workspace that cannot be applied, and why, if there is one."""
     chains: dict[str, list[Manifest]] = defaultdict(list)
     for manifest in whole:
-        chains[manifest.partition].append(manifest)
+        if manifest.transaction not in dropped:
+            chains[manifest.partition].append(manifest)
     logged = set(_logged(layout, tree))
     partitions = {
         name: _Partition(connection, layout, tree, chains[name], name if name in logged else None)
-        for name in [*chains, *sorted(logged - chains.keys())]
+        for name in dict.fromkeys([*(one.partition for one in whole), *sorted(logged)])
     }
     try:
         for manifest in whole:
-            partitions[manifest.partition].tell_own(manifest)
+            if manifest.transaction in dropped:
+                _enter_dropped(connection, manifest)
+            else:
+                partitions[manifest.partition].tell_own(manifest)
     except _OwnError as failed:
         return failed.manifest, failed.reason
     for partition in partitions.values():
@@ -43,27 +52,47 @@ def replay(
     return None
 
 
+def _enter_dropped(connection: sqlite3.Connection, manifest: Manifest) -> None:
+    """Let the number of a dropped transaction be used, and its files be nobody's."""
+    connection.execute("INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,))
+    connection.execute(
+        "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, begun_at, committed_at, host, number)"
+        " SELECT ?, id, ?, ?, 'aborted', 0, ?, ?, ?, ? FROM partitions WHERE name = ?",
+        (
+            manifest.transaction,
+            manifest.kind,
+            str(manifest.unit) if manifest.unit else None,
+            manifest.begun_at.isoformat(),
+            manifest.committed_at.isoformat(),
+            manifest.host,
+            manifest.sequence,
+            manifest.partition,
+        ),
+    )
+
+
 def _logged(layout: Layout, tree: LocalTree) -> Iterator[str]:
     """The partitions of which there are copies of a log, by the names in them."""
-    for directory in sorted({path.parent for path in tree.objects(layout.log) if path.suffix == MANIFEST}):
-        try:
-            entry = read_entry(tree.read(first := directory / f"{1:010d}{MANIFEST}"), 1, str(first))
-        except (OSError, CatalogError):
-            continue
-        yield entry.manifests[0].partition
+    for directory in sorted({path.parent for path in tree.objects(layout.log)}):
+        yield layout.logged_partition(directory)
 
 
-def _entries(layout: Layout, tree: LocalTree, partition: str) -> Iterator[LogEntry]:
-    """The copies of a log from the first on, as long as there are any."""
-    version = 1
-    while tree.exists(path := layout.log_copy(partition, version)):
+def _entries(layout: Layout, tree: LocalTree, partition: str) -> list[LogEntry]:
+    """The copies of a log that tell all of it, as far as there are any: from the newest whole one on."""
+    paths = [path for path in tree.objects(layout.log_of(partition)) if path.suffix in (MANIFEST, CHECKPOINT)]
+    found: list[LogEntry] = []
+    for path in sorted(paths):  # a checkpoint comes before the entry of the same version
         try:
-            yield read_entry(tree.read(path), version, str(path))
+            entry = read_entry(tree.read(path), int(path.stem), str(path))
         except NewerError:
             raise  # without it the history would not be whole
-        except (OSError, CatalogError):
-            return
-        version += 1
+        except (OSError, ValueError, CatalogError):
+            continue
+        if entry.is_whole and not (found and found[-1].version == entry.version):
+            found = [entry]
+        elif found and entry.version == found[-1].version + 1:
+            found.append(entry)
+    return found
 
 
 class _OwnError(Exception):
@@ -89,20 +118,53 @@ class _Partition:
         self.connection, self.layout, self.tree = connection, layout, tree
         self.chain = {one.transaction: one for one in chain}
         self.first = chain[0] if chain and chain[0].image else None
-        self.entries = list(_entries(layout, tree, logged)) if logged else []
+        self.entries = _entries(layout, tree, logged) if logged else []
+        self.is_begun = False
 
     def tell_own(self, manifest: Manifest) -> None:
         """Tell a manifest of this workspace, after the log up to it; all of the log if it was not pushed."""
+        self._begin()
         if manifest is not self.first:  # an image tells all that was before it, whatever host it was of
             self.tell_log(manifest.transaction)
         self._own(manifest)
 
     def tell_log(self, until: str | None) -> None:
         """Tell entries of the log up to the one with this transaction, or all of them."""
+        self._begin()
         while self.entries and not (until is not None and self._is_known(until)):
             entry = self.entries.pop(0)
             if not self._entry(entry):
                 self.entries = []
+
+    def _begin(self) -> None:
+        """Restore the image that the log begins with, if it tells more than this workspace has done."""
+        if self.entries and not self.is_begun and not self._names(self.entries[0]) <= set(self.chain):
+            self._restore(self.entries.pop(0))
+        self.is_begun = True
+
+    def _names(self, entry: LogEntry) -> set[str]:
+        """The transactions in the image of an entry that is whole."""
+        return {str(row.values["name"]) for row in entry.manifests[0].image if row.table == "transactions"}
+
+    def _restore(self, entry: LogEntry) -> None:
+        (manifest,) = entry.manifests
+        names = self._names(entry)
+        self.connection.execute(
+            "INSERT INTO partitions (name) VALUES (?) ON CONFLICT DO NOTHING", (manifest.partition,)
+        )
+        if entry.is_checkpoint:
+            (number,) = self.connection.execute(
+                "SELECT id FROM partitions WHERE name = ?", (manifest.partition,)
+            ).fetchone()
+            image.restore(self.connection, manifest.image, number)
+        else:
+            tell(self.connection, manifest, pushed_by=entry.host)
+            names.add(manifest.transaction)
+        self._mark(entry, names, [])
+        self.connection.executemany(
+            "UPDATE transactions SET number = ? WHERE name = ?",
+            [(one.sequence, one.transaction) for one in self.chain.values() if one.transaction in names],
+        )
 
     def _own(self, manifest: Manifest) -> None:
         if not self._is_known(manifest.transaction):

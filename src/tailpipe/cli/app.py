@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "format": "List, show and test formats.",
     "partition": "List, show, delete and pin partitions.",
     "plugin": "List, show, install, update and uninstall plugins.",
+    "pull": "Pull partitions from their stores.",
     "push": "Push partitions to their stores.",
     "query": "Query collected logs with SQL.",
     "rejected": "Show rejected rows.",

@@ -78,6 +78,8 @@ def command(
         render.say("nothing to push")
     if busy and dry_run:
         render.say("dry run: nothing pushed")
+    for conflict in (conflict for one in done for conflict in one.conflicts):
+        render.say(conflict)
     failed = [one for one in done if one.error]
     for one in failed:
         render.problem(f"{one.partition}: {one.error}")

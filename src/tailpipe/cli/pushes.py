@@ -15,7 +15,7 @@ def push_lines(report: PushReport | None) -> list[str]:
     """What a run reports of a push: what went up, what is committed here alone, and what to do about it."""
     if report is None:
         return []
-    lines = []
+    lines = [render.shown(conflict) for conflict in report.conflicts]
     if report.transactions:
         lines.append(f"pushed to {report.store}: {render.counted(report.files, 'file')}, {render.size(report.size)}")
     if report.unpushed:

@@ -127,6 +127,15 @@ def _store(workspace: Workspace, one: Overview) -> dict[str, Any] | None:
         "not_pushed": state.unpushed,
         "not_pushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
         "last_push": state.pushed_at.isoformat(timespec="seconds") if state.pushed_at else None,
+        "version": state.version,
+        "hosts": [
+            {
+                "host": host.name,
+                "commits": host.commits,
+                "last_commit": host.committed_at.isoformat(timespec="seconds"),
+            }
+            for host in state.hosts
+        ],
     }
 
 
@@ -140,12 +149,19 @@ def _stores(records: list[dict[str, Any]], now: datetime) -> list[str]:
         here = f"{render.counted(store['files_here'], 'file')} here ({render.size(store['bytes_here'])})"
         there = f"{store['files_there']:,} in the store ({render.size(store['bytes_there'])})"
         last = store["last_push"]
-        pushed = f"pushed {_age(now - datetime.fromisoformat(last))} ago" if last else "never pushed"
+        pushed = "not pushed from here" if store["version"] else "never pushed"
+        if last:
+            pushed = f"pushed {_age(now - datetime.fromisoformat(last))} ago"
         line = f"store {store['name'] or '(not in the config)'}: {record['partition']} {here}, {there}, {pushed}"
         if store["not_pushed"]:
             age = _age(now - datetime.fromisoformat(store["not_pushed_since"]))
             line += f"; {render.counted(store['not_pushed'], 'commit')} not pushed since {age}"
         lines.append(line)
+        if len(store["hosts"]) > 1 or not store["last_push"]:
+            ages = [
+                f"{one['host']} {_age(now - datetime.fromisoformat(one['last_commit']))} ago" for one in store["hosts"]
+            ]
+            lines.append(f"  last commits by host, up to version {store['version']} of the log: {', '.join(ages)}")
     if any(record["store"] and record["store"]["not_pushed"] for record in records):
         lines.append("to push: tailpipe push")
     return lines

@@ -17,9 +17,27 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import Sample, StagedFile
 from tailpipe.model.table import Table
 
-__all__ = ["Decided", "Fault", "Limits", "Outcome", "Reading", "Result", "Share", "Staging", "Task", "Widening"]
+__all__ = [
+    "Decided",
+    "Fault",
+    "Limits",
+    "Outcome",
+    "Reading",
+    "Result",
+    "Share",
+    "Staging",
+    "Task",
+    "Widening",
+    "row_prefix",
+]
 
 _MEGABYTE = 1024 * 1024
+
+
+def row_prefix(partition: str, origin: str, generation: int) -> str:
+    """What the `tp_id` of each row of an artifact begins with."""
+    name = f"{partition}\0{origin}\0{generation}".encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(name, digest_size=8).hexdigest()
 
 
 @frozen
@@ -45,8 +63,7 @@ class Reading:
 
     def row_prefix(self, partition: str) -> str:
         """What the `tp_id` of each of its rows begins with."""
-        name = f"{partition}\0{self.origin}\0{self.generation}".encode("utf-8", "surrogateescape")
-        return hashlib.blake2b(name, digest_size=8).hexdigest()
+        return row_prefix(partition, self.origin, self.generation)
 
 
 @frozen

@@ -30,5 +30,7 @@ class PushReport:
     """Transactions that are committed here alone."""
     since: datetime | None = None
     """When the oldest of them was committed."""
+    conflicts: tuple[str, ...] = ()
+    """What other hosts had taken before it was pushed."""
     error: str = ""
     locked: str = ""

@@ -4,6 +4,7 @@
     data/tp_table=T/…/<transaction>-<n>.parquet            by `partition_by`
     rejected/tp_table=T/tp_partition=P/<transaction>-<n>.parquet
     log/T.P/0000000042.manifest                            one push; its number is the version of the partition
+    log/T.P/0000000100.checkpoint                          derived: the state at that version
 
 The name of a data file is never used twice, so its key needs no more than that to be unique.
 """
@@ -13,11 +14,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from urllib.parse import unquote
 
-from tailpipe.catalog.layout import MANIFEST, encoded, partition_segment, segments
+from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, encoded, partition_segment, segments
 from tailpipe.errors import UsageError
 
-__all__ = ["DATA", "LOG", "REJECTED", "STORE", "data_key", "log_key", "log_prefix", "rejected_key", "version_of"]
+__all__ = [
+    "DATA",
+    "LOG",
+    "REJECTED",
+    "STORE",
+    "checkpoint_key",
+    "checkpoint_of",
+    "data_key",
+    "log_key",
+    "log_prefix",
+    "logged_partition",
+    "rejected_key",
+    "version_of",
+]
 
 STORE = "tailpipe.json"
 DATA = "data"
@@ -27,6 +42,7 @@ LOG = "log"
 _SUFFIX = ".parquet"
 _DIGITS = 10
 """Of a version, so that the order of the keys is that of the versions."""
+_CHECKPOINT = re.compile(rf"(\d{{{_DIGITS}}}){re.escape(CHECKPOINT)}")
 _VERSION = re.compile(rf"(\d{{{_DIGITS}}}){re.escape(MANIFEST)}")
 
 
@@ -50,6 +66,24 @@ def log_key(partition: str, version: int) -> str:
     if not 0 < version < 10**_DIGITS:
         raise UsageError(f"{version} is not a version of a log")
     return f"{log_prefix(partition)}{version:0{_DIGITS}d}{MANIFEST}"
+
+
+def checkpoint_key(partition: str, version: int) -> str:
+    """The key of the checkpoint of a version: the state that its log tells up to there."""
+    return f"{log_prefix(partition)}{version:0{_DIGITS}d}{CHECKPOINT}"
+
+
+def checkpoint_of(key: str) -> int | None:
+    """The version of a key of a checkpoint, or None if it is of something else."""
+    match = _CHECKPOINT.fullmatch(key.rpartition("/")[2])
+    return int(match[1]) if match else None
+
+
+def logged_partition(key: str) -> str | None:
+    """The partition of a key of a log."""
+    top, _, rest = key.partition("/")
+    name, slash, _ = rest.partition("/")
+    return unquote(name) if top == LOG and slash and "." in name else None
 
 
 def version_of(key: str) -> int | None:

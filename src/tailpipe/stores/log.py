@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.log_entry import LogEntry, read_entry
-from tailpipe.errors import NewerError, ObjectStoreError
+from tailpipe.errors import CatalogError, NewerError, ObjectStoreError
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.keys import STORE, log_key, log_prefix, version_of
+from tailpipe.stores.keys import STORE, checkpoint_key, checkpoint_of, log_key, log_prefix, version_of
 
-__all__ = ["append", "entries_after", "entry_of", "pause", "store_id"]
+__all__ = ["append", "entries_after", "entry_of", "pause", "put_checkpoint", "store_id"]
 
 FORMAT = 1
 _TRIES = 6
+_AT_ONCE = 8
 _LONGEST_PAUSE = 5.0
 
 
@@ -80,17 +84,45 @@ def _bad_id(objects: Objects, reason: str) -> ObjectStoreError:
     )
 
 
-def entries_after(objects: Objects, partition: str, version: int) -> Iterator[LogEntry]:
-    """The entries of the log after a version, in order: one LIST, and one GET for each of them."""
+def entries_after(objects: Objects, partition: str, version: int, *, far: int | None = None) -> Iterator[LogEntry]:
+    """The entries of the log after a version, in order: one LIST, and one GET for each of them.
+
+    If the newest checkpoint spares `far` of them, it comes first, and only those after it.
+    """
     after = log_key(partition, version) if version else None
-    found = (version_of(one.key) for one in objects.list(log_prefix(partition), after=after))
-    for expected, number in enumerate(sorted(one for one in found if one is not None), version + 1):
-        if number != expected:
-            raise _lacking(objects, partition, expected)
-        entry = entry_of(objects, partition, number)
-        if entry is None:
-            raise _lacking(objects, partition, expected)
-        yield entry
+    keys = [one.key for one in objects.list(log_prefix(partition), after=after)]
+    marked = [number for key in keys if (number := checkpoint_of(key)) is not None]
+    if far is not None and marked and max(marked) >= version + far:
+        checkpoint = _checkpoint(objects, partition, max(marked))
+        if checkpoint is not None:
+            version = checkpoint.version
+            yield checkpoint
+    numbers = sorted(number for key in keys if (number := version_of(key)) is not None and number > version)
+    whole = [number for number, expected in zip(numbers, count(version + 1), strict=False) if number == expected]
+    with ThreadPoolExecutor(_AT_ONCE, "log") as pool:
+        for number, entry in zip(
+            whole, pool.map(lambda number: entry_of(objects, partition, number), whole), strict=True
+        ):
+            if entry is None:
+                raise _lacking(objects, partition, number)
+            yield entry
+    if len(whole) < len(numbers):
+        raise _lacking(objects, partition, version + len(whole) + 1)
+
+
+def _checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | None:
+    """A checkpoint; None if it cannot be used, because all entries tell the same."""
+    key = checkpoint_key(partition, version)
+    try:
+        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+    except (FileNotFoundError, CatalogError):
+        return None
+
+
+def put_checkpoint(objects: Objects, partition: str, entry: LogEntry) -> None:
+    """Put a checkpoint, if there is none of that version; whoever does not get it reads the entries."""
+    with contextlib.suppress(ObjectStoreError):
+        objects.put(checkpoint_key(partition, entry.version), entry.data)
 
 
 def entry_of(objects: Objects, partition: str, version: int) -> LogEntry | None:

@@ -21,6 +21,7 @@ from datetime import datetime
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.learn import (
     UnpushedFile,
+    checkpoint,
     known_version,
     learn,
     mark_put,
@@ -35,11 +36,14 @@ from tailpipe.frozen import frozen
 from tailpipe.model.store import PARTITION_BY
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
+from tailpipe.stores.follow import Conflict, follow
 from tailpipe.stores.keys import data_key, rejected_key
 from tailpipe.stores.upload import Limits, Upload, upload
 
 __all__ = ["Progress", "Pushed", "Target", "WouldPush", "preview", "push"]
 
+CHECKPOINT_EVERY = 100
+"""After so many versions the state is put beside the log."""
 _RACES = 50
 """So often other hosts may be quicker."""
 
@@ -80,6 +84,8 @@ class Pushed:
     files: int = 0
     size: int = 0
     pulled: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+    """What other hosts had taken before it was pushed."""
 
 
 @frozen
@@ -130,6 +136,7 @@ class _Push:
         self.pace = target.limits.begin()
         self.files = self.size = self.pulled = self.transactions = 0
         self.put: set[str] = set()
+        self.conflicts: tuple[Conflict, ...] = ()
 
     def run(self, is_fetched: bool) -> Pushed:
         names = pending(self.database, self.writer.partition_id)
@@ -167,10 +174,9 @@ class _Push:
             )
 
     def _fetch(self) -> None:
-        for entry in log.entries_after(self.objects, self.writer.partition, self._version()):
-            self.pulled += learn(self.writer, self.store, entry)
-            self.reach("push.fetched")
-            self.pace.check()
+        found = follow(self.writer, self.store, self.objects, self.target.host, self.pace.check)
+        self.pulled += found.pulled
+        self.conflicts = (*self.conflicts, *found.conflicts)
 
     def _upload(self) -> None:
         found = unpushed_files(self.database, self.writer.partition_id)
@@ -209,8 +215,17 @@ class _Push:
         learn(self.writer, self.store, entry)
         self.reach("push.learned")
         self.transactions += len(names)
+        if version % CHECKPOINT_EVERY == 0:
+            self._checkpoint(version)
         self.target.publish(entry)
         return True
+
+    def _checkpoint(self, version: int) -> None:
+        """Spare others the log up to here; without it they read all entries."""
+        made = checkpoint(self.writer, self.store, self.target.host, version)
+        if made is not None:
+            log.put_checkpoint(self.objects, self.writer.partition, made)
+            self.reach("push.checkpointed")
 
     def _pushed(self) -> Pushed:
         return Pushed(
@@ -221,4 +236,5 @@ class _Push:
             self.files,
             self.size,
             self.pulled,
+            self.conflicts,
         )

@@ -13,6 +13,7 @@ from tailpipe.model.pushed import PushReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
+from tailpipe.stores.pull import pull
 from tailpipe.stores.push import Progress, Target, preview, push
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
@@ -53,6 +54,28 @@ class Pushing:
     _reports: dict[str, PushReport] = field(default_factory=dict)
     _opened: dict[str, Objects] = field(default_factory=dict)
     _failed: dict[str, str] = field(default_factory=dict)
+
+    def before_run(self, catalog: Catalog, names: Iterable[str]) -> None:
+        """Fetch the logs of partitions, so that a run knows what other hosts have taken; a failure is only reported."""
+        for name in names:
+            use = self.uses(name)
+            if use is None or self.is_off or use.store.name in self._failed:
+                continue
+            try:
+                target = self._target(use)
+                before = sum(target.objects.requests.values())
+                with catalog.writer(name) as writer:
+                    _, found = pull(writer, target.objects, self.host)
+            except LockedError:
+                continue  # the run itself reports it
+            except (TailpipeError, OSError) as error:
+                reason = error.with_hint if isinstance(error, TailpipeError) else str(error)
+                self._failed[use.store.name] = reason
+                self._add(PushReport(name, use.store.name, error=reason))
+                continue
+            requests = sum(target.objects.requests.values()) - before
+            conflicts = tuple(map(str, found.conflicts))
+            self._add(PushReport(name, use.store.name, requests=requests, pulled=found.pulled, conflicts=conflicts))
 
     def after_commit(self, writer: Writer) -> None:
         """Push what a run has just committed."""
@@ -113,6 +136,7 @@ class Pushing:
                 files=done.files,
                 size=done.size,
                 pulled=done.pulled,
+                conflicts=tuple(map(str, done.conflicts)),
             )
             if with_tiers:
                 tiered = settle(writer, target.objects, use.stays)
@@ -150,7 +174,17 @@ class Pushing:
         """Add to what was done for the partition before."""
         known = self._reports.get(made.partition)
         if known is not None:
-            names = ("transactions", "files", "size", "requests", "pulled", "left", "freed_files", "freed_size")
+            names = (
+                "transactions",
+                "files",
+                "size",
+                "requests",
+                "pulled",
+                "left",
+                "freed_files",
+                "freed_size",
+                "conflicts",
+            )
             sums = {name: getattr(known, name) + getattr(made, name) for name in names}
             made = replace(made, **sums, version=made.version or known.version, error=made.error or known.error)
         self._reports[made.partition] = made

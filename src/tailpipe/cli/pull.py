@@ -1,0 +1,71 @@
+"""`tailpipe pull`: fetches what other hosts have pushed to the stores of partitions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.errors import EXIT_FAILED
+from tailpipe.model.window import window_between
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "partition": "partition",
+    "store": "store",
+    "version": "version",
+    "pulled": "commits",
+    "files": "files",
+    "size": "size",
+    "requests": "requests",
+}
+
+
+@click.command(
+    "pull",
+    epilog=examples("tailpipe pull", "tailpipe pull 'aws_*' --data --from T-7d", "tailpipe pull --data --dry-run"),
+)
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.option("--data", "with_data", is_flag=True, help="Also bring files to this disk and pin them.")
+@click.option("--from", "start", metavar="TIME", help="Start time of --data. Defaults to the first day.")
+@click.option("--to", "end", metavar="TIME", help="End time of --data. A bare date includes that day.")
+@click.option("--index", "indexes", metavar="VALUE", multiple=True, help="Only files of this tp_index; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Print commits, files, bytes and requests without pulling.")
+@output
+@common
+@click.pass_context
+def command(
+    context: click.Context,
+    selectors: tuple[str, ...],
+    with_data: bool,
+    start: str | None,
+    end: str | None,
+    indexes: tuple[str, ...],
+    dry_run: bool,
+    output: str,
+) -> None:
+    """Pull the catalog of the selected partitions, or of all partitions in the stores.
+
+    Files stay in the store unless --data is given. Partitions that the config does not name are found in the store.
+    """
+    workspace = workspace_of(context)
+    window = window_between(start, end, now=datetime.now(UTC))
+    done = workspace.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
+    if done or output != "pretty":
+        render.records([asdict(one) for one in done], output, COLUMNS)
+    else:
+        render.say("no partitions in the stores")
+    if dry_run and done:
+        render.say("dry run: nothing pulled")
+    for one in done:
+        for conflict in one.conflicts:
+            render.say(conflict)
+        if one.error:
+            render.problem(f"{one.partition}: {one.error}")
+    refuse_locked(one.locked for one in done)
+    if any(one.error for one in done):
+        context.exit(EXIT_FAILED)

@@ -1,0 +1,202 @@
+"""Follow the log of a partition: fetch what other hosts have appended, and settle what does not go together with it.
+
+An entry that goes together with what waits here to be pushed is applied on top. Otherwise the partition is rebased:
+transactions that still follow wait on, the others are dropped. Of a dropped one, artifacts that no other host has taken
+are carried over into a new transaction, without reading them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tailpipe.catalog import learn as learning
+from tailpipe.catalog.catalog import Writer
+from tailpipe.catalog.database import storage_errors
+from tailpipe.catalog.learn import keep_copy, kept_entry, known_version, learn, pending
+from tailpipe.catalog.log_entry import LogEntry
+from tailpipe.catalog.project import project
+from tailpipe.catalog.publish import drop_staging
+from tailpipe.catalog.rebase import Displaced, rebase, unpushed
+from tailpipe.catalog.recover import set_dropped_aside
+from tailpipe.errors import CommitError, ConflictError, ObjectStoreError, StorageError
+from tailpipe.frozen import frozen
+from tailpipe.model.coverage import Cover, DaySet, Drop
+from tailpipe.model.staged import Covered, Staged
+from tailpipe.storage.objects import Objects
+from tailpipe.stores import log
+
+__all__ = ["FAR", "Conflict", "Followed", "follow"]
+
+FAR = 20
+"""If a checkpoint spares so many entries, it is used."""
+
+
+@frozen
+class Conflict:
+    """A transaction that was dropped because of the log; `taken` counts its artifacts by the host that was first.
+
+    `carried` are the rows of its other artifacts that were kept; `left` artifacts are collected again by the next run.
+    """
+
+    partition: str
+    transaction: str
+    kind: str
+    unit: str
+    rows: int
+    artifacts: int
+    taken: tuple[tuple[str, int], ...]
+    carried: int = 0
+    left: int = 0
+
+    def __str__(self) -> str:
+        what = f"{self.partition} {self.unit or self.kind}"
+        if self.kind == "delete":
+            return f"{what}: other hosts had changed the files, so the deletion was made again"
+        if not self.taken:
+            return f"{what}: other hosts had changed it before this {self.kind} was pushed, so it was dropped"
+        hosts = " and ".join(f"{host} had already taken {count}" for host, count in self.taken)
+        told = f"{what}: {hosts} of {self.artifacts} artifact{'s' * (self.artifacts != 1)}"
+        if self.carried or not self.left:
+            rest = f"; {self.carried:,} of {self.rows:,} rows were kept" if self.carried else "; dropped this copy"
+        else:
+            rest = f"; the next collection takes the other {self.left}"
+        return told + rest
+
+
+@frozen
+class Followed:
+    """What the log has brought: transactions of other hosts, and conflicts with what was not pushed."""
+
+    pulled: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def follow(
+    writer: Writer, store: str, objects: Objects, host: str, check: Callable[[], None] = lambda: None
+) -> Followed:
+    """Apply the entries of the log that are not known here: one LIST, and one GET for each of them.
+
+    The caller holds the partition. Each entry is applied in a transaction of its own, so it may be called again.
+    """
+    database, reach = writer.database, writer.database.failpoints.reach
+    pulled, conflicts = 0, list[Conflict]()
+    entries = log.entries_after(objects, writer.partition, known_version(database, writer.partition_id, store), far=FAR)
+    for entry in entries:
+        try:
+            if entry.is_checkpoint:
+                raise learning.conflict(writer, entry, "it is a checkpoint")
+            pulled += learn(writer, store, entry)
+        except ConflictError:
+            new, found = _rebase(writer, store, objects, host, entry)
+            pulled, conflicts = pulled + new, conflicts + found
+        reach("push.fetched")
+        check()
+    _project(writer)
+    return Followed(pulled, tuple(conflicts))
+
+
+def _rebase(writer: Writer, store: str, objects: Objects, host: str, newest: LogEntry) -> tuple[int, list[Conflict]]:
+    database = writer.database
+    entries = _since_whole(writer, objects, newest)
+    waiting = unpushed(database, pending(database, writer.partition_id))
+    with storage_errors(database.layout.log):
+        keep_copy(database, writer.partition, newest)
+    database.failpoints.reach("rebase.copied")
+    done = rebase(writer, store, host, entries, waiting)
+    database.failpoints.reach("rebase.after")
+    with storage_errors(database.layout.manifests):
+        set_dropped_aside(database, writer.partition_id)
+    _project(writer, done.paths)
+    database.on_commit()
+    return done.pulled, [_resolve(writer, one) for one in done.displaced]
+
+
+def _since_whole(writer: Writer, objects: Objects, newest: LogEntry) -> list[LogEntry]:
+    """The entries that tell the state at one of them: from the newest whole one before it on."""
+    found = [newest]
+    while not found[-1].is_whole:
+        version = found[-1].version - 1
+        entry = kept_entry(writer.database, writer.partition, version)
+        if entry is None:
+            entry = log.entry_of(objects, writer.partition, version)
+        if entry is None:
+            raise ObjectStoreError(
+                f'version {version} of the log of {writer.partition} is missing in "{objects.location}"',
+                location=objects.location,
+                hint="restore it from a version of the bucket, or from .tailpipe/log of a host",
+            )
+        found.append(entry)
+    return found[::-1]
+
+
+def _resolve(writer: Writer, found: Displaced) -> Conflict:
+    """Do what can be done for a dropped transaction: carry over what nobody has taken, or delete again."""
+    manifest, carried = found.manifest, 0
+    if manifest.kind == "delete":
+        days = [one.days for _, one in manifest.coverage if isinstance(one, Drop)]
+        dates = DaySet.of(loss.tp_date for loss in manifest.losses)
+        for some in days:
+            dates = dates | some
+        writer.delete(dates)
+    elif manifest.kind == "append" and found.gone and found.left:
+        carried = _carry(writer, found)
+    return Conflict(
+        writer.partition,
+        manifest.transaction,
+        manifest.kind,
+        str(manifest.unit or ""),
+        found.rows,
+        len(manifest.artifacts),
+        tuple(sorted(found.taken.items())),
+        carried,
+        0 if carried else len(found.left),
+    )
+
+
+def _carry(writer: Writer, found: Displaced) -> int:
+    """Commit the rows of the artifacts that are left; 0 if they have to be collected again."""
+    from tailpipe.kernel.carry import CarriedFile, Carry, carry_rows
+    from tailpipe.kernel.task import Staging, row_prefix
+
+    manifest, layout = found.manifest, writer.database.layout
+    assert manifest.unit is not None  # noqa: S101 - an append has one
+    places = [(file, str(layout.stored(file.path))) for file in manifest.added]
+    prefixes = tuple(row_prefix(writer.partition, *one.entry.identity) for one in found.gone)
+    transaction = writer.begin(manifest.unit)
+    try:
+        with transaction, storage_errors(transaction.staging):
+            task = Carry(
+                tuple(
+                    CarriedFile(place, file.tp_date, file.tp_index, file.columns)
+                    for file, place in places
+                    if file.role == "data" and file.tp_date is not None
+                ),
+                prefixes,
+                Staging(str(transaction.staging), "carried"),
+                tuple(place for file, place in places if file.role == "rejected"),
+            )
+            files = carry_rows(task)
+            transaction.commit(Staged(files, found.left, tuple(_covered(found)), ingested_at=manifest.ingested_at))
+    except (CommitError, StorageError):
+        return 0  # it was rolled back, and the next collection takes them
+    return sum(file.rows for file in files if file.role == "data")
+
+
+def _covered(found: Displaced) -> Iterator[Covered]:
+    for key, one in found.manifest.coverage:
+        if isinstance(one, Cover):
+            yield Covered(key.partition("@")[0], one.days, one.settled_before)
+
+
+def _project(writer: Writer, paths: Sequence[str] = ()) -> None:
+    """Let the hive lose what other hosts have retired; also what a process that was killed here has left."""
+    rows = writer.database.connection.execute(
+        "SELECT path FROM files WHERE partition_id = ? AND state = 'retired' AND here = 1"
+        " AND (SELECT number FROM transactions t WHERE t.id = retired_by) IS NULL",
+        (writer.partition_id,),
+    )
+    if changed := {*paths, *(path for (path,) in rows)}:
+        staging = f"follow-{writer.partition_id}"
+        with storage_errors(writer.database.layout.staging):
+            project(writer.database, staging, sorted(changed), may_exchange=False)
+            drop_staging(writer.database, staging)

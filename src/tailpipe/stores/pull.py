@@ -1,0 +1,152 @@
+"""Pull a partition: what other hosts have pushed becomes known here, and on request its files come to this disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.commit import begin
+from tailpipe.catalog.database import storage_errors
+from tailpipe.catalog.learn import known_version
+from tailpipe.catalog.project import project
+from tailpipe.catalog.snapshot import count_move
+from tailpipe.errors import ObjectStoreError
+from tailpipe.frozen import frozen
+from tailpipe.model.coverage import EVERY_DAY, DaySet
+from tailpipe.storage.objects import Objects
+from tailpipe.stores import log
+from tailpipe.stores.follow import Followed, follow
+from tailpipe.stores.keys import LOG, logged_partition, version_of
+from tailpipe.stores.upload import AT_ONCE
+
+__all__ = ["Part", "RemoteFile", "bring", "logged", "pull", "remote_files"]
+
+
+@frozen
+class Part:
+    """Which files of a partition are wanted here: by their dates and, if any are named, their indexes."""
+
+    days: DaySet = EVERY_DAY
+    indexes: tuple[str, ...] = ()
+
+
+@frozen
+class RemoteFile:
+    """A live file that is in the store alone."""
+
+    path: str
+    key: str
+    size: int
+    sha256: str
+
+
+def logged(objects: Objects) -> dict[str, int]:
+    """The partitions of which a store has a log, and the newest version of each; one LIST for each 1,000 entries."""
+    found: dict[str, int] = {}
+    for one in objects.list(f"{LOG}/"):
+        name, version = logged_partition(one.key), version_of(one.key)
+        if name is not None and version is not None:
+            found[name] = max(version, found.get(name, 0))
+    return found
+
+
+def pull(writer: Writer, objects: Objects, host: str) -> tuple[int, Followed]:
+    """Fetch the log of a partition; the version that is known since, and what it has brought."""
+    store = log.store_id(writer.database, objects, may_make=False)
+    if store is None:
+        return 0, Followed()
+    found = follow(writer, store, objects, host)
+    return known_version(writer.database, writer.partition_id, store), found
+
+
+def remote_files(catalog: Catalog, partition: str, part: Part) -> list[RemoteFile]:
+    """The live files of a part that are not on this disk."""
+    rows = catalog.database.connection.execute(
+        "SELECT path, key, bytes, sha256, tp_date, tp_index FROM files WHERE state = 'live' AND role = 'data'"
+        " AND here = 0 AND there = 1 AND partition_id = (SELECT id FROM partitions WHERE name = ?) ORDER BY path",
+        (partition,),
+    )
+    return [RemoteFile(*row[:4]) for row in rows if _is_in(part, row[4], row[5])]
+
+
+def _is_in(part: Part, day: str, index: str | None) -> bool:
+    return date.fromisoformat(day) in part.days and (not part.indexes or index in part.indexes)
+
+
+def bring(writer: Writer, objects: Objects, part: Part) -> tuple[int, int]:
+    """Bring the files of a part to this disk and pin all of it, many at once; returns how many came, and their bytes.
+
+    Each file is checked. One that fails ends it: those that came before stay, and the next call goes on.
+    """
+    database = writer.database
+    files = remote_files(Catalog(database), writer.partition, part)
+    transaction = begin(database, writer.partition, writer.partition_id, writer.epoch, "note", None, None)
+    try:
+        with storage_errors(transaction.staging):
+            for start in range(0, len(files), AT_ONCE * 8):
+                _bring(writer, objects, files[start : start + AT_ONCE * 8], transaction.staging)
+    finally:
+        transaction.abort()  # it only lends its directory
+    _pin(writer, part)
+    return len(files), sum(file.size for file in files)
+
+
+def _bring(writer: Writer, objects: Objects, files: Sequence[RemoteFile], staging: Path) -> None:
+    database = writer.database
+    with ThreadPoolExecutor(min(AT_ONCE, len(files)), "pull") as pool:
+        drafts = list(pool.map(lambda one: _fetch(objects, one, staging), files))
+    changed = set[Path]()
+    for file, draft in zip(files, drafts, strict=True):
+        target = database.layout.stored(file.path)
+        changed |= database.storage.prepare(target) | {target.parent}
+        database.tree.protect(draft)
+        database.tree.sync(draft)
+        database.storage.put_file(draft, target)
+    database.storage.settle(changed)
+    database.failpoints.reach("pull.stored")
+    with database.writing() as connection:
+        connection.executemany(
+            "UPDATE files SET here = 1, is_pinned = 1, left_at = NULL WHERE path = ? AND state = 'live'",
+            [(file.path,) for file in files],
+        )
+        count_move(connection)
+    database.failpoints.reach("pull.noted")
+    project(database, staging.name, [file.path for file in files], may_exchange=False)
+    database.on_commit()
+
+
+def _fetch(objects: Objects, file: RemoteFile, staging: Path) -> Path:
+    draft = staging / file.path.rpartition("/")[2]
+    try:
+        found = objects.fetch(file.key, draft)
+    except FileNotFoundError as problem:
+        raise _bad(objects, file, "is missing") from problem
+    if found != file.sha256:
+        raise _bad(objects, file, "has other bytes than were pushed")
+    return draft
+
+
+def _bad(objects: Objects, file: RemoteFile, reason: str) -> ObjectStoreError:
+    return ObjectStoreError(
+        f'"{objects.location}/{file.key}" {reason}',
+        location=objects.location,
+        key=file.key,
+        hint="restore it from a version of the bucket, or push it again from a host that has it: tailpipe push",
+    )
+
+
+def _pin(writer: Writer, part: Part) -> None:
+    """Pin what was here before, too, and link what a process that was killed here has left."""
+    rows = writer.database.connection.execute(
+        "SELECT path, tp_date, tp_index FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
+        " AND here = 1 AND there = 1 AND is_pinned = 0",
+        (writer.partition_id,),
+    ).fetchall()
+    with writer.database.writing() as connection:
+        connection.executemany(
+            "UPDATE files SET is_pinned = 1 WHERE path = ?",
+            [(path,) for path, day, index in rows if _is_in(part, day, index)],
+        )

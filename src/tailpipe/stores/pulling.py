@@ -1,0 +1,63 @@
+"""Pull the partitions of a workspace: those of its config, and those that only their stores know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from tailpipe.catalog.catalog import Catalog
+from tailpipe.errors import LockedError, TailpipeError
+from tailpipe.model.pulled import PullReport
+from tailpipe.model.store import Store
+from tailpipe.storage.objects import Objects
+from tailpipe.stores.pull import Part, bring, logged, pull, remote_files
+
+__all__ = ["Pulling"]
+
+
+class Pulling:
+    """Pulls partitions as one host; a failure never goes further than the report of its partition."""
+
+    def __init__(self, stores: Iterable[Store], host: str, open_store: Callable[[Store], Objects]) -> None:
+        self.host = host
+        self._objects = {store.name: open_store(store) for store in stores}
+
+    def found(self) -> Mapping[str, str]:
+        """The partitions of which stores have logs, with the name of the store."""
+        return {partition: name for name, objects in self._objects.items() for partition in sorted(logged(objects))}
+
+    def preview(self, catalog: Catalog, stores: Mapping[str, str], part: Part, *, with_data: bool) -> list[PullReport]:
+        """What a pull would bring; of the log only the number of entries is known before it is fetched."""
+        made = []
+        versions = {name: logged(objects) for name, objects in self._objects.items()}
+        for partition, store in stores.items():
+            version = versions[store].get(partition, 0)
+            row = catalog.database.connection.execute(
+                "SELECT max(version) FROM stores WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)",
+                (partition,),
+            ).fetchone()
+            entries = version - int(row[0] or 0)
+            files = remote_files(catalog, partition, part) if with_data else []
+            size = sum(file.size for file in files)
+            made.append(PullReport(partition, store, version, entries, len(files), size, 1 + entries + len(files)))
+        return made
+
+    def pull(self, catalog: Catalog, stores: Mapping[str, str], part: Part, *, with_data: bool) -> list[PullReport]:
+        """Fetch the logs of partitions, and on request the files of a part."""
+        return [self._pull(catalog, name, store, part, with_data) for name, store in stores.items()]
+
+    def _pull(self, catalog: Catalog, partition: str, store: str, part: Part, with_data: bool) -> PullReport:
+        made, objects = PullReport(partition, store), self._objects[store]
+        before = sum(objects.requests.values())
+        try:
+            with catalog.writer(partition) as writer:
+                version, found = pull(writer, objects, self.host)
+                made = replace(made, version=version, pulled=found.pulled, conflicts=tuple(map(str, found.conflicts)))
+                if with_data:
+                    files, size = bring(writer, objects, part)
+                    made = replace(made, files=files, size=size)
+        except LockedError as error:
+            made = replace(made, locked=error.message)
+        except (TailpipeError, OSError) as error:
+            made = replace(made, error=error.with_hint if isinstance(error, TailpipeError) else str(error))
+        return replace(made, requests=sum(objects.requests.values()) - before)
