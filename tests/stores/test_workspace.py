@@ -17,8 +17,6 @@ from tailpipe.cli.app import app
 from tailpipe.cli.report import print_report
 from tailpipe.data import Data
 from tailpipe.errors import UsageError
-from tailpipe.model.coverage import DaySet
-from tailpipe.model.staged import Covered
 from tailpipe.model.store import Store
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
@@ -156,23 +154,6 @@ def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
     said: list[str] = []
     opened(install, said.append).delete(NAME)
     assert [line for line in said if "was not pushed" in line and line.endswith("to push it: tailpipe push")]
-
-
-def test_a_conflict_of_one_partition_does_not_keep_another_from_the_store(lake: Shared, tmp_path: Path) -> None:
-    lake.collect(["a"])
-    lake.push()
-    other = Shared(tmp_path / "two", lake.objects, "web-2")
-    other.collect(["b"])
-    with other.open() as catalog, catalog.writer("app_log.other") as writer:
-        writer.note(covers=[Covered("file", DaySet.of([TODAY]), TODAY)])
-    store = Store(name="lake", location=lake.objects.location)
-    use = StoreUse(store, tuple(store.partition_by), lambda files: [one.path for one in files])
-    pushing = Pushing(lambda _: use, "web-2", lambda _: lake.objects)
-    with other.open() as catalog:
-        done = pushing.finish(catalog, [PARTITION, "app_log.other"])
-    assert "pushed by web-1" in done[PARTITION].error
-    assert done[PARTITION].unpushed == 1
-    assert (done["app_log.other"].error, done["app_log.other"].transactions) == ("", 1)
 
 
 @pytest.mark.xdist_group("s3")
