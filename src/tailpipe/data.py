@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tailpipe.catalog.home import is_begun, make_directories, refuse_foreign
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.live import newer_live, open_live
-from tailpipe.catalog.snapshot import LiveFile, current
+from tailpipe.catalog.snapshot import LiveFile, Snapshot, current
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Settings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
+from tailpipe.model.nearest import named
 from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
+from tailpipe.model.version import NOW, Version
+from tailpipe.model.window import day_before
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -39,6 +42,8 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.stores.pulling import Pulling
     from tailpipe.stores.push import Progress
     from tailpipe.stores.pushing import Pushing, StoreUse
+    from tailpipe.stores.republish import Republished
+    from tailpipe.stores.sweep import Swept
     from tailpipe.stores.upload import Limits
 
     OnFetch = Callable[[Fetched], None]
@@ -160,6 +165,32 @@ class Data:
                 self.say(f"warning: {report.partition} was not pushed: {reason}; to push it: tailpipe push")
         return outcome
 
+    def stores(self, name: str | None = None) -> list[Store]:
+        """The store of that name, or all."""
+        known = self.config.stores
+        return [named("store", name.removeprefix("store."), known)] if name else list(known.values())
+
+    def publish(self, store: Store, tables: Collection[str] = ()) -> list[Republished]:
+        """Delete what other engines see of tables of a store, or of all, and publish it anew."""
+        from tailpipe.stores.open import open_store
+        from tailpipe.stores.republish import republish
+
+        with self.catalog() as catalog:
+            return republish(catalog, open_store(store), tables)
+
+    def clean_store(self, store: Store, *, dry_run: bool = False) -> Swept | None:
+        """Delete objects of a store that nothing needs any more; None if nothing was ever pushed to it."""
+        from tailpipe.stores.log import store_id
+        from tailpipe.stores.open import open_store
+        from tailpipe.stores.sweep import sweep
+
+        objects, now = open_store(store), datetime.now(UTC)
+        history = now - datetime.combine(day_before(store.history, now=now), time.min, UTC)
+        with self.catalog(is_read_only=dry_run) as catalog:
+            identity = store_id(catalog.database, objects, may_make=False)
+            host, layout = self.host or own_host(), catalog.database.layout
+            return sweep(layout, objects, identity, host, history=history, dry_run=dry_run) if identity else None
+
     @contextmanager
     def catalog(self, *, is_read_only: bool = False) -> Iterator[Catalog]:
         """The catalog, opened; the databases of other clients follow its commits."""
@@ -197,6 +228,24 @@ class Data:
                 self.pushed(catalog, done, self.config.partitions)
         return done
 
+    def examine_stores(self, *, with_checksums: bool, is_repaired: bool = False) -> tuple[list[Finding], int]:
+        """What the stores of partitions lack, and how many objects were put back if it is repaired."""
+        from tailpipe.stores.examine import examine_store, repair_store
+        from tailpipe.stores.open import open_store
+
+        if self.begun() is None:
+            return [], 0
+        found, count = [], 0
+        with self.catalog(is_read_only=not is_repaired) as catalog:
+            names = [totals.name for totals in catalog.partitions()]
+            for store in self.config.stores.values():
+                own = [name for name in names if (used := self.store_of(name)) and used.name == store.name]
+                objects = open_store(store)
+                some = examine_store(catalog.database, objects, own, with_checksums=with_checksums) if own else []
+                count += repair_store(catalog.database, objects, some) if is_repaired else 0
+                found += some
+        return found, count
+
     def rebuild(self, *, accept_loss: bool) -> Rebuilt:
         """Write the catalog anew from the manifests; with `accept_loss` also if some of them are lost."""
         from tailpipe.catalog.rebuild import rebuild
@@ -213,11 +262,13 @@ class Data:
         timeout_seconds: float | None = None,
         limits: FetchLimits | None = None,
         on_fetch: OnFetch = lambda _: None,
+        version: Version = NOW,
     ) -> Session:
-        """A session for queries over what is there now, or over a part of it."""
+        """A session for queries over what is there now or was there, or over a part of it."""
         from tailpipe.query.session import Session
 
-        snapshot = open_live(layout := self.prepare())
+        layout, is_past = self.prepare(), version != NOW
+        snapshot = self.past(version) if is_past else open_live(layout)
         if narrowing is not None:
             narrowing.check(snapshot, self.config.partitions)
         return Session(
@@ -225,9 +276,9 @@ class Data:
             self.tables,
             schemas=self.config.schemas.values(),
             narrowing=narrowing,
-            newer=partial(newer_live, layout),
+            newer=(lambda _: None) if is_past else partial(newer_live, layout),
             is_unsafe=is_unsafe,
-            has_copies=has_copies,
+            has_copies=has_copies and not is_past,  # copies are of what is there now
             timeout_seconds=timeout_seconds,
             open_reader=lambda: self.reader(limits, on_fetch),
         )
@@ -252,6 +303,16 @@ class Data:
         atexit.register(reader.close)
         return reader.local(files, place)
 
+    def past(self, version: Version) -> Snapshot:
+        """What was there at a time, or what a tag names."""
+        from tailpipe.stores.versions import past
+
+        if self.begun() is None:
+            return current(self.prepare())
+        with self.catalog(is_read_only=True) as catalog:
+            found = past(catalog.database, version, self.store_of, self.config.stores.values(), datetime.now(UTC))
+        return replace(found, bring=self.bring)
+
     def databases(self) -> Databases:
         """The databases of other clients."""
         from tailpipe.query.databases import Databases
@@ -263,7 +324,8 @@ class Data:
         from tailpipe.query.client_views import statements_of
 
         hive, schemas = self.settings.data_dir, self.config.schemas.values()
-        return statements_of(wish, current(self.prepare()), self.tables, schemas, hive, now=datetime.now(UTC))
+        snapshot = self.past(wish.version) if wish.version != NOW else current(self.prepare())
+        return statements_of(wish, snapshot, self.tables, schemas, hive, now=datetime.now(UTC))
 
     def followed(self, outcome: T, dry_run: bool = False) -> T:
         """The outcome of a change, once the copies of materialized schemas have followed it."""

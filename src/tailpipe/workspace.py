@@ -24,6 +24,7 @@ from tailpipe.model.nearest import named
 from tailpipe.model.saved import SavedQuery
 from tailpipe.model.selector import Selection, select
 from tailpipe.model.table import Table
+from tailpipe.model.version import NOW, Version
 from tailpipe.model.window import EVER, Window
 from tailpipe.plugin.registry import Registry
 
@@ -430,8 +431,9 @@ class Workspace:
         timeout_seconds: float | None = None,
         limits: Limits | None = None,
         on_fetch: OnFetch = lambda _: None,
+        version: Version = NOW,
     ) -> Session:
-        """A session for queries over what is there now, or over a part of it; close it.
+        """A session for queries over what is there now, or at another `version`, or over a part of it; close it.
 
         Without copies, materialized schemas are read from the files that they are copies of. A statement that takes
         longer than `timeout_seconds` fails with `TimeLimitError`. `limits` bounds what a statement fetches from
@@ -444,6 +446,7 @@ class Workspace:
             timeout_seconds=timeout_seconds,
             limits=limits,
             on_fetch=on_fetch,
+            version=version,
         )
 
     @cached_property
@@ -452,15 +455,23 @@ class Workspace:
         return ChainMap(self.config.queries, self.registry.queries)  # type: ignore[arg-type] # they are only read
 
     def query(
-        self, sql: str | SavedQuery, params: Params | None = None, *, timeout_seconds: float | None = None
+        self,
+        sql: str | SavedQuery,
+        params: Params | None = None,
+        *,
+        timeout_seconds: float | None = None,
+        as_of: datetime | str | None = None,
+        tag: str | None = None,
     ) -> pa.Table:
         """The answer to one statement or saved query, as an Arrow table of plain types.
 
+        It is about what is there now, `as_of` a time, or by a `tag`.
         `params` are the values of its `$name` parameters, by name.
         """
+        version = Version.parse(as_of, tag, now=datetime.now(UTC))
         if isinstance(sql, SavedQuery):
             params = sql.values(params or {}, now=datetime.now(UTC))
-        with self.session(timeout_seconds=timeout_seconds) as session:
+        with self.session(timeout_seconds=timeout_seconds, version=version) as session:
             return session.run(sql.text if isinstance(sql, SavedQuery) else sql, params).table()
 
     def spark(self, table: str) -> DataFrame:
@@ -481,12 +492,18 @@ class Workspace:
         timeout_seconds: float | None = None,
         limits: Limits | None = None,
         on_fetch: OnFetch = lambda _: None,
+        version: Version = NOW,
     ) -> AbstractContextManager[SparkQueries]:
         """Queries on Spark over what is there now; Spark is started by the first of them."""
         from tailpipe.query.on_spark import queries
 
         session = self.session(
-            narrowing, has_copies=False, timeout_seconds=timeout_seconds, limits=limits, on_fetch=on_fetch
+            narrowing,
+            has_copies=False,
+            timeout_seconds=timeout_seconds,
+            limits=limits,
+            on_fetch=on_fetch,
+            version=version,
         )
         return queries(self._spark(), session)
 

@@ -241,7 +241,7 @@ def test_a_commit_of_another_program_is_refused(store: Store, objects: Objects, 
     for since in (None, state):
         with pytest.raises(ObjectStoreError, match="commit 1 was made by another program") as caught:
             publish(objects, TABLE, [change(P, 2, {})], since=since)
-        assert "publish the table anew" in caught.value.hint
+        assert "tailpipe store publish STORE things" in caught.value.hint
 
 
 def test_a_checkpoint_of_another_program_is_refused(store: Store, objects: Objects, lake: Lake) -> None:

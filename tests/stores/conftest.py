@@ -41,6 +41,7 @@ class Shared:
     host: str = "web-1"
     clock: Clock = field(default_factory=Clock)
     partition_by: Sequence[str] = PARTITION_BY
+    partition: str = PARTITION
 
     def open(self, failpoint: str = "") -> Catalog:
         points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": failpoint})
@@ -48,7 +49,7 @@ class Shared:
 
     @contextmanager
     def writer(self, failpoint: str = "") -> Iterator[Writer]:
-        with self.open(failpoint) as catalog, catalog.writer(PARTITION) as writer:
+        with self.open(failpoint) as catalog, catalog.writer(self.partition) as writer:
             yield writer
 
     def target(self, limits: Limits | None = None) -> Target:

@@ -19,6 +19,7 @@ from tailpipe.model.coverage import DaySet
 
 __all__ = [
     "Finding",
+    "Trouble",
     "damage",
     "hive",
     "lost",

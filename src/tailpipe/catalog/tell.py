@@ -8,6 +8,7 @@ from datetime import UTC
 from tailpipe.catalog import image
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.apply import apply
+from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.model.manifest import Manifest
 
@@ -40,6 +41,7 @@ def tell(
             remember_host(connection, host)
     transaction_id = _enter(connection, manifest, partition_id, is_published, is_pulled=pushed_by is not None)
     apply(connection, manifest, partition_id=partition_id, transaction_id=transaction_id)
+    fence(connection, manifest, partition_id)
     if pushed_by is not None:
         connection.execute(
             "UPDATE files SET here = 0, there = key IS NOT NULL WHERE transaction_id = ?", (transaction_id,)

@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Verify files against the catalog and repair them.",
     "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",
+    "log": "Show the changes of a partition.",
     "partition": "List, show, delete and pin partitions.",
     "plugin": "List, show, install, update and uninstall plugins.",
     "pull": "Pull partitions from their stores.",
@@ -47,8 +48,9 @@ COMMANDS: dict[str, str] = {
     "schema": "List and show schemas.",
     "source": "List, show and test sources.",
     "status": "Show the state of every partition.",
-    "store": "List, show and check stores.",
+    "store": "List, show, check, publish and clean stores.",
     "table": "List, show and test tables.",
+    "tag": "Create, list, show and drop tags.",
     "warmup": "Make Spark start faster.",
 }
 """The commands with the first line of their help: a command's module is imported only when it runs."""

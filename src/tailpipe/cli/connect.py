@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.narrowing import rows_chosen
+from tailpipe.cli.narrowing import rows_chosen, version_chosen
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.errors import UsageError
+
+if TYPE_CHECKING:
+    from tailpipe.model.version import Version
 
 __all__ = ["command"]
 
@@ -43,6 +47,7 @@ __all__ = ["command"]
     help="Print the path, or JSON with the paths of the database and an init script.",
 )
 @rows_chosen
+@version_chosen
 @common
 @click.pass_context
 def command(
@@ -54,6 +59,7 @@ def command(
     end: str | None,
     partitions: tuple[str, ...],
     indexes: tuple[str, ...],
+    version: Version,
 ) -> None:
     """Create a DuckDB database with a view per table and print its path.
 
@@ -61,14 +67,18 @@ def command(
     days.
     """
     from tailpipe.catalog.snapshot import current
+    from tailpipe.model.version import NOW
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.sql.inet import wants_inet
 
-    wish = Wish(start, end, partitions, indexes, live)
+    if live and version != NOW:
+        raise UsageError("--live shows what is there now", hint="leave out --live")
+    moment = version.as_of.isoformat() if version.as_of else None
+    wish = Wish(start, end, partitions, indexes, live, moment, version.tag)
     workspace = workspace_of(context)
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
-    snapshot = current(workspace.data.prepare())
+    snapshot = current(workspace.data.prepare()) if version == NOW else workspace.data.past(version)
     narrowing.check(snapshot, workspace.config.partitions)  # as a query does
     if elsewhere := [file for file in narrowing.files(snapshot.files) if not file.is_here]:
         from tailpipe.stores.fetch import told

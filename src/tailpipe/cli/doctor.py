@@ -26,8 +26,9 @@ _FEW = 5
 COLUMNS = {"trouble": "trouble", "message": "what was found"}
 
 
-@click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --checksums", "tailpipe doctor --repair"))
+@click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --stores", "tailpipe doctor --repair"))
 @click.option("--checksums", is_flag=True, help="Verify the checksum of every file.")
+@click.option("--stores", is_flag=True, help="Verify the objects of stores, too.")
 @click.option(
     "--repair", "mode", flag_value="repair", help="Restore files and links, and mark lost days for collection."
 )
@@ -38,7 +39,9 @@ COLUMNS = {"trouble": "trouble", "message": "what was found"}
 @output
 @common
 @click.pass_context
-def command(context: click.Context, checksums: bool, mode: str | None, accept_loss: bool, output: str) -> None:
+def command(
+    context: click.Context, checksums: bool, stores: bool, mode: str | None, accept_loss: bool, output: str
+) -> None:
     """Verify files on disk against the catalog and report every difference.
 
     Exits with 1 if data is lost or needs repair. Changes nothing without --repair or --rebuild. Never deletes
@@ -51,7 +54,12 @@ def command(context: click.Context, checksums: bool, mode: str | None, accept_lo
         _rebuild(workspace, accept_loss)
     elif mode == "repair":
         _repair(workspace, checksums)
+        if stores:
+            _, count = workspace.data.examine_stores(with_checksums=checksums, is_repaired=True)
+            render.say(f"put back {render.counted(count, 'object')}")
     findings = workspace.data.examine(with_checksums=checksums)
+    lacking = workspace.data.examine_stores(with_checksums=checksums)[0] if stores else []
+    findings += lacking
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
         render.records([_record(finding) for finding in shown], output, COLUMNS)
@@ -59,6 +67,9 @@ def command(context: click.Context, checksums: bool, mode: str | None, accept_lo
             render.say(f"… and {_troubles(findings[_MOST:])}; --output json has all of them")
     if commands := _commands(findings):
         render.say("repair with: " + " or ".join(commands))
+        context.exit(EXIT_FAILED)
+    if lacking:
+        render.say("this disk has no copy of what the store lacks")
         context.exit(EXIT_FAILED)
     render.say("no problems found" if not findings else "no repair needed")
 

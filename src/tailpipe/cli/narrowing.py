@@ -14,6 +14,7 @@ from tailpipe.cli.fetching import FetchProgress
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import completes
 from tailpipe.errors import UsageError
+from tailpipe.model.version import NOW, Version
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -23,18 +24,19 @@ if TYPE_CHECKING:
     from tailpipe.query.session import Session
     from tailpipe.stores.fetch import Limits
 
-__all__ = ["Narrowed", "narrowing", "rows_chosen"]
+__all__ = ["Narrowed", "narrowing", "rows_chosen", "version_chosen"]
 
 
 class Narrowed:
     """What the flags ask for; called with a workspace it gives the session."""
 
-    def __init__(self, narrowing: Narrowing, is_unsafe: bool) -> None:
+    def __init__(self, narrowing: Narrowing, is_unsafe: bool, version: Version = NOW) -> None:
         self.narrowing = narrowing
         self.is_unsafe = is_unsafe
         self.timeout_seconds: float | None = None
         self.limits: Limits | None = None
         """What statements may fetch from stores."""
+        self.version = version
 
     def __call__(self, workspace: Any) -> Session:
         """The session, and a warning if it is not a safe one."""
@@ -50,6 +52,7 @@ class Narrowed:
             timeout_seconds=self.timeout_seconds,
             limits=self.limits,
             on_fetch=FetchProgress(),
+            version=self.version,
         )
         return session
 
@@ -59,7 +62,11 @@ class Narrowed:
             raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
         log_from(workspace.settings.log_levels, workspace.config.secrets)
         queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
-            self.narrowing, timeout_seconds=self.timeout_seconds, limits=self.limits, on_fetch=FetchProgress()
+            self.narrowing,
+            timeout_seconds=self.timeout_seconds,
+            limits=self.limits,
+            on_fetch=FetchProgress(),
+            version=self.version,
         )
         return queries
 
@@ -90,6 +97,18 @@ def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def version_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take `--as-of` and `--tag`, as `version`."""
+
+    @click.option("--as-of", metavar="TIME", help="Show the data as it was at this time, such as T-7d.")
+    @click.option("--tag", metavar="NAME", help="Show the versions that this tag names.")
+    @wraps(command)
+    def chosen(*arguments: Any, as_of: str | None, tag: str | None, **options: Any) -> Any:
+        return command(*arguments, version=Version.parse(as_of, tag, now=datetime.now(UTC)), **options)
+
+    return chosen
+
+
 def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take those and `--schema` and `--unsafe`, as `narrowed`."""
 
@@ -101,6 +120,7 @@ def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Schema to query instead of tailpipe.",
     )
     @click.option("--unsafe", is_flag=True, help="Allow statements to write and to read other files.")
+    @version_chosen
     @wraps(command)
     def narrowed(
         *arguments: Any,
@@ -110,11 +130,12 @@ def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
         indexes: tuple[str, ...],
         schema: str | None,
         unsafe: bool,
+        version: Version,
         **options: Any,
     ) -> Any:
         from tailpipe.query.narrowing import Narrowing  # late, so that --help stays fast
 
         asked = Narrowing.parse(start, end, partitions, indexes, schema, now=datetime.now(UTC))
-        return command(*arguments, narrowed=Narrowed(asked, unsafe), **options)
+        return command(*arguments, narrowed=Narrowed(asked, unsafe, version), **options)
 
     return narrowed

@@ -13,7 +13,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.bar import Segment, draw_bar
 from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
-from tailpipe.cli.pushes import push_record
+from tailpipe.cli.pushes import published_lines, push_record
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.visible import visible
 
@@ -83,6 +83,9 @@ def command(
     failed = [one for one in done if one.error]
     for one in failed:
         render.problem(f"{one.partition}: {one.error}")
+    for one in done:
+        for line in published_lines(one):
+            render.say(f"{one.partition}: {line}")
     refuse_locked(one.locked for one in done)
     if failed:
         context.exit(EXIT_FAILED)

@@ -8,7 +8,7 @@ from typing import Any
 from tailpipe.cli import render
 from tailpipe.model.pushed import PushReport
 
-__all__ = ["push_lines", "push_record"]
+__all__ = ["published_lines", "push_lines", "push_record"]
 
 
 def push_lines(report: PushReport | None) -> list[str]:
@@ -23,9 +23,16 @@ def push_lines(report: PushReport | None) -> list[str]:
         lines.append(f"committed here, not pushed: {many}; to push: tailpipe push {report.partition}")
     if report.left:
         lines.append(f"in the store alone: {render.counted(report.left, 'file')} since this run")
+    lines += published_lines(report)
     if reason := report.error or report.locked:
         lines.append(f"push failed: {render.shown(reason)}")
     return lines
+
+
+def published_lines(report: PushReport) -> list[str]:
+    """What other engines do not see: columns that the format cannot hold, or the newest version."""
+    lines = [f"column not published: {render.shown(reason)}" for reason in report.left_out]
+    return [*lines, f"not published: {render.shown(report.publish_error)}"] if report.publish_error else lines
 
 
 def push_record(report: PushReport) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -10,8 +11,7 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import store_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import common, completes, examples, output, workspace_of
-from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError
-from tailpipe.model.nearest import named
+from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError
 from tailpipe.model.option import unresolved_in
 from tailpipe.model.store import Store
 from tailpipe.workspace import Workspace
@@ -19,6 +19,8 @@ from tailpipe.workspace import Workspace
 __all__ = ["command"]
 
 STEPS = {"store": "store", "step": "step", "result": "result", "message": "message", "needs": "needs"}
+CLEANED = {"store": "store", "objects": "deleted", "size": "size", "kept": "kept", "before": "older than"}
+PUBLISHED = {"store": "store", "table": "table", "partitions": "partitions", "files": "files", "rows": "rows"}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
@@ -36,7 +38,7 @@ command = noun_group(
     example="lake",
     also_named="store.",
 )
-command.help = "List, show and check stores."
+command.help = "List, show, check, publish and clean stores."
 
 
 @command.command("check", epilog=examples("tailpipe store check lake", "tailpipe store check --output json"))
@@ -50,12 +52,7 @@ def check(context: click.Context, name: str | None, output: str) -> None:
     Writes, reads, lists and deletes small objects below probe/, and proves that of several conditional writes of one
     key exactly one succeeds. Exits with 1 if something is missing, and names the permission that it takes.
     """
-    config = workspace_of(context).config
-    wanted = [named("store", name.removeprefix("store."), config.stores)] if name else list(config.stores.values())
-    if not wanted:
-        render.say('no stores found; add one to the config: store "NAME" { location = "…" }')
-    if missing := unresolved_in(wanted):
-        raise ConfigError(missing)
+    wanted = _wanted(workspace_of(context), name)
     rows = [row for store in wanted for row in _checked(store)]
     if rows or output != "pretty":
         render.records(rows, output, STEPS)
@@ -68,6 +65,75 @@ def check(context: click.Context, name: str | None, output: str) -> None:
             render.say(f"{store.name} {'cannot be used' if store.name in failed else 'can be used'}: {store.location}")
     if failed:
         context.exit(EXIT_FAILED)
+
+
+@command.command("publish", epilog=examples("tailpipe store publish", "tailpipe store publish lake app_log"))
+@click.argument("name", required=False, metavar="[STORE]", shell_complete=completes(lambda w: list(w.config.stores)))
+@click.argument("tables", nargs=-1, metavar="[TABLE]...", shell_complete=completes(lambda w: w.tables()))
+@output
+@common
+@click.pass_context
+def publish(context: click.Context, name: str | None, tables: tuple[str, ...], output: str) -> None:
+    """Publish tables for other engines from scratch.
+
+    Deletes the Delta logs of a store, or of every store, and writes new ones over all live files. Needed only after
+    another program has written to a Delta log, or when a log is damaged: every push publishes what is new.
+    """
+    workspace = workspace_of(context)
+    wanted = _wanted(workspace, name)
+    if name and wanted[0].publish == "none":
+        raise UsageError(f'store "{wanted[0].name}" is not published', hint='add to its block: publish = "delta"')
+    rows = [
+        {"store": store.name, **asdict(one)}
+        for store in wanted
+        if store.publish != "none"
+        for one in workspace.data.publish(store, tables)
+    ]
+    if unknown := sorted(set(tables) - {row["table"] for row in rows}):
+        raise UsageError(f"table not found in the store: {', '.join(unknown)}", hint="see: tailpipe status")
+    if rows or output != "pretty":
+        render.records(rows, output, PUBLISHED)
+    else:
+        render.say("nothing to publish: no published store has data")
+    for row in rows:
+        for reason in row["left_out"]:
+            render.say(f"{row['table']}: not published: {reason}")
+
+
+@command.command("clean", epilog=examples("tailpipe store clean --dry-run", "tailpipe store clean lake"))
+@click.argument("name", required=False, metavar="[STORE]", shell_complete=completes(lambda w: list(w.config.stores)))
+@click.option("--dry-run", is_flag=True, help="Print what would be deleted without deleting it.")
+@output
+@common
+@click.pass_context
+def clean(context: click.Context, name: str | None, dry_run: bool, output: str) -> None:
+    """Delete objects that nothing needs any more.
+
+    Cleans one store, or every store. Keeps all files of the versions within history and of tags, and everything that
+    is younger than 7 days. Safe while other hosts push.
+    """
+    workspace = workspace_of(context)
+    rows = [
+        {"store": store.name, **asdict(done), "before": done.before.isoformat(timespec="seconds")}
+        for store in _wanted(workspace, name)
+        if (done := workspace.data.clean_store(store, dry_run=dry_run)) is not None
+    ]
+    if rows or output != "pretty":
+        render.records(rows, output, CLEANED)
+    else:
+        render.say("nothing to clean: nothing was pushed yet")
+    if rows and dry_run:
+        render.say("dry run: nothing deleted")
+
+
+def _wanted(workspace: Workspace, name: str | None) -> list[Store]:
+    """The store of that name, or all, none of which lacks anything on this machine."""
+    wanted = workspace.data.stores(name)
+    if not wanted:
+        render.say('no stores found; add one to the config: store "NAME" { location = "…" }')
+    if missing := unresolved_in(wanted):
+        raise ConfigError(missing)
+    return wanted
 
 
 def _checked(store: Store) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
@@ -16,7 +16,6 @@ from tailpipe.config.loader import read_file
 from tailpipe.config.parser import parse
 from tailpipe.config.syntax import Block
 from tailpipe.config.text import ConfigText, Problem
-from tailpipe.config.vocabulary import Vocabulary
 from tailpipe.errors import ConfigError, Diagnostic, PluginError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, label, option
@@ -24,6 +23,9 @@ from tailpipe.model.table import Table
 from tailpipe.plugin.packs import PACK, table_files
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import Registry
+
+if TYPE_CHECKING:
+    from tailpipe.config.vocabulary import Vocabulary
 
 __all__ = ["PackInfo", "load_file", "read_pack"]
 
@@ -102,12 +104,18 @@ def _context(registry: Registry | None, folder: str) -> Registry:
     return Registry(found.values())
 
 
+def _no_names() -> Vocabulary:
+    from tailpipe.config.vocabulary import Vocabulary  # late, because most packs have no problem to show
+
+    return Vocabulary()
+
+
 def _text(path: Path) -> ConfigText:
     problems: list[Diagnostic] = []
     text = read_file(path, problems)
     if text is None:
         raise ConfigError(tuple(problems))
-    text.hide(Vocabulary)
+    text.hide(_no_names)
     return text
 
 

@@ -32,5 +32,9 @@ class PushReport:
     """When the oldest of them was committed."""
     conflicts: tuple[str, ...] = ()
     """What other hosts had taken before it was pushed."""
+    left_out: tuple[str, ...] = ()
+    """Columns that other engines do not get since now, with the reasons."""
+    publish_error: str = ""
+    """Why other engines do not see the newest version; the next push tries again."""
     error: str = ""
     locked: str = ""

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from errno import EACCES, ENOSPC
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from time import monotonic
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
 from tailpipe.frozen import frozen
+from tailpipe.model.version import NOW, Version
 from tailpipe.sql.quoting import literal
 
 __all__ = ["Databases", "Wish"]
@@ -41,6 +43,13 @@ class Wish:
     partitions: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     is_live: bool = False
+    as_of: str | None = None
+    tag: str | None = None
+
+    @property
+    def version(self) -> Version:
+        """The state of the data that it shows."""
+        return Version(datetime.fromisoformat(self.as_of) if self.as_of else None, self.tag)
 
     @property
     def name(self) -> str:
@@ -59,7 +68,8 @@ class Wish:
     def from_text(cls, text: str) -> Wish:
         """The wish that was kept."""
         given = json.loads(text)
-        return cls(given["start"], given["end"], tuple(given["partitions"]), tuple(given["indexes"]), given["is_live"])
+        narrowed = tuple(given["partitions"]), tuple(given["indexes"])
+        return cls(given["start"], given["end"], *narrowed, given["is_live"], given.get("as_of"), given.get("tag"))
 
 
 Statements = Callable[[Wish], Sequence[str]]
@@ -132,7 +142,7 @@ class Databases:
 
         A view whose schema is wrong is left out, because the others would soon name files that are gone.
         """
-        for wish in self._wishes():
+        for wish in (one for one in self._wishes() if one.version == NOW):  # the past does not change
             path = self.layout.client_database(wish.name)
             try:
                 if path.exists():

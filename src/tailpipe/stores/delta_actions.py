@@ -33,11 +33,12 @@ _KEEP = {"delta.deletedFileRetentionDuration": "interval 5200 weeks"}
 
 
 class GapError(Exception):
-    """Changes of a partition do not follow what is published of it; `partition` has to be published whole."""
+    """Changes of a partition do not follow what is published of it; up to `published` it is."""
 
     def __init__(self, partition: str, published: int, version: int) -> None:
         super().__init__(f"{partition}: version {version} does not follow the published version {published}")
         self.partition = partition
+        self.published = published
 
 
 @frozen

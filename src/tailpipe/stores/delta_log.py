@@ -189,5 +189,5 @@ def _unusable(objects: Objects, table: str, reason: str) -> ObjectStoreError:
         f'cannot publish "{table}" to "{objects.location}/{key}": {reason}',
         location=objects.location,
         key=key,
-        hint="publish the table anew; give other programs permission to read only",
+        hint=f"run: tailpipe store publish STORE {table}; give other programs permission to read only",
     )

@@ -5,6 +5,7 @@
     rejected/tp_table=T/tp_partition=P/<transaction>-<n>.parquet
     log/T.P/0000000042.manifest                            one push; its number is the version of the partition
     log/T.P/0000000100.checkpoint                          derived: the state at that version
+    tags/<name>.json                                       versions of partitions that have a name
 
 The name of a data file is never used twice, so its key needs no more than that to be unique.
 """
@@ -24,6 +25,7 @@ __all__ = [
     "LOG",
     "REJECTED",
     "STORE",
+    "TAGS",
     "checkpoint_key",
     "checkpoint_of",
     "data_key",
@@ -31,6 +33,7 @@ __all__ = [
     "log_prefix",
     "logged_partition",
     "rejected_key",
+    "tag_key",
     "version_of",
 ]
 
@@ -38,6 +41,7 @@ STORE = "tailpipe.json"
 DATA = "data"
 REJECTED = "rejected"
 LOG = "log"
+TAGS = "tags"
 
 _SUFFIX = ".parquet"
 _DIGITS = 10
@@ -54,6 +58,11 @@ def data_key(partition_by: Sequence[str], partition: str, tp_index: str | None, 
 def rejected_key(partition: str, name: str) -> str:
     """The key of a file of rejected rows."""
     return f"{REJECTED}/{partition_segment(partition)}/{name}{_SUFFIX}"
+
+
+def tag_key(name: str) -> str:
+    """The key of a tag."""
+    return f"{TAGS}/{name}.json"
 
 
 def log_prefix(partition: str) -> str:

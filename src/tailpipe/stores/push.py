@@ -4,7 +4,7 @@
     2 upload      live files that the store does not have
     3 append      the next entry of the log: the commit
     4 learn       the catalog knows it: version, what is pushed, which files are there
-    5 publish     table formats for other engines follow the log
+    5 publish     table formats for other engines follow the log (`publish.py`)
     6 leave       files that need not stay on this disk count as remote (`tiers.py`)
     7 unlink      and go from it after the grace period, once the store has proved them
 
@@ -19,6 +19,7 @@ from dataclasses import field
 from datetime import datetime
 
 from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.fence import fence_mark
 from tailpipe.catalog.learn import (
     UnpushedFile,
     checkpoint,
@@ -30,7 +31,7 @@ from tailpipe.catalog.learn import (
     unpushed_files,
     unpushed_since,
 )
-from tailpipe.catalog.log_entry import LogEntry, make_entry
+from tailpipe.catalog.log_entry import make_entry
 from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.model.store import PARTITION_BY
@@ -67,8 +68,6 @@ class Target:
     objects: Objects
     host: str
     partition_by: Sequence[str] = PARTITION_BY
-    publish: Callable[[LogEntry], None] = lambda _: None
-    """Called with each entry that this host has appended; it may be called again, or not at all after a kill."""
     emit: Callable[[Progress], None] = lambda _: None
     limits: Limits = field(default_factory=Limits)
 
@@ -124,7 +123,7 @@ def preview(catalog: Catalog, partition: str, target: Target) -> WouldPush:
 
 
 def push(writer: Writer, target: Target, *, is_fetched: bool = False) -> Pushed:
-    """Steps 1 to 5. If the log was fetched a moment ago, the listing can be spared: a conflict shows at the append."""
+    """Steps 1 to 4. If the log was fetched a moment ago, the listing can be spared: a conflict shows at the append."""
     return _Push(writer, target).run(is_fetched)
 
 
@@ -180,13 +179,13 @@ class _Push:
 
     def _upload(self) -> None:
         found = unpushed_files(self.database, self.writer.partition_id)
-        files = [file for file in found if file.path not in self.put]
+        files = [file for file in found if file.key not in self.put]  # after a sweep it is another one
         by_key = {one.key: (file, one) for file, one in self._uploads(files)}
         total = sum(file.size for file in files)
         sent, size = 0, 0
         for done in upload(self.objects, [one for _, one in by_key.values()], self.pace, self.reach):
             mark_put(self.writer, ((by_key[one.key][0], one.key) for one in done))
-            self.put |= {by_key[one.key][0].path for one in done}
+            self.put |= {one.key for one in done}
             self.reach("push.noted")
             sent, size = sent + len(done), size + sum(one.size for one in done)
             self.files, self.size = self.files + len(done), self.size + sum(one.size for one in done)
@@ -194,8 +193,9 @@ class _Push:
         self.reach("push.uploaded")
 
     def _uploads(self, files: Sequence[UnpushedFile]) -> Iterator[tuple[UnpushedFile, Upload]]:
+        mark = fence_mark(self.database.connection, self.writer.partition)
         for file in files:
-            name = file.path.rpartition("/")[2]
+            name = file.path.rpartition("/")[2] + mark
             key = file.key
             if key is None and (file.role == "rejected" or file.tp_date is None):
                 key = rejected_key(self.writer.partition, name)
@@ -217,7 +217,6 @@ class _Push:
         self.transactions += len(names)
         if version % CHECKPOINT_EVERY == 0:
             self._checkpoint(version)
-        self.target.publish(entry)
         return True
 
     def _checkpoint(self, version: int) -> None:

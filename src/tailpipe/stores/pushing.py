@@ -13,6 +13,8 @@ from tailpipe.model.pushed import PushReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
+from tailpipe.stores.log import store_id
+from tailpipe.stores.publish import Publisher
 from tailpipe.stores.pull import pull
 from tailpipe.stores.push import Progress, Target, preview, push
 from tailpipe.stores.tiers import Stays, settle
@@ -54,6 +56,7 @@ class Pushing:
     _reports: dict[str, PushReport] = field(default_factory=dict)
     _opened: dict[str, Objects] = field(default_factory=dict)
     _failed: dict[str, str] = field(default_factory=dict)
+    _publishers: dict[str, Publisher] = field(default_factory=dict)
 
     def before_run(self, catalog: Catalog, names: Iterable[str]) -> None:
         """Fetch the logs of partitions, so that a run knows what other hosts have taken; a failure is only reported."""
@@ -138,6 +141,8 @@ class Pushing:
                 pulled=done.pulled,
                 conflicts=tuple(map(str, done.conflicts)),
             )
+            if use.store.publish == "delta" and (done.transactions or done.pulled or with_tiers):
+                made = self._published(writer, target, made)
             if with_tiers:
                 tiered = settle(writer, target.objects, use.stays)
                 made = replace(made, left=tiered.left, freed_files=tiered.freed_files, freed_size=tiered.freed_size)
@@ -150,6 +155,16 @@ class Pushing:
             self._failed[writer.partition if is_own else name] = reason
             made = replace(made, error=reason)
         self._add(made)
+
+    def _published(self, writer: Writer, target: Target, made: PushReport) -> PushReport:
+        """The report of a push, once other engines can see it; if that fails, the next push of any host does it."""
+        publisher = self._publishers.setdefault(target.store, Publisher(target.objects))
+        try:
+            store = store_id(writer.database, target.objects, may_make=False)
+            left_out = publisher.publish(writer, store) if store else ()
+            return replace(made, left_out=tuple(f"{one.column}: {one.reason}" for one in left_out))
+        except (TailpipeError, OSError) as error:
+            return replace(made, publish_error=error.with_hint if isinstance(error, TailpipeError) else str(error))
 
     def _pending(self, catalog: Catalog, name: str) -> list[tuple[str, str | None]]:
         (partition_id,) = catalog.database.connection.execute(
@@ -186,7 +201,13 @@ class Pushing:
                 "conflicts",
             )
             sums = {name: getattr(known, name) + getattr(made, name) for name in names}
-            made = replace(made, **sums, version=made.version or known.version, error=made.error or known.error)
+            made = replace(
+                made,
+                **sums,
+                version=made.version or known.version,
+                left_out=made.left_out or known.left_out,
+                error=made.error or known.error,
+            )
         self._reports[made.partition] = made
 
     def _with_rest(self, catalog: Catalog, name: str, use: StoreUse) -> PushReport:

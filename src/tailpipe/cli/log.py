@@ -1,0 +1,62 @@
+"""`tailpipe log`: who has changed a partition, when, and what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.errors import UsageError
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "committed_at": "time",
+    "host": "host",
+    "version": "version",
+    "kind": "change",
+    "unit": "unit",
+    "added_files": "files added",
+    "removed_files": "removed",
+    "rows": "rows",
+    "size": "size",
+}
+_OF_STORES = ("host", "version")
+
+
+@click.command(
+    "log", epilog=examples("tailpipe log app_log.shop", "tailpipe log app_log.shop --limit 100 --output json")
+)
+@click.argument("partition", shell_complete=completes(lambda w: list(w.held())))
+@click.option(
+    "--limit",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of changes.",
+)
+@output
+@common
+@click.pass_context
+def command(context: click.Context, partition: str, limit: int, output: str) -> None:
+    """Show the changes of PARTITION, newest first.
+
+    Shows when and by which host each change was committed, what it changed, and its version in the log of the store,
+    if it was pushed. Changes of other hosts appear once they were fetched.
+    """
+    from tailpipe.catalog.changes import changes
+
+    workspace = workspace_of(context)
+    names = workspace.select([partition])
+    if len(names) != 1:
+        raise UsageError(f"{partition} matches {len(names)} partitions", hint="name one: TABLE.PARTITION")
+    found = workspace.data.read(lambda catalog: changes(catalog.database, names[0], limit), [])
+    rows = [{**asdict(one), "committed_at": one.committed_at.isoformat(timespec="seconds")} for one in found]
+    if not rows and output == "pretty":
+        render.say(f"{names[0]} has no changes yet")
+        return
+    is_shared = any(row[name] is not None for row in rows for name in _OF_STORES)
+    render.records(rows, output, {key: title for key, title in COLUMNS.items() if is_shared or key not in _OF_STORES})

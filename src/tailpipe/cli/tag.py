@@ -1,0 +1,110 @@
+"""`tailpipe tag`: names for versions of partitions in stores."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.errors import UsageError
+from tailpipe.model.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from tailpipe.model.store import Store
+    from tailpipe.stores.tags import Tag
+
+__all__ = ["command"]
+
+COLUMNS = {"name": "tag", "store": "store", "created_at": "created", "host": "host", "partitions": "partitions"}
+VERSIONS = {"partition": "partition", "version": "version"}
+
+
+@click.group("tag", help="Create, list, show and drop tags.")
+def command() -> None:
+    """Tags."""
+
+
+@command.command("create", epilog=examples("tailpipe tag create q1-incident", "tailpipe tag create audit 'aws_*'"))
+@click.argument("name")
+@click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@common
+@click.pass_context
+def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> None:
+    """Give the current versions of partitions the name NAME.
+
+    Tags the selected partitions, or all that are in a store. Their files are kept until the tag is dropped.
+    """
+    from tailpipe.stores.versions import make_tags
+
+    workspace = workspace_of(context)
+    host, chosen = workspace.data.host or "", workspace.select(selectors)
+    now, store_of = datetime.now(UTC), workspace.data.store_of
+    with workspace.data.catalog() as catalog:
+        made = make_tags(catalog.database, name, chosen, store_of, host, now)
+    for store, tag in made.items():
+        render.say(f"tagged {render.counted(len(tag.versions), 'partition')} in {store}: {name}")
+
+
+@command.command("list", epilog=examples("tailpipe tag list --output json"))
+@output
+@common
+@click.pass_context
+def list_(context: click.Context, output: str) -> None:
+    """List all tags."""
+    rows = [{**_record(*pair), "partitions": len(pair[1].versions)} for pair in _tags(workspace_of(context))]
+    if rows or output != "pretty":
+        render.records(rows, output, COLUMNS)
+    else:
+        render.say("no tags found")
+
+
+@command.command("show", epilog=examples("tailpipe tag show q1-incident"))
+@click.argument("name")
+@output
+@common
+@click.pass_context
+def show(context: click.Context, name: str, output: str) -> None:
+    """Show the versions that the tag NAME names."""
+    for store, tag in _named(workspace_of(context), name):
+        versions = [{"partition": partition, "version": number} for partition, number in tag.versions.items()]
+        render.record({**_record(store, tag), "partitions": versions}, output, {"partitions": VERSIONS})
+
+
+@command.command("drop", epilog=examples("tailpipe tag drop q1-incident"))
+@click.argument("name")
+@common
+@click.pass_context
+def drop(context: click.Context, name: str) -> None:
+    """Drop the tag NAME.
+
+    Files that only this tag kept are deleted by the next clean-up of the store.
+    """
+    from tailpipe.stores.open import open_store
+    from tailpipe.stores.tags import drop_tag
+
+    for store, _ in _named(workspace_of(context), name):
+        drop_tag(open_store(store), name)
+        render.say(f"dropped from {store.name}: {name}")
+
+
+def _tags(workspace: Any) -> list[tuple[Store, Tag]]:
+    from tailpipe.stores.versions import all_tags
+
+    return all_tags(workspace.data.stores())
+
+
+def _named(workspace: Any, name: str) -> list[tuple[Store, Tag]]:
+    known = _tags(workspace)
+    found = [pair for pair in known if pair[1].name == name]
+    if not found:
+        hint = did_you_mean(name, [tag.name for _, tag in known], "see: tailpipe tag list")
+        raise UsageError(f"tag not found: {name}", hint=hint)
+    return found
+
+
+def _record(store: Store, tag: Tag) -> dict[str, Any]:
+    created = tag.created_at.isoformat(timespec="seconds")
+    return {"name": tag.name, "store": store.name, "created_at": created, "host": tag.host}

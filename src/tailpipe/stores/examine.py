@@ -1,0 +1,139 @@
+"""Examine stores: what their logs name against the objects that are there, and repair from copies on this disk.
+
+What is lost on this disk and is in the store, the catalog's own doctor finds and fetches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from tailpipe.catalog.database import Database
+from tailpipe.catalog.findings import Finding, Trouble
+from tailpipe.catalog.learn import known_version
+from tailpipe.catalog.log_entry import read_entry
+from tailpipe.errors import CatalogError
+from tailpipe.storage.objects import Objects
+from tailpipe.stores.keys import DATA, LOG, REJECTED, log_key
+from tailpipe.stores.log import store_id
+from tailpipe.stores.publish import live_files
+
+__all__ = ["examine_store", "repair_store"]
+
+REPAIR = "tailpipe doctor --stores --repair"
+_PIECE = 8 * 2**20
+
+
+def examine_store(
+    database: Database, objects: Objects, partitions: Iterable[str], *, with_checksums: bool = False
+) -> list[Finding]:
+    """What a store lacks of the partitions that are known here: versions of logs, and live files.
+
+    One listing each of logs and files; with checksums all bytes are read. Changes nothing.
+    """
+    store = store_id(database, objects, may_make=False)
+    if store is None:
+        return []
+    sizes = {one.key: one.size for prefix in (LOG, DATA, REJECTED) for one in objects.list(prefix)}
+    found: list[Finding] = []
+    for name in partitions:
+        row = database.connection.execute("SELECT id FROM partitions WHERE name = ?", (name,)).fetchone()
+        if row is not None:
+            found += _log(database, objects, name, known_version(database, row[0], store), sizes)
+            found += _files(database, objects, name, sizes, with_checksums)
+    return found
+
+
+def _log(database: Database, objects: Objects, partition: str, known: int, sizes: dict[str, int]) -> Iterator[Finding]:
+    for version in range(1, known + 1):
+        key = log_key(partition, version)
+        if key in sizes:
+            continue
+        path = database.layout.log_copy(partition, version)
+        is_copied = _is_entry(database, partition, version)
+        what = f'"{objects.location}/{key}" is missing: version {version} of {partition}'
+        yield Finding(
+            "missing",
+            key,
+            f"{what}; {'this disk has a copy' if is_copied else 'restore it from .tailpipe/log of another host'}",
+            partition,
+            repair=REPAIR if is_copied else "",
+            copy=str(path) if is_copied else "",
+        )
+
+
+def _is_entry(database: Database, partition: str, version: int) -> bool:
+    path = database.layout.log_copy(partition, version)
+    try:
+        read_entry(database.storage.read(path), version, str(path))
+    except (OSError, CatalogError):
+        return False
+    return True
+
+
+def _files(
+    database: Database, objects: Objects, partition: str, sizes: dict[str, int], with_checksums: bool
+) -> Iterator[Finding]:
+    for file in live_files(database, partition):
+        key, trouble, repair = str(file.key), None, REPAIR
+        if key not in sizes:
+            trouble, how = _MISSING, "is missing"
+        elif sizes[key] != file.size:
+            trouble, how = _ALTERED, f"has {sizes[key]:,} bytes instead of {file.size:,}"
+        elif with_checksums and _object_digest(objects, key, file.size) != file.sha256:
+            trouble, how, repair = _ALTERED, "has other bytes than were pushed", f"{REPAIR} --checksums"
+        if trouble is None:
+            continue
+        path = database.layout.stored(file.path)
+        is_good = database.storage.exists(path) and _digest(database, file.path) == file.sha256
+        end = "this disk has an intact copy" if is_good else "this disk has no intact copy: look on other hosts"
+        yield Finding(
+            trouble,
+            key,
+            f'"{objects.location}/{key}" ({file.rows:,} rows of {partition}) {how}; {end}',
+            partition,
+            repair=repair if is_good else "",
+            copy=str(path) if is_good else "",
+            size=file.size,
+            sha256=file.sha256,
+        )
+
+
+_MISSING: Trouble = "missing"
+_ALTERED: Trouble = "altered"
+
+
+def _digest(database: Database, path: str) -> str:
+    place, digest, read = database.layout.stored(path), hashlib.sha256(), 0
+    while piece := database.storage.read(place, read, _PIECE):
+        digest.update(piece)
+        read += len(piece)
+    return digest.hexdigest()
+
+
+def _object_digest(objects: Objects, key: str, size: int) -> str:
+    digest, read = hashlib.sha256(), 0
+    try:
+        while read < size and (piece := objects.get(key, read, _PIECE)):
+            digest.update(piece)
+            read += len(piece)
+    except FileNotFoundError:
+        return ""
+    return digest.hexdigest()
+
+
+def repair_store(database: Database, objects: Objects, findings: Iterable[Finding]) -> int:
+    """Put back what this disk has an intact copy of; how many objects that were."""
+    count = 0
+    for finding in findings:
+        if not finding.copy:
+            continue
+        path = database.layout.internal / finding.copy
+        if finding.trouble == _ALTERED:
+            objects.delete([finding.path])  # it is damaged, and the copy was read a moment ago
+        if finding.sha256:
+            objects.put_file(finding.path, path, sha256=finding.sha256)
+        else:
+            objects.put(finding.path, database.storage.read(path))
+        count += 1
+    return count
