@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.coverage import Coverage, DaySet
+    from tailpipe.model.dataset import Dataset
     from tailpipe.model.partition import Partition
     from tailpipe.model.pulled import PullReport
     from tailpipe.model.pushed import PushReport
@@ -55,6 +56,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.stores.fetch import Fetched, Limits
+    from tailpipe.stores.part import Holding, Part
     from tailpipe.stores.push import Progress
 
     OnFetch = Callable[[Fetched], None]
@@ -361,15 +363,30 @@ class Workspace:
         Without a selection these are all partitions that the stores have.
         """
         from tailpipe.model.coverage import DaySet
-        from tailpipe.stores.pull import Part
+        from tailpipe.stores.part import Part
 
-        pulling, part = self.data.pulling(), Part(DaySet.touched(window), tuple(indexes))
+        part = Part(DaySet.touched(window), tuple(indexes))
+        return self._pull(lambda found: select(partitions, found), part, with_data=with_data, dry_run=dry_run)
+
+    def pull_dataset(self, name: str, *, dry_run: bool = False) -> list[PullReport]:
+        """Fetch what other hosts have pushed to the partitions of a dataset, and its files, which are pinned here."""
+        from tailpipe.stores.part import Part
+
+        dataset = self._dataset(name)
+        part = Part.of(dataset, dataset.window(datetime.now(UTC)))
+        return self._pull(dataset.select, part, with_data=True, dry_run=dry_run)
+
+    def _pull(
+        self, choose: Callable[[list[str]], list[str]], part: Part, *, with_data: bool, dry_run: bool
+    ) -> list[PullReport]:
+        """Pull those that `choose` takes of the partitions in the stores."""
+        pulling = self.data.pulling()
         stores = {
             name: store
             for name, store in pulling.found().items()
             if (wanted := self.data.store_of(name)) is None or wanted.name == store
         }
-        chosen = {name: stores[name] for name in select(partitions, sorted(stores))}
+        chosen = {name: stores[name] for name in choose(sorted(stores))}
         with self.data.catalog() as catalog:
             if dry_run:
                 return pulling.preview(catalog, chosen, part, with_data=with_data)
@@ -378,16 +395,48 @@ class Workspace:
     def pin(self, partitions: Selection, window: Window = EVER, *, is_pinned: bool) -> dict[str, int]:
         """Pin the files of the dates that a window touches, or let go of them; how many have changed, by partition."""
         from tailpipe.model.coverage import DaySet
+        from tailpipe.stores.part import Part
         from tailpipe.stores.tiers import pin
 
-        days = DaySet.touched(window)
+        part = Part(DaySet.touched(window))
         names = [name for name in self.select(partitions) if name in self.held()]
         done = {}
         with self.data.catalog() as catalog:
             for name in names:
                 with catalog.writer(name) as writer:
-                    done[name] = pin(writer, days, is_pinned=is_pinned)
+                    done[name] = pin(writer, part, is_pinned=is_pinned)
         return done
+
+    def datasets(self) -> list[tuple[Dataset, list[Holding]]]:
+        """The datasets of the config with their files, by partition, as far as they are known here."""
+        from tailpipe.stores.part import holdings
+
+        known, now = [one for _, one in sorted(self.config.datasets.items())], datetime.now(UTC)
+        if self.data.begun() is None:
+            return [(dataset, []) for dataset in known]
+        with self.data.catalog() as catalog:  # not read only: an older catalog knows nothing of stores
+            return [(dataset, holdings(catalog, dataset, now)) for dataset in known]
+
+    def drop_dataset(self, name: str) -> dict[str, int]:
+        """Unpin the files of a dataset that no other of the config wants; how many, by partition."""
+        from tailpipe.stores.part import Part
+        from tailpipe.stores.tiers import pin
+
+        dataset, now = self._dataset(name), datetime.now(UTC)
+        part, done = Part.of(dataset, dataset.reach(now)), {}
+        others = [one for one in self.config.datasets.values() if one is not dataset]
+        names = list(filter(dataset.has, self.held()))
+        if not names:
+            return {}
+        with self.data.catalog() as catalog:
+            for held in names:
+                kept = [Part.of(one, one.window(now)) for one in others if one.has(held)]
+                with catalog.writer(held) as writer:
+                    done[held] = pin(writer, part, is_pinned=False, but=kept)
+        return done
+
+    def _dataset(self, name: str) -> Dataset:
+        return named("dataset", name.removeprefix("dataset."), self.config.datasets)
 
     # What there is
 

@@ -11,6 +11,7 @@ from tailpipe.config.config import Config
 from tailpipe.config.encoder import config_data, config_text
 from tailpipe.formats import Jsonl
 from tailpipe.model.connection import Connection
+from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
@@ -171,6 +172,16 @@ schemas = st.builds(
     to=times,
     where=maybe_texts,
 )
+datasets = st.builds(
+    Dataset,
+    name=references,
+    description=maybe_texts,
+    tables=wildcards,
+    partitions=wildcards,
+    from_=times,
+    to=times,
+    indexes=tuples(texts),
+)
 
 
 @st.composite
@@ -191,6 +202,7 @@ def configs(draw: st.DrawFn) -> Config:
         st.lists(partitions(table_names, each, own_stores), max_size=2, unique_by=lambda made: made.address)
     )
     own_workspaces = draw(st.lists(workspaces, max_size=2, unique_by=lambda made: made.name))
+    own_datasets = draw(st.lists(datasets, max_size=2, unique_by=lambda made: made.name))
     own_schemas = draw(st.lists(schemas, max_size=2, unique_by=lambda made: made.name))
     return Config(
         workspaces={made.name: made for made in own_workspaces},
@@ -200,6 +212,7 @@ def configs(draw: st.DrawFn) -> Config:
         tables={made.name: made for made in own_tables},
         partitions={made.address: made for made in own_partitions},
         schemas={made.name: made for made in own_schemas},
+        datasets={made.name: made for made in own_datasets},
     )
 
 
@@ -208,7 +221,7 @@ def configs(draw: st.DrawFn) -> Config:
 def test_a_config_shown_as_text_builds_to_the_same_config(config: Config) -> None:
     text = config_text(config)
     again = build(text)
-    for kind in ("workspaces", "connections", "stores", "formats", "tables", "partitions", "schemas"):
+    for kind in ("workspaces", "connections", "stores", "formats", "tables", "partitions", "schemas", "datasets"):
         assert getattr(again, kind) == getattr(config, kind)
         assert list(getattr(again, kind)) == list(getattr(config, kind))
     assert config_text(again) == text

@@ -15,6 +15,7 @@ from tailpipe.catalog.rebuild import rebuild
 from tailpipe.catalog.repair import repair
 from tailpipe.errors import ObjectStoreError
 from tailpipe.model.coverage import DaySet
+from tailpipe.stores.part import Part
 from tailpipe.stores.tiers import Tiered, TierFile, pin, settle
 from tests.object_faults import Busy, FaultyObjects
 from tests.stores.conftest import Shared
@@ -143,12 +144,12 @@ def test_what_the_rule_lets_stay_again_comes_back_while_it_is_on_the_disk(lake: 
 def test_a_pinned_file_stays_until_it_is_let_go(lake: Shared) -> None:
     filled(lake)
     with lake.writer() as writer:
-        assert pin(writer, DaySet.of([BEFORE]), is_pinned=True) == 1
+        assert pin(writer, Part(DaySet.of([BEFORE])), is_pinned=True) == 1
         assert pin(writer, is_pinned=True) == 1
         assert pin(writer, is_pinned=True) == 0
     assert tier(lake, none).left == 0
     with lake.writer() as writer:
-        pin(writer, DaySet.of([DAY]), is_pinned=False)
+        pin(writer, Part(DaySet.of([DAY])), is_pinned=False)
     assert tier(lake, none).left == 1
     assert lake.ask("SELECT tp_date FROM files WHERE here = 1") == [(BEFORE.isoformat(),)]
 

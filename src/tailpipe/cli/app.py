@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "config": "Validate and show the config.",
     "connect": "Create a DuckDB database for other clients.",
     "connection": "List and show connections.",
+    "dataset": "List, show and drop datasets.",
     "doctor": "Verify files against the catalog and repair them.",
     "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",

@@ -12,6 +12,7 @@ from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.coverage import Coverage
+from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
@@ -21,6 +22,7 @@ from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.plugin import Plugin
 
 __all__ = [
+    "chosen_record",
     "connection_record",
     "coverage_record",
     "format_record",
@@ -28,7 +30,6 @@ __all__ = [
     "held_record",
     "partition_record",
     "plugin_record",
-    "schema_record",
     "source_record",
     "store_record",
     "table_record",
@@ -198,14 +199,13 @@ def plugin_record(plugin: Plugin) -> Record:
     }
 
 
-def schema_record(schema: Schema) -> Record:
-    """A schema and what it shows."""
-    values = plain_data(schema)
+def chosen_record(noun: Schema | Dataset) -> Record:
+    """A schema or dataset and what it chooses of the data."""
     return {
-        "name": schema.name,
+        "name": noun.name,
         "plugin": None,
-        "description": schema.description,
-        "options": _values(values),
+        "description": noun.description,
+        "options": _values(plain_data(noun)),
     }
 
 

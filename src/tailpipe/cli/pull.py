@@ -9,7 +9,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
-from tailpipe.errors import EXIT_FAILED
+from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.window import window_between
 
 __all__ = ["command"]
@@ -27,13 +27,30 @@ COLUMNS = {
 
 @click.command(
     "pull",
-    epilog=examples("tailpipe pull", "tailpipe pull 'aws_*' --data --from T-7d", "tailpipe pull --data --dry-run"),
+    epilog=examples(
+        "tailpipe pull",
+        "tailpipe pull 'aws_*' --data --from T-7d",
+        "tailpipe pull --data --dry-run",
+        "tailpipe pull --dataset last_week",
+    ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
 @click.option("--data", "with_data", is_flag=True, help="Also bring files to this disk and pin them.")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    shell_complete=completes(lambda w: list(w.config.datasets)),
+    help="Bring the files of this dataset to this disk and pin them.",
+)
 @click.option("--from", "start", metavar="TIME", help="Start time of --data. Defaults to the first day.")
 @click.option("--to", "end", metavar="TIME", help="End time of --data. A bare date includes that day.")
-@click.option("--index", "indexes", metavar="VALUE", multiple=True, help="Only files of this tp_index; repeatable.")
+@click.option(
+    "--index",
+    "indexes",
+    metavar="VALUE",
+    multiple=True,
+    help="Only files of this tp_index; wildcards are allowed. Repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Print commits, files, bytes and requests without pulling.")
 @output
 @common
@@ -42,6 +59,7 @@ def command(
     context: click.Context,
     selectors: tuple[str, ...],
     with_data: bool,
+    dataset: str | None,
     start: str | None,
     end: str | None,
     indexes: tuple[str, ...],
@@ -50,17 +68,28 @@ def command(
 ) -> None:
     """Pull the catalog of the selected partitions, or of all partitions in the stores.
 
-    Files stay in the store unless --data is given. Partitions that the config does not name are found in the store.
+    Files stay in the store unless --data or --dataset is given. Partitions that the config does not name are found in
+    the store.
     """
     workspace = workspace_of(context)
-    window = window_between(start, end, now=datetime.now(UTC))
-    done = workspace.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
+    if dataset is not None:
+        if selectors or start or end or indexes:
+            raise UsageError(
+                "--dataset cannot be used with SELECTOR, --from, --to or --index",
+                hint=f"the dataset says what is pulled, see: tailpipe dataset show {dataset}",
+            )
+        done = workspace.pull_dataset(dataset, dry_run=dry_run)
+    else:
+        window = window_between(start, end, now=datetime.now(UTC))
+        done = workspace.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
     if done or output != "pretty":
         render.records([asdict(one) for one in done], output, COLUMNS)
     else:
         render.say("no partitions in the stores")
     if dry_run and done:
         render.say("dry run: nothing pulled")
+        if (with_data or dataset) and any(one.pulled for one in done):
+            render.say("files of commits that are not pulled yet are not counted; to count them: tailpipe pull")
     for one in done:
         for conflict in one.conflicts:
             render.say(conflict)

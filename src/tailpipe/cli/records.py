@@ -18,7 +18,17 @@ from tailpipe.model.visible import visible, visible_lines
 __all__ = ["texts_of", "texts_of_one"]
 
 _SIZES = {"bytes", "file_size", "new_size", "size"}
-_COUNTS = {"artifacts", "columns", "file_count", "files", "new_files", "rejected_rows", "row_count", "rows"}
+_COUNTS = {
+    "artifacts",
+    "columns",
+    "file_count",
+    "files",
+    "new_files",
+    "pinned_files",
+    "rejected_rows",
+    "row_count",
+    "rows",
+}
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
 _DAYS = {"covered", "missing", "dropped", "dates", "gaps", "not_requested"}
 """Fields that are sets of days."""

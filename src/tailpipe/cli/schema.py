@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tailpipe.cli.describe import schema_record
+from tailpipe.cli.describe import chosen_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import warn_of_schemas
 from tailpipe.model.partition import Schema
@@ -20,7 +20,7 @@ TABLES = {"table": "table", "rows": "rows", "size": "size", "from": "from", "to"
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    return [schema_record(schema) for schema in (DEFAULT, *workspace.config.schemas.values())]
+    return [chosen_record(schema) for schema in (DEFAULT, *workspace.config.schemas.values())]
 
 
 def _with_contents(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tailpipe.config.syntax import Block, Span
 from tailpipe.config.tables import extended, mapped, says, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
@@ -76,6 +77,7 @@ class _Builder:
             "table": Table,
             "partition": Partition,
             "schema": Schema,
+            "dataset": Dataset,
             "query": SavedQuery,
             "queries": QueryDirectory,
         }
@@ -337,6 +339,7 @@ class _Builder:
             tables=kinds["table"],
             partitions=kinds["partition"],
             schemas=kinds["schema"],
+            datasets=kinds["dataset"],
             queries={**kinds["query"], **self.from_files},
             query_directories=kinds["queries"],
             files=tuple(text.name for text in texts),

@@ -10,6 +10,7 @@ from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
+from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
@@ -32,6 +33,7 @@ class Config:
     tables: Mapping[str, Table] = field(default_factory=dict)
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
     queries: Mapping[str, SavedQuery] = field(default_factory=dict)
     """The saved queries, those of directories too."""
     query_directories: Mapping[str, QueryDirectory] = field(default_factory=dict)

@@ -139,6 +139,7 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         ("table", config.tables),
         ("partition", config.partitions),
         ("schema", config.schemas),
+        ("dataset", config.datasets),
         ("query", {name: query for name, query in config.queries.items() if not query.origin}),
         ("queries", config.query_directories),
     )

@@ -26,6 +26,7 @@ LABELS: Mapping[str, int] = {
     "table": 1,
     "partition": 2,
     "schema": 1,
+    "dataset": 1,
     "query": 1,
     "queries": 1,
 }

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.model.names import check_name, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
-from tailpipe.model.selector import Selector
+from tailpipe.model.selector import check_selectors
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store, check_span
-from tailpipe.model.window import day_before, parse_moment
+from tailpipe.model.window import check_moment, day_before
 
 __all__ = ["Partition", "Retention", "Schema"]
 
@@ -22,15 +22,6 @@ def _check_schema_name(name: str) -> None:
     check_name(name)
     if name.lower() in _TAKEN:
         raise UsageError(f'the name "{name}" is taken', hint="these are: " + ", ".join(sorted(_TAKEN)))
-
-
-def _check_time(text: str) -> None:
-    parse_moment(text, now=datetime(2000, 1, 1, tzinfo=UTC))
-
-
-def _check_wildcards(patterns: Sequence[str]) -> None:
-    for pattern in patterns:
-        Selector.parse(pattern)
 
 
 def _check_key(columns: Sequence[str]) -> None:
@@ -84,16 +75,16 @@ class Schema(Declared):
 
     name: str = label("Name of the schema, and of the DuckDB schema it becomes.", check=_check_schema_name)
     description: str | None = option("What the schema is for, in a sentence.", default=None)
-    tables: Sequence[str] = option("Tables to show; wildcards are allowed.", default=("*",), check=_check_wildcards)
+    tables: Sequence[str] = option("Tables to show; wildcards are allowed.", default=("*",), check=check_selectors)
     partitions: Sequence[str] = option(
         "Partitions to show, by name or by table and name; wildcards are allowed.",
         default=("*",),
-        check=_check_wildcards,
+        check=check_selectors,
     )
     indexes: Sequence[str] = option("Values of `tp_index` to show; wildcards are allowed.", default=("*",))
-    from_: str | None = option("Only rows from this time on.", default=None, check=_check_time)
+    from_: str | None = option("Only rows from this time on.", default=None, check=check_moment)
     to: str | None = option(
-        "Only rows before this time; a bare date includes that day.", default=None, check=_check_time
+        "Only rows before this time; a bare date includes that day.", default=None, check=check_moment
     )
     where: str | None = option("DuckDB SQL condition on the rows.", default=None)
     materialized: bool = option(

@@ -10,7 +10,7 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["Selection", "Selector", "select"]
+__all__ = ["Selection", "Selector", "check_selectors", "select"]
 
 Selection = str | Iterable[str]
 """Partitions as a caller names them: one selector, or several; none means all."""
@@ -44,6 +44,12 @@ class Selector:
 
     def __str__(self) -> str:
         return f"{self.table}.{self.partition}"
+
+
+def check_selectors(patterns: Iterable[str]) -> None:
+    """Refuse a list in which something is no selector."""
+    for pattern in patterns:
+        Selector.parse(pattern)
 
 
 def select(selection: Selection, names: Iterable[str]) -> list[str]:

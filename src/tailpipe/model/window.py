@@ -11,7 +11,16 @@ from functools import total_ordering
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 
-__all__ = ["EVER", "LOOKBACK", "Window", "day_before", "parse_moment", "requested_window", "window_between"]
+__all__ = [
+    "EVER",
+    "LOOKBACK",
+    "Window",
+    "check_moment",
+    "day_before",
+    "parse_moment",
+    "requested_window",
+    "window_between",
+]
 
 DAY = timedelta(days=1)
 LOOKBACK = 30 * DAY
@@ -144,6 +153,11 @@ def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
     except (ValueError, OverflowError):
         raise UsageError(f'"{text}" is not a time', hint=_meant(text.strip()) or _FORMS) from None
     return moment + DAY if is_end and is_bare_date else moment
+
+
+def check_moment(text: str) -> None:
+    """Refuse what `parse_moment` cannot read."""
+    parse_moment(text, now=datetime(2000, 1, 1, tzinfo=UTC))
 
 
 def day_before(text: str, *, now: datetime) -> date:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
@@ -15,22 +14,14 @@ from tailpipe.catalog.project import project
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 from tailpipe.stores.follow import Followed, follow
 from tailpipe.stores.keys import LOG, logged_partition, version_of
+from tailpipe.stores.part import Part
 from tailpipe.stores.upload import AT_ONCE
 
-__all__ = ["Part", "RemoteFile", "bring", "logged", "pull", "remote_files"]
-
-
-@frozen
-class Part:
-    """Which files of a partition are wanted here: by their dates and, if any are named, their indexes."""
-
-    days: DaySet = EVERY_DAY
-    indexes: tuple[str, ...] = ()
+__all__ = ["RemoteFile", "bring", "logged", "pull", "remote_files"]
 
 
 @frozen
@@ -69,11 +60,7 @@ def remote_files(catalog: Catalog, partition: str, part: Part) -> list[RemoteFil
         " AND here = 0 AND there = 1 AND partition_id = (SELECT id FROM partitions WHERE name = ?) ORDER BY path",
         (partition,),
     )
-    return [RemoteFile(*row[:4]) for row in rows if _is_in(part, row[4], row[5])]
-
-
-def _is_in(part: Part, day: str, index: str | None) -> bool:
-    return date.fromisoformat(day) in part.days and (not part.indexes or index in part.indexes)
+    return [RemoteFile(*row[:4]) for row in rows if part.has(row[4], row[5])]
 
 
 def bring(writer: Writer, objects: Objects, part: Part) -> tuple[int, int]:
@@ -148,5 +135,5 @@ def _pin(writer: Writer, part: Part) -> None:
     with writer.database.writing() as connection:
         connection.executemany(
             "UPDATE files SET is_pinned = 1 WHERE path = ?",
-            [(path,) for path, day, index in rows if _is_in(part, day, index)],
+            [(path,) for path, day, index in rows if part.has(day, index)],
         )

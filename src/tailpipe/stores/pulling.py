@@ -10,7 +10,8 @@ from tailpipe.errors import LockedError, TailpipeError
 from tailpipe.model.pulled import PullReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.pull import Part, bring, logged, pull, remote_files
+from tailpipe.stores.part import Part
+from tailpipe.stores.pull import bring, logged, pull, remote_files
 
 __all__ = ["Pulling"]
 

@@ -18,8 +18,8 @@ from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.frozen import frozen
-from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.storage.objects import Objects
+from tailpipe.stores.part import WHOLE, Part
 from tailpipe.stores.upload import AT_ONCE, is_proved
 
 __all__ = ["Stays", "TierFile", "Tiered", "pin", "settle"]
@@ -142,17 +142,22 @@ def _project(writer: Writer, paths: Sequence[str]) -> None:
         drop_staging(writer.database, staging)
 
 
-def pin(writer: Writer, days: DaySet = EVERY_DAY, *, is_pinned: bool) -> int:
-    """Pin live files of a partition, or of some of its dates, so that no rule lets them leave; or let go of them.
+def pin(writer: Writer, part: Part = WHOLE, *, is_pinned: bool, but: Sequence[Part] = ()) -> int:
+    """Pin live files of a partition, or of a part of it, so that no rule lets them leave; or let go of them.
 
-    Returns how many files changed. What is not on this disk is not fetched by it.
+    Files of the parts in `but` stay as they are. Returns how many files changed. What is not on this disk is not
+    fetched by it.
     """
     with writer.database.writing() as connection:
         rows = connection.execute(
-            "SELECT path, tp_date FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
+            "SELECT path, tp_date, tp_index FROM files WHERE partition_id = ? AND state = 'live' AND role = 'data'"
             " AND is_pinned <> ?",
             (writer.partition_id, is_pinned),
         ).fetchall()
-        changed = [(is_pinned, path) for path, day in rows if date.fromisoformat(day) in days]
+        changed = [
+            (is_pinned, path)
+            for path, *facts in rows
+            if part.has(*facts) and not any(other.has(*facts) for other in but)
+        ]
         connection.executemany("UPDATE files SET is_pinned = ? WHERE path = ?", changed)
     return len(changed)

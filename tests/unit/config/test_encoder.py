@@ -116,6 +116,7 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
         "tables": [],
         "partitions": [],
         "schemas": [],
+        "datasets": [],
         "queries": [],
         "query_directories": [],
     }

@@ -13,6 +13,7 @@ from tailpipe.config.encoder import plain_data
 from tailpipe.config.functions import FUNCTIONS
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
+from tailpipe.model.dataset import Dataset
 from tailpipe.model.option import Option, options_of, type_name, variants_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
@@ -47,6 +48,7 @@ def declared_blocks() -> dict[str, type[Any]]:
         "table": Table,
         "partition": Partition,
         "schema": Schema,
+        "dataset": Dataset,
         **{f'connection "{name}"': declared for name, declared in registry.connections.items()},
         **{f'format "{name}"': declared for name, declared in registry.formats.items()},
         **{f'source "{name}"': declared for name, declared in registry.sources.items()},
