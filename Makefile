@@ -10,10 +10,10 @@ JOBS   ?= auto
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 test test-slow check lint types imports fmt bench table-pages soak lock clean
+.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench table-pages soak lock clean
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make the private environment with the locked dependencies
 
@@ -34,6 +34,9 @@ demo: setup ## the product in two minutes: 30 days of logs made, collected and q
 
 demo-s3: setup ## a trail in a bucket of a local S3 server: made, collected and queried
 	@$(BIN)/python examples/s3/demo.py
+
+demo-store: setup ## two hosts that collect into one store, and a third that reads it
+	@$(BIN)/python examples/shared/demo.py
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
@@ -73,4 +76,4 @@ lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	$(COMPILE) --extra aws --extra evtx --extra google pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what the tools left
-	rm -rf $(VENV) .demo .demo-s3 .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) .demo .demo-s3 .demo-store .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
