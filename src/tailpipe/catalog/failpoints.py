@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = ["ACTIONS", "NAMES", "STORE_NAMES", "Failpoints"]
+__all__ = ["ACTIONS", "NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
@@ -65,13 +65,7 @@ STORE_NAMES = (
     "push.appended",
     "learn.copied",
     "learn.before",
-    "rebase.copied",
-    "rebase.before",
-    "rebase.after",
     "push.learned",
-    "push.checkpointed",
-    "pull.stored",
-    "pull.noted",
     "tier.left",
     "tier.withdrawn",
     "tier.unlink",
@@ -79,6 +73,16 @@ STORE_NAMES = (
     "tier.after",
 )
 """Those of a push and of tiers; a partition without a store never reaches them."""
+
+SHARED_NAMES = (
+    "rebase.copied",
+    "rebase.before",
+    "rebase.after",
+    "push.checkpointed",
+    "pull.stored",
+    "pull.noted",
+)
+"""Those that only a host reaches which shares its store with others, or has a long log."""
 
 
 class Failpoints:
@@ -101,7 +105,7 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            if name not in (*NAMES, *STORE_NAMES) or action not in ACTIONS or not (skip or "0").isdigit():
+            if name not in (*NAMES, *STORE_NAMES, *SHARED_NAMES) or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)
         return cls(armed)
