@@ -105,7 +105,8 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            if name not in (*NAMES, *STORE_NAMES, *SHARED_NAMES) or action not in ACTIONS or not (skip or "0").isdigit():
+            is_known = name in (*NAMES, *STORE_NAMES, *SHARED_NAMES)
+            if not is_known or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)
         return cls(armed)
