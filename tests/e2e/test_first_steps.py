@@ -134,7 +134,7 @@ def test_a_transform_whose_types_clash_is_shown_where_it_stands(run: Run, write_
     for arguments in (("config", "check", "--sql"), ("table", "test", "app", "a.csv")):
         done = run(*arguments)
         assert done.code == 2
-        assert "error: cannot mix values of type TIMESTAMP and VARCHAR" in done.err
+        assert "error: timestamp and varchar do not mix in coalesce" in done.err
         assert ".tpc:3:" in done.err
 
 

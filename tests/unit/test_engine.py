@@ -21,7 +21,10 @@ def calls(path: Path) -> Iterator[ast.Call]:
 
 def test_no_module_of_the_product_uses_the_engine_for_tests() -> None:
     assert len(MODULES) > 100
-    texts = {path: path.read_text() for path in MODULES}
+    # `tailpipe plugin check` runs the samples of a pack, which takes no engine.
+    samples = "from tailpipe.testing.packs import pack_problems"
+    texts = {path: path.read_text().replace(samples, "") for path in MODULES}
+    assert "Engine" not in (SOURCE / "testing" / "packs.py").read_text()
     assert [path for path, text in texts.items() if "InProcessEngine" in text or "tailpipe.testing" in text] == []
 
 

@@ -114,9 +114,9 @@ FILE_CALLS = re.compile(
 )
 ALLOWED = {
     ("home", "exists"),  # of catalog.db, which SQLite opens
-    ("store", "stat"),
-    ("store", "chmod"),
-    ("store", "exists"),
+    ("database", "stat"),
+    ("database", "chmod"),
+    ("database", "exists"),
     ("rebuild", "exists"),
     ("verify", "is_file"),  # of what a task has staged
     ("verify", "stat"),
