@@ -18,7 +18,7 @@ from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
-from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.model.table import Column, Table
 from tailpipe.plugin import Plugin
 
 __all__ = [
@@ -113,7 +113,7 @@ def table_record(table: Table, plugin: str | None, partitions: list[str]) -> Rec
         "format": table.format.address.removeprefix("format.") if table.format else None,
         "partitions": partitions,
         "map_fields": list(table.map_fields),
-        "columns": [_column(column) for column in (*own, *COMMON_COLUMNS)],
+        "columns": [_column(column) for column in (*own, *table.common_columns)],
     }
 
 

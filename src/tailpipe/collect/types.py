@@ -10,10 +10,10 @@ from tailpipe.formats.key_limit import within_limit
 from tailpipe.kernel.evolve import evolve
 from tailpipe.kernel.task import Outcome
 from tailpipe.kernel.undeclared import has_long_numbers, widened
-from tailpipe.model.outputs import mapped_fields, output_columns
+from tailpipe.model.outputs import COMMON_TYPES, mapped_fields, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.source import Source
-from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.table import Table
 from tailpipe.sql.connection import connect
 from tailpipe.sql.references import references
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _TO_FRACTIONS = ("bigint", "double")
-_COMMON = {column.name for column in COMMON_COLUMNS}
+_COMMON = set(COMMON_TYPES)
 _NAMES = {"BIGINT": "bigint", "DOUBLE": "double", "BOOLEAN": "boolean", "JSON": "json", "VARCHAR": "varchar"}
 
 

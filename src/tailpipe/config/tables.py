@@ -10,11 +10,11 @@ from tailpipe.config.syntax import Attribute, Block, List, Literal, Map, Span
 from tailpipe.config.text import Problem
 from tailpipe.model.nearest import did_you_mean, nearest
 from tailpipe.model.option import options_of
-from tailpipe.model.table import ANY_BUCKET, COMMON_COLUMNS, STAMPED_COLUMNS, Column, Table
+from tailpipe.model.table import ANY_BUCKET, COMMON_COLUMNS, OPTIONAL_COLUMNS, STAMPED_COLUMNS, Column, Table
 
 __all__ = ["extended", "mapped", "says", "table_problems"]
 
-_COMMON = {column.name: column for column in COMMON_COLUMNS}
+_COMMON = {column.name: column for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 _MAPPED_BY_US = STAMPED_COLUMNS | {"tp_index"}
 _TIMES = ("timestamp", "date")
 
@@ -62,7 +62,7 @@ def _column_problems(table: Table | None, inner: Sequence[Block]) -> Iterator[Pr
 
 def _name_problems(table: Table, block: Block) -> Iterator[Problem]:
     """Columns in `row_key` and `tp_index` that the table does not have."""
-    names = [*(column.name for column in table.columns), *_COMMON]
+    names = [*(column.name for column in table.columns), *(column.name for column in table.common_columns)]
     known = {name.lower() for name in names}
     given = {"row_key": table.row_key, "tp_index": (table.tp_index,) if table.tp_index else ()}
     for argument, columns in given.items():

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tailpipe.frozen import frozen
-from tailpipe.model.outputs import COMMON_TYPES, output_columns
+from tailpipe.model.outputs import COMMON_TYPES, common_types, output_columns
 from tailpipe.model.table import Table
 
 __all__ = ["Change", "evolve", "merged_columns"]
@@ -51,7 +51,7 @@ def evolve(stored: Mapping[str, str], table: Table, types: Mapping[str, str]) ->
     `types` are the types of undeclared fields, as a task gets them. Nothing is said of what stays.
     """
     now = {output.name: output.told for output in output_columns(table, types)}
-    now = {**now, **{name: kind.stored for name, kind in COMMON_TYPES.items()}}
+    now = {**now, **{name: kind.stored for name, kind in common_types(now).items()}}
     old = {name.lower(): (name, kind) for name, kind in stored.items()}
     changes = []
     for name, new in now.items():
@@ -96,7 +96,8 @@ def _declared(table: Table) -> dict[str, str]:
     is_open = {column.name for column in table.columns if column.type is None}
     outputs = output_columns(table, {})
     own = {one.name: one.kind.stored for one in outputs if one.name not in is_open and one.name not in COMMON_TYPES}
-    return {**own, **{name: kind.stored for name, kind in COMMON_TYPES.items()}}
+    common = common_types(one.name for one in outputs)
+    return {**own, **{name: kind.stored for name, kind in common.items()}}
 
 
 def _takes(kind: str, others: Sequence[str]) -> bool:

@@ -22,7 +22,7 @@ from tailpipe.frozen import frozen
 from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
 from tailpipe.model.addresses import ADDRESS, is_address
-from tailpipe.model.outputs import COMMON_TYPES, Output
+from tailpipe.model.outputs import COMMON_TYPES, Output, common_types
 from tailpipe.model.parsing import Parsed
 from tailpipe.model.types import ListType
 from tailpipe.sql.casts import Cast, Clock, cast
@@ -149,7 +149,7 @@ class Shape:
         mapped = {output.name: name for output, name in zip(self.outputs, columns, strict=True)}
         items = [f"{mapped[name]} AS {quoted(name)}" for name in mapped if name not in COMMON_TYPES]
         time = mapped.get("tp_timestamp", "NULL::TIMESTAMP")
-        for name, kind in COMMON_TYPES.items():
+        for name, kind in common_types(mapped).items():
             parts = [mapped[name]] if name in mapped else []
             stamp = self.stamps.get(name)
             if stamp is not None and (is_final or self._is_judged(name) or not _is_looked_up(stamp)):
@@ -192,7 +192,8 @@ class Shape:
     def columns(self) -> dict[str, str]:
         """Name and type of each column of a file, in order, as the catalog notes them."""
         own = {o.name: o.told for o in self.outputs if o.name not in COMMON_TYPES}
-        return own | {name: kind.stored for name, kind in COMMON_TYPES.items()}
+        common = common_types(output.name for output in self.outputs)
+        return own | {name: kind.stored for name, kind in common.items()}
 
     def stored(self, table: str, more: Sequence[str] = ()) -> str:
         """A query over disposed rows that gives the columns of a file, and our own beside them."""

@@ -12,14 +12,27 @@ from tailpipe.model.common import CommonPart, common_sql, path_parts
 from tailpipe.model.format import RESERVED_FIELDS, Format
 from tailpipe.model.names import Spelling, spelt
 from tailpipe.model.paths import EACH, Path, path_field
-from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
 
-__all__ = ["COMMON_TYPES", "SECOND", "Output", "free_name", "is_wanted", "mapped_fields", "output_columns"]
+__all__ = [
+    "COMMON_TYPES",
+    "SECOND",
+    "Output",
+    "common_types",
+    "free_name",
+    "is_wanted",
+    "mapped_fields",
+    "output_columns",
+]
 
 COMMON_TYPES: Mapping[str, ColumnType] = {
-    column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None
+    column.name: kind
+    for column in sorted((*COMMON_COLUMNS, *OPTIONAL_COLUMNS), key=lambda column: column.name)
+    if (kind := column.column_type) is not None
 }
+"""All common columns, by name; a table has those of `common_types`."""
+_OPTIONAL = frozenset(column.name for column in OPTIONAL_COLUMNS)
 SECOND = "_2"
 """What is put behind the name of a field that another one, or the line itself, has already."""
 _TEXT = parse_type("varchar")
@@ -76,6 +89,12 @@ def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]
         if column.name in COMMON_TYPES:
             mapped[column.name] = _declared(column, types)
     return (*own, *(mapped[name] for name in sorted(mapped)))
+
+
+def common_types(mapped: Iterable[str]) -> dict[str, ColumnType]:
+    """The common columns of a table that maps the named columns: the optional ones are there only then."""
+    left_out = _OPTIONAL.difference(mapped)
+    return {name: kind for name, kind in COMMON_TYPES.items() if name not in left_out}
 
 
 def _told_apart(outputs: list[Output]) -> list[Output]:

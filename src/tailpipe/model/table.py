@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_BUCKET",
     "COMMON_COLUMNS",
+    "OPTIONAL_COLUMNS",
     "PATH_COLUMNS",
     "STAMPED_COLUMNS",
     "Column",
@@ -106,6 +107,11 @@ class CommonColumns(Declared):
     tp_source_name: str | Sequence[str] | None = _common("Bucket, log group or folder that the row came from.")
     tp_source_location: str | Sequence[str] | None = _common("Artifact that the row came from.")
     tp_source_type: str | Sequence[str] | None = _common("Type of the source.")
+    tp_host: str | Sequence[str] | None = _common("Machine or resource that wrote the row.")
+    tp_service: str | Sequence[str] | None = _common("Product or program that wrote the row.")
+    tp_level: str | Sequence[str] | None = _common("Level or severity of the row, in lower case.")
+    tp_message: str | Sequence[str] | None = _common("Text of the row for people.")
+    tp_outcome: str | Sequence[str] | None = _common("Whether it worked: `success`, `failure` or `unknown`.")
 
     @property
     def given(self) -> dict[str, str | tuple[str, ...]]:
@@ -198,6 +204,13 @@ class Table(Declared):
         return self.layouts.get(source.type) or (self.layouts.get(ANY_BUCKET) if source.is_bucket else None)
 
     @property
+    def common_columns(self) -> tuple[Column, ...]:
+        """The common columns that the table has, by name: those of every table, and the optional ones that it maps."""
+        mapped = {*self.common, *(column.name for column in self.columns)}
+        optional = [column for column in OPTIONAL_COLUMNS if column.name in mapped]
+        return tuple(sorted((*COMMON_COLUMNS, *optional), key=lambda column: column.name))
+
+    @property
     def maps_time(self) -> bool:
         """Whether it says where a row's `tp_timestamp` comes from."""
         return "tp_timestamp" in self.common or self.column("tp_timestamp") is not None
@@ -238,6 +251,15 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_usernames", "varchar[]", "Names and ids of users in the row."),
 )
 """The columns that every table has, beside its own."""
+
+OPTIONAL_COLUMNS: tuple[Column, ...] = (
+    Column("tp_host", "varchar", "Machine or resource that wrote the row."),
+    Column("tp_level", "varchar", "Level or severity of the row, in lower case."),
+    Column("tp_message", "varchar", "Text of the row for people."),
+    Column("tp_outcome", "varchar", "Whether it worked: `success`, `failure` or `unknown`."),
+    Column("tp_service", "varchar", "Product or program that wrote the row."),
+)
+"""The common columns that only those tables have that map them."""
 
 STAMPED_COLUMNS = frozenset({"tp_id", "tp_date", "tp_ingest_timestamp", "tp_table", "tp_partition"})
 """The common columns that tailpipe fills in itself, whatever a table says."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from tailpipe.catalog.layout import index_segment
 from tailpipe.catalog.snapshot import ColumnSets, LiveFile, Snapshot
 from tailpipe.frozen import frozen
+from tailpipe.model.outputs import common_types
 from tailpipe.model.partition import Schema
-from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.table import Table
 from tailpipe.model.types import ColumnType, ListType, ScalarType, StructType, stored_type
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.sql.quoting import literal, quoted
@@ -30,7 +31,6 @@ CATALOG = "tp_catalog"
 SCHEMA = "tailpipe"
 """The DuckDB schema of the views over whole tables, which is the default one."""
 
-_COMMON = {column.name: kind for column in COMMON_COLUMNS if (kind := column.column_type) is not None}
 _HIVE = (
     "hive_partitioning = true, hive_types = "
     "{'tp_table': VARCHAR, 'tp_partition': VARCHAR, 'tp_index': VARCHAR, 'tp_date': DATE}"
@@ -209,7 +209,7 @@ def _tell_their_values(files: Sequence[LiveFile]) -> bool:
 
 def _declared(table: Table | None) -> dict[str, ColumnType | None]:
     own = {} if table is None else {column.name: column.column_type for column in table.columns}
-    return {**own, **_COMMON}
+    return {**own, **common_types(() if table is None else {*own, *table.common})}
 
 
 def _ordered(declared: Mapping[str, object], stored: Mapping[str, object]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.model.outputs import common_types, is_wanted, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
 from tailpipe.model.wanted import wanted_fields
@@ -60,7 +60,7 @@ def check_partition(partition: Partition, table: Table) -> tuple[SqlProblem, ...
     If the table takes fields that it does not declare, a name that it does not know may be one of them.
     """
     columns = {output.name: output.kind.stored for output in output_columns(table, {})}
-    columns |= {name: kind.stored for name, kind in COMMON_TYPES.items()}
+    columns |= {name: kind.stored for name, kind in common_types(columns).items()}
     is_closed = not table.map_fields
     problems: list[SqlProblem] = []
     if partition.filter is not None:

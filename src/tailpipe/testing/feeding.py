@@ -17,7 +17,7 @@ from tailpipe.kernel.trial import Trial, try_task
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source
-from tailpipe.model.table import PATH_COLUMNS, Table
+from tailpipe.model.table import OPTIONAL_COLUMNS, PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin import Plugin
 from tailpipe.testing.memory import Memory, garbage
@@ -26,7 +26,8 @@ __all__ = ["garbage_problems", "golden_problems", "sample_problems", "source_pro
 
 _NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 _ARTIFACTS, _PIECES = 3, 100_000
-_STAMPS = frozenset(COMMON_TYPES) - {"tp_timestamp", *PATH_COLUMNS} | {"tp_source_name"}
+_OPTIONAL = frozenset(column.name for column in OPTIONAL_COLUMNS)
+_STAMPS = frozenset(COMMON_TYPES) - {"tp_timestamp", *PATH_COLUMNS, *_OPTIONAL} | {"tp_source_name"}
 """Columns that say where a row comes from, not what it is."""
 _ROWS = 100_000
 

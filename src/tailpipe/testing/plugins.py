@@ -15,8 +15,9 @@ from tailpipe.errors import UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.event import EVENT_COLUMNS
 from tailpipe.model.option import description_of, options_of
+from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source
-from tailpipe.model.table import COMMON_COLUMNS, Table
+from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.plugin import Plugin, Registry
 from tailpipe.plugin.plugin import load_part
@@ -31,7 +32,7 @@ HEAVY = ("pyspark", "duckdb", "_duckdb", "pyarrow", "pandas", "numpy", "boto3", 
 _GENERAL = ("core", "http")
 """Built-in plugins for logs of any product: their names begin with that of the product."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_COMMON = {column.name for column in COMMON_COLUMNS}
+_COMMON = frozenset(COMMON_TYPES)
 
 
 def check_plugin(

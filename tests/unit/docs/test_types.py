@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from tailpipe.model.selector import select
-from tailpipe.model.table import COMMON_COLUMNS, STAMPED_COLUMNS
+from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, STAMPED_COLUMNS
 from tailpipe.model.types import SCALARS, parse_type
 from tailpipe.model.window import parse_moment
 from tailpipe.plugin import Registry
@@ -43,7 +43,8 @@ def test_every_selector_means_what_is_said() -> None:
 def test_every_common_column_is_described_with_its_type_and_who_fills_it() -> None:
     told = rows(section(read("docs/reference/types.md"), "Common columns"))
     described = {codes(cells[0])[0]: (codes(cells[1])[0], cells[2]) for cells in told}
-    assert {name: kind for name, (kind, _) in described.items()} == {c.name: c.type for c in COMMON_COLUMNS}
+    declared = {column.name: column.type for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
+    assert {name: kind for name, (kind, _) in described.items()} == declared
     for name, (_, filled_by) in described.items():
         time = "" if name == "tp_timestamp" else 'column "tp_timestamp" {}'
         problems = problems_of(f'table "t" {{\n {time}\n column "{name}" {{}}\n}}', Registry(built_in()))

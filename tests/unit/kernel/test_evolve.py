@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tailpipe.kernel.evolve import evolve, merged_columns
-from tailpipe.model.outputs import COMMON_TYPES
+from tailpipe.model.outputs import common_types
 from tailpipe.model.table import Column
 from tests.counting import calls
 from tests.unit.kernel.support import table
 
-COMMON = {name: kind.stored for name, kind in COMMON_TYPES.items()}
+COMMON = {name: kind.stored for name, kind in common_types(()).items()}
 
 
 def verdicts(stored: dict[str, str], *columns: Column, **types: str) -> dict[str, str]:

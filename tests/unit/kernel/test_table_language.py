@@ -196,3 +196,12 @@ def test_the_time_of_a_row_has_the_formats_of_its_column() -> None:
     done = run(b'{"at":"31.01.2024 10:00"}\n{"at":"2024-01-31"}', of=table)
     assert [str(value) for value in done.column("tp_timestamp")] == ["2024-01-31 10:00:00"]
     assert done.accounts == (2, 1, 0, 1, 0)
+
+
+def test_optional_common_columns_are_there_only_if_the_table_maps_them() -> None:
+    optional = {"tp_host", "tp_level", "tp_message", "tp_outcome", "tp_service"}
+    (row,) = rows(RECORD)
+    assert not optional & set(row)
+    common = {"tp_timestamp": "time", "tp_host": ["actor.extra.host", "actor.extra.team"], "tp_level": "upper('info')"}
+    (row,) = rows(RECORD, common=common)
+    assert {name: row[name] for name in optional & set(row)} == {"tp_host": "x", "tp_level": "INFO"}

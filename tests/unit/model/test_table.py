@@ -13,7 +13,7 @@ from tailpipe.model.format import Format
 from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
-from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Column, Table
 from tailpipe.model.types import parse_type
 from tests.unit.model.foreign import Inherited
 
@@ -189,6 +189,14 @@ def test_the_common_columns_are_exactly_those_of_the_design() -> None:
     assert len(COMMON_COLUMNS) == 18
     assert [column.name for column in COMMON_COLUMNS] == sorted(expected)
     assert all(column.description and column.description.endswith(".") for column in COMMON_COLUMNS)
+
+
+def test_a_table_has_the_optional_common_columns_that_it_maps() -> None:
+    optional = ["tp_host", "tp_level", "tp_message", "tp_outcome", "tp_service"]
+    assert [(column.name, column.type) for column in OPTIONAL_COLUMNS] == [(name, "varchar") for name in optional]
+    table = Table(name="t", columns=[Column("tp_level", source="severity")], common={"tp_host": "machine"})
+    names = [column.name for column in table.common_columns]
+    assert names == sorted([*(column.name for column in COMMON_COLUMNS), "tp_host", "tp_level"])
 
 
 # Partitions and schemas

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.layout import data_path
-from tailpipe.model.table import COMMON_COLUMNS, Column, Table
+from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Column, Table
 from tailpipe.query.session import Session
 from tailpipe.query.views import View, table_views
 
@@ -51,6 +51,14 @@ def test_own_columns_come_first_and_common_ones_last_by_name(files: Files) -> No
     columns = list(view_of(files, table).columns)
     assert columns[:3] == ["declared", "later", "found"]
     assert columns[3:] == sorted({*(column.name for column in COMMON_COLUMNS), "tp_x"})
+
+
+def test_an_optional_common_column_is_there_if_the_table_or_a_file_has_it(files: Files) -> None:
+    files.add(f"SELECT 'x' AS tp_service, {TIME}")
+    table = Table(name="app_log", common={"tp_timestamp": "t", "tp_host": "h"})
+    optional = {column.name for column in OPTIONAL_COLUMNS}
+    assert [name for name in view_of(files, table).columns if name in optional] == ["tp_host", "tp_service"]
+    assert rows(files, "SELECT tp_service FROM app_log") == [("x",)]
 
 
 def test_what_is_stored_as_text_has_its_declared_type_again(files: Files) -> None:
