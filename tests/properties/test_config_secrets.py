@@ -36,7 +36,7 @@ PLAIN = ("url", "region", "connection")
 """Names of other arguments: what is assigned to one of them is no secret."""
 PIECES = (
     *('"', "`", "=", "==", ":", ",", ".", ";", "?", "#", "//", "/*", "<<", "<<EOT", "${", "(", ")", "[", "]", "{", "}"),
-    *("\n", " ", "EOT", "null", "5", "token", "env", "nonsense", '"qqqq"', "`qqqq`", *PLAIN),
+    *("\n", " ", "EOT", "null", "5", "token", "env", "nonsense", '"text"', "`text`", *PLAIN),
 )
 
 

@@ -202,7 +202,7 @@ class _Scanner:
         if not self.is_hot and self.open and self.before in "x\n{," and _PART.fullmatch(inner) and looks_secret(inner):
             is_key = True  # also without the = that should follow
         if is_key:
-            self._name(inner, follows)
+            self._name(inner, follows, is_quoted=True)
             was_hot = was_hot and not self._is_known(inner) and not looks_secret(inner)
         if was_hot or "\n" in inner:  # perhaps a stray backtick, which takes in whatever comes
             self._hide(start + 1, start + 1 + len(inner))
@@ -296,8 +296,11 @@ class _Scanner:
             self.named = ""
         return False
 
-    def _name(self, word: str, follows: str) -> bool:
-        """Take a word for the name of an argument, a key or a block, if it can be one; what follows is hot or not."""
+    def _name(self, word: str, follows: str, *, is_quoted: bool = False) -> bool:
+        """Take a word for the name of an argument, a key or a block, if it can be one; what follows is hot or not.
+
+        Names of arguments stand without quotes, so what is quoted may be anything and is never taken for a misspelling.
+        """
         is_secret = self._is_secret(word)
         if self.open and self.before == "x" and self._is_secret(self.named):
             return True  # the value of a secret has not come yet
@@ -307,7 +310,7 @@ class _Scanner:
         if self.before == "x" and self._is_secret(self.named):
             self.is_stuck = True  # its value has not come yet, so this is no name, or one too many
         is_told = follows != "" and follows in '=:{"`=='
-        known = word if self._is_known(word) else self._nearest(word) if is_told else None
+        known = word if self._is_known(word) else self._nearest(word) if is_told and not is_quoted else None
         is_argument = follows in ("=", ":") or known not in self.words.blocks
         self.in_header = not is_argument and not self.is_stuck
         # A block that is written as an argument may have got the secret that belongs inside of it.

@@ -82,6 +82,11 @@ def test_everything_else_is_shown(line: str) -> None:
     assert masked(line, WORDS) == line
 
 
+def test_a_name_in_quotes_is_never_taken_for_a_misspelling() -> None:
+    assert masked('regoin = "eu-west-1"', WORDS) == 'regoin = "eu-west-1"'
+    assert masked('"regoin" = "hunter2zz"', WORDS) == '"••••••" = "•••••••••"'
+
+
 @pytest.mark.parametrize("piece", ["a", "secret", "token ", 'token="', "token=[ ", "token = a", "password\\", "-", " "])
 def test_a_line_of_a_megabyte_takes_one_pass(piece: str) -> None:
     line = piece * (1_000_000 // len(piece))
