@@ -23,6 +23,7 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
 from tailpipe.model.nearest import named
+from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
 from tailpipe.model.version import NOW, Version
@@ -32,6 +33,7 @@ from tailpipe.storage.scratch import make_scratch
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.doctor import Finding, Repaired
+    from tailpipe.catalog.read import PartitionTotals
     from tailpipe.catalog.rebuild import Rebuilt
     from tailpipe.model.store import Store
     from tailpipe.query.databases import Databases, Wish
@@ -97,6 +99,14 @@ class Data:
         """The same; None if nothing was ever collected."""
         layout = self.prepare()
         return layout if is_begun(layout) else None
+
+    def held(self) -> Mapping[str, PartitionTotals]:
+        """How much each partition holds, by `table.partition`; also those that no config names any more."""
+        return self.read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
+
+    def select(self, partitions: Selection = ()) -> list[str]:
+        """The selected partitions, of those in the config and those that hold data."""
+        return select(partitions, sorted({*self.config.partitions, *self.held()}))
 
     def store_of(self, partition: str) -> Store | None:
         """The store of a `table.partition`: its own or the workspace's; None if it has none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -22,10 +22,10 @@ from tailpipe.errors import ConfigError
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import named
 from tailpipe.model.saved import SavedQuery
-from tailpipe.model.selector import Selection, select
+from tailpipe.model.selector import Selection
 from tailpipe.model.table import Table
 from tailpipe.model.version import NOW, Version
-from tailpipe.model.window import EVER, Window
+from tailpipe.model.window import Window
 from tailpipe.plugin.registry import Registry
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
@@ -33,31 +33,24 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from pyspark.sql import DataFrame
 
     from tailpipe.catalog.catalog import Catalog
-    from tailpipe.catalog.commit import Committed
-    from tailpipe.catalog.delete import Deletion
     from tailpipe.catalog.overview import Overview
     from tailpipe.catalog.read import PartitionTotals
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.collect.trial import SourceTrial
+    from tailpipe.keeping import Keeping
     from tailpipe.kernel.engine import Engine
     from tailpipe.kernel.trial import Trial
-    from tailpipe.lifecycle.compact import Compacted
-    from tailpipe.lifecycle.retain import Expired
     from tailpipe.model.coverage import Coverage, DaySet
-    from tailpipe.model.dataset import Dataset
     from tailpipe.model.partition import Partition
-    from tailpipe.model.pulled import PullReport
-    from tailpipe.model.pushed import PushReport
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.parameters import Params
     from tailpipe.query.session import Session
+    from tailpipe.sharing import Sharing
     from tailpipe.spark.engine import SparkEngine
     from tailpipe.stores.fetch import Fetched, Limits
-    from tailpipe.stores.part import Holding, Part
-    from tailpipe.stores.push import Progress
 
     OnFetch = Callable[[Fetched], None]
     Emit = Callable[[Event], None]
@@ -130,6 +123,20 @@ class Workspace:
     def data(self) -> Data:
         """What was collected."""
         return Data(self.settings, self.config, self.known_tables, self._say)
+
+    @cached_property
+    def keeping(self) -> Keeping:
+        """What merges the files of collected data, and drops it."""
+        from tailpipe.keeping import Keeping
+
+        return Keeping(self.data, self._working)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """What brings data to stores and from there."""
+        from tailpipe.sharing import Sharing
+
+        return Sharing(self.data)
 
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""
@@ -262,187 +269,11 @@ class Workspace:
         schemas = check_schemas(self.config, self.known_tables)
         check_sql(self.config, choose(self.config, self.known_tables, ()), schemas, self.config.tables.values())
 
-    # Keeping
-
-    def compact(
-        self,
-        partitions: Selection = (),
-        window: Window | None = None,
-        *,
-        reindex: bool = False,
-        dry_run: bool = False,
-        emit: Emit = lambda _: None,
-    ) -> list[Compacted]:
-        """Merge the small files of all days, or of those that the window touches.
-
-        A partition that the config no longer names is compacted too.
-        """
-        from tailpipe.collect.check import check_sql
-        from tailpipe.lifecycle.compact import compact_all, subjects_of
-        from tailpipe.model.coverage import DaySet
-
-        names = self.select(partitions)
-        days = None if window is None else DaySet.touched(window)
-        subjects = subjects_of(names, self.config.partitions, self.known_tables, days, reindex=reindex)
-        if reindex:
-            check_sql(self.config, choose(self.config, self.known_tables, names))
-        if self.data.begun() is None:
-            return []
-        with self._working(emit, is_read_only=dry_run) as (catalog, engine):
-            done = compact_all(catalog, engine, subjects, dry_run=dry_run)
-            if not dry_run:
-                self.data.pushed(catalog, done, names)
-        return self.data.followed(done, dry_run)
-
-    def expire(self, partitions: Selection = (), *, dry_run: bool = False, force: bool = False) -> list[Expired]:
-        """Drop the days that are older than the retention of their partition; one without retention is left out.
-
-        Unless with `force`, nothing is dropped if the clock seems to have jumped.
-        """
-        from tailpipe.lifecycle import retain
-
-        now = datetime.now(UTC)
-        oldest = retain.oldest_days(self.select(partitions), self.config.partitions, now=now)
-        if self.data.begun() is None:
-            return [retain.Expired(name, day) for name, day in oldest.items()]
-        with self.data.catalog(is_read_only=dry_run) as catalog:
-            expired = retain.expire_all(catalog, oldest, dry_run=dry_run, now=None if force else now)
-            if not dry_run:
-                self.data.pushed(catalog, expired, oldest)
-        return self.data.followed(expired, dry_run)
-
-    def preview_deletion(self, partitions: Selection, window: Window = EVER) -> list[Deletion]:
-        """What deleting the whole days of a window would take away; a partition that holds nothing is left out."""
-        from tailpipe.model.coverage import DaySet
-
-        held, days = self.held(), DaySet.within(window)
-        names = [name for name in self.select(partitions) if name in held]
-        return self.data.read(lambda catalog: [catalog.preview_deletion(name, days) for name in names], [])
-
-    def delete(self, partition: str, window: Window = EVER) -> Committed:
-        """Delete the whole days of a window from a partition, in one transaction."""
-        from tailpipe.model.coverage import DaySet
-
-        with self.data.catalog() as catalog:
-            deleted = self.data.pushed(catalog, catalog.delete(partition, DaySet.within(window)), [partition])
-        return self.data.followed(deleted)
-
-    def push(
-        self,
-        partitions: Selection = (),
-        *,
-        dry_run: bool = False,
-        bytes_per_second: float | None = None,
-        emit: Callable[[Progress], None] = lambda _: None,
-    ) -> list[PushReport]:
-        """Push the selected partitions to their stores, or all of them; those without a store are left out.
-
-        Then files leave this disk that need not stay. What could not be pushed is in the report.
-        """
-        from tailpipe.stores.upload import Limits
-
-        names, pushing = self.select(partitions), self.data.pushing(limits=Limits(bytes_per_second), emit=emit)
-        if pushing is None or self.data.begun() is None:
-            return []
-        with self.data.catalog() as catalog:  # not read only: an older catalog knows nothing of stores
-            if dry_run:
-                return pushing.preview(catalog, names)
-            return list(pushing.finish(catalog, names).values())
-
-    def pull(
-        self,
-        partitions: Selection = (),
-        window: Window = EVER,
-        *,
-        indexes: Sequence[str] = (),
-        with_data: bool = False,
-        dry_run: bool = False,
-    ) -> list[PullReport]:
-        """Fetch what other hosts have pushed; with data also the files of a window, which are pinned here.
-
-        Without a selection these are all partitions that the stores have.
-        """
-        from tailpipe.model.coverage import DaySet
-        from tailpipe.stores.part import Part
-
-        part = Part(DaySet.touched(window), tuple(indexes))
-        return self._pull(lambda found: select(partitions, found), part, with_data=with_data, dry_run=dry_run)
-
-    def pull_dataset(self, name: str, *, dry_run: bool = False) -> list[PullReport]:
-        """Fetch what other hosts have pushed to the partitions of a dataset, and its files, which are pinned here."""
-        from tailpipe.stores.part import Part
-
-        dataset = self._dataset(name)
-        part = Part.of(dataset, dataset.window(datetime.now(UTC)))
-        return self._pull(dataset.select, part, with_data=True, dry_run=dry_run)
-
-    def _pull(
-        self, choose: Callable[[list[str]], list[str]], part: Part, *, with_data: bool, dry_run: bool
-    ) -> list[PullReport]:
-        """Pull those that `choose` takes of the partitions in the stores."""
-        pulling = self.data.pulling()
-        stores = {
-            name: store
-            for name, store in pulling.found().items()
-            if (wanted := self.data.store_of(name)) is None or wanted.name == store
-        }
-        chosen = {name: stores[name] for name in choose(sorted(stores))}
-        with self.data.catalog() as catalog:
-            if dry_run:
-                return pulling.preview(catalog, chosen, part, with_data=with_data)
-            return self.data.followed(pulling.pull(catalog, chosen, part, with_data=with_data))
-
-    def pin(self, partitions: Selection, window: Window = EVER, *, is_pinned: bool) -> dict[str, int]:
-        """Pin the files of the dates that a window touches, or let go of them; how many have changed, by partition."""
-        from tailpipe.model.coverage import DaySet
-        from tailpipe.stores.part import Part
-        from tailpipe.stores.tiers import pin
-
-        part = Part(DaySet.touched(window))
-        names = [name for name in self.select(partitions) if name in self.held()]
-        done = {}
-        with self.data.catalog() as catalog:
-            for name in names:
-                with catalog.writer(name) as writer:
-                    done[name] = pin(writer, part, is_pinned=is_pinned)
-        return done
-
-    def datasets(self) -> list[tuple[Dataset, list[Holding]]]:
-        """The datasets of the config with their files, by partition, as far as they are known here."""
-        from tailpipe.stores.part import holdings
-
-        known, now = [one for _, one in sorted(self.config.datasets.items())], datetime.now(UTC)
-        if self.data.begun() is None:
-            return [(dataset, []) for dataset in known]
-        with self.data.catalog() as catalog:  # not read only: an older catalog knows nothing of stores
-            return [(dataset, holdings(catalog, dataset, now)) for dataset in known]
-
-    def drop_dataset(self, name: str) -> dict[str, int]:
-        """Unpin the files of a dataset that no other of the config wants; how many, by partition."""
-        from tailpipe.stores.part import Part
-        from tailpipe.stores.tiers import pin
-
-        dataset, now = self._dataset(name), datetime.now(UTC)
-        part, done = Part.of(dataset, dataset.reach(now)), {}
-        others = [one for one in self.config.datasets.values() if one is not dataset]
-        names = list(filter(dataset.has, self.held()))
-        if not names:
-            return {}
-        with self.data.catalog() as catalog:
-            for held in names:
-                kept = [Part.of(one, one.window(now)) for one in others if one.has(held)]
-                with catalog.writer(held) as writer:
-                    done[held] = pin(writer, part, is_pinned=False, but=kept)
-        return done
-
-    def _dataset(self, name: str) -> Dataset:
-        return named("dataset", name.removeprefix("dataset."), self.config.datasets)
-
     # What there is
 
     def held(self) -> Mapping[str, PartitionTotals]:
         """How much each partition holds, by `table.partition`; also those that no config names any more."""
-        return self.data.read(lambda catalog: {totals.name: totals for totals in catalog.partitions()}, {})
+        return self.data.held()
 
     def overview(self) -> list[Overview]:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
@@ -463,7 +294,7 @@ class Workspace:
 
     def select(self, partitions: Selection = ()) -> list[str]:
         """The selected partitions, of those in the config and those that hold data."""
-        return select(partitions, sorted({*self.config.partitions, *self.held()}))
+        return self.data.select(partitions)
 
     def tables(self) -> list[str]:
         """The names of all tables that can be queried: declared ones, and those that hold something."""

@@ -117,7 +117,7 @@ def test_every_commit_replaces_the_databases(own: Workspace) -> None:
     with duckdb.connect(str(paths[0]), read_only=True) as connection:
         oldest = connection.execute("SELECT min(tp_date) FROM app_log").fetchone()
         assert oldest is not None
-        own.delete("app_log.shop", Window.of_day(oldest[0]))
+        own.keeping.delete("app_log.shop", Window.of_day(oldest[0]))
         still = connection.execute("SELECT count(*) FROM app_log").fetchone()
         assert still == (before,), "who is connected goes on seeing what was there"
     after = expected(own)
@@ -128,7 +128,7 @@ def test_every_commit_replaces_the_databases(own: Workspace) -> None:
 def test_a_database_that_was_deleted_is_not_written_again(own: Workspace) -> None:
     path = own.connect()
     path.unlink()
-    own.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
+    own.keeping.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert not path.exists()
     assert not (path.parent / ".tailpipe" / "clients" / "tailpipe.json").exists()
 
@@ -139,7 +139,7 @@ def test_a_database_that_cannot_be_written_does_not_harm_the_commit(
     path = own.connect()
     path.unlink()
     path.mkdir()
-    own.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
+    own.keeping.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert "is out of date" in " ".join(caplog.messages)
 
 

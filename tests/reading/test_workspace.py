@@ -92,7 +92,7 @@ def test_rejected_rows_are_read(workspace: Workspace) -> None:
 
 def test_compaction_merges_files_of_the_store(workspace: Workspace) -> None:
     before = total(workspace)
-    (done,) = workspace.compact()
+    (done,) = workspace.keeping.compact()
     assert done.files > (done.new_files or 0) > 0
     assert total(workspace) == before
 
@@ -102,7 +102,7 @@ def test_another_index_is_applied_to_files_of_the_store(workspace: Workspace, st
     config = tmp_path / "install" / "config" / "main.tpc"
     config.write_text(config.read_text().replace('tp_index   = "who"', ""))
     again = give_store(Workspace.open(engine=InProcessEngine()), store)
-    (done,) = again.compact(reindex=True)
+    (done,) = again.keeping.compact(reindex=True)
     assert done.files > 0
     with again.session() as session:
         assert asked(session, "SELECT DISTINCT tp_index FROM app") == [("default",)]
@@ -128,7 +128,7 @@ def test_a_copy_of_a_schema_is_made_of_files_in_the_store(workspace: Workspace) 
 
 
 def test_a_day_in_the_store_is_deleted_like_any_other(workspace: Workspace) -> None:
-    workspace.delete("app.local", SECOND)
+    workspace.keeping.delete("app.local", SECOND)
     assert total(workspace)[0][0] == 40
 
 

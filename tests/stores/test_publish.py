@@ -185,9 +185,9 @@ def test_collecting_compacting_and_deleting_are_published_and_columns_left_out_a
         rows = opened(install).query("SELECT count(*) AS rows FROM app").to_pylist()[0]["rows"]
         assert delta_rows(install) == rows
     assert told == ["at: Delta has no type for TIME"]
-    opened(install).compact([NAME])
+    opened(install).keeping.compact([NAME])
     assert delta_rows(install) == 8
-    opened(install).delete(NAME)
+    opened(install).keeping.delete(NAME)
     assert delta_rows(install) == 0
 
 

@@ -95,7 +95,7 @@ def test_compaction_deletion_and_expiry_go_through_the_log(install: Path) -> Non
         write(install, name)
         opened(install).collect([NAME])
     before = len(log(install))
-    opened(install).delete(NAME)
+    opened(install).keeping.delete(NAME)
     assert len(log(install)) == before + 1
     with Catalog.open(install / "data" / "default", host="web-1") as catalog:
         kinds = catalog.database.connection.execute(
@@ -136,7 +136,7 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     assert "store lake: app.x 1 file here" in result.stdout
     assert "0 in the store (0 B), never pushed; 2 commits not pushed since" in result.stdout
     assert "to push: tailpipe push" in result.stdout
-    opened(install).push()
+    opened(install).sharing.push()
     result = run("status")
     assert "store lake: app.x 1 file here" in result.stdout
     assert "1 in the store" in result.stdout
@@ -152,7 +152,7 @@ def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
     opened(install).collect([NAME])
     (install / "lake").rename(install / "away")
     said: list[str] = []
-    opened(install, said.append).delete(NAME)
+    opened(install, said.append).keeping.delete(NAME)
     assert [line for line in said if "was not pushed" in line and line.endswith("to push it: tailpipe push")]
 
 
@@ -216,9 +216,9 @@ def test_pinned_files_stay_whatever_the_rule_says(install: Path, stays: list[Cal
     stays[0] = lambda: False
     result = run("partition", "pin", NAME, "--from", str(TODAY - timedelta(days=2)))
     assert result.stderr == "app.x: 1 file pinned\n"
-    assert opened(install).push()[0].left == 1
+    assert opened(install).sharing.push()[0].left == 1
     assert run("partition", "unpin", NAME).stderr == "app.x: 1 file unpinned\n"
-    assert opened(install).push()[0].left == 1
+    assert opened(install).sharing.push()[0].left == 1
 
 
 def test_partitions_without_a_store_are_refused_by_push(install: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
     assert capsys.readouterr().out.splitlines() == ["app.x: no new data", f"  expired: {OLD}, 4 rows"]
     print_report(report, "json")
     assert json.loads(capsys.readouterr().out)[0]["tidied"]["expired"] == str(OLD)
-    assert opened(tmp_path).compact(["app.x"])[0].files == 0
+    assert opened(tmp_path).keeping.compact(["app.x"])[0].files == 0
 
 
 def test_a_source_that_a_partition_does_not_have_is_no_empty_collection(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_new_index_is_checked_before_it_is_applied(tmp_path: Path) -> None:
     write(tmp_path, "a")
     opened(tmp_path).collect(["app.x"])
     with pytest.raises(UsageError, match=r'no file of app\.x has a column "massage"') as caught:
-        opened(tmp_path, 'tp_index = "massage"').compact(["app.x"], reindex=True)
+        opened(tmp_path, 'tp_index = "massage"').keeping.compact(["app.x"], reindex=True)
     assert caught.value.hint == 'did you mean "message"?'
-    (done,) = opened(tmp_path, 'tp_index = "message"').compact(["app.x"], reindex=True)
+    (done,) = opened(tmp_path, 'tp_index = "message"').keeping.compact(["app.x"], reindex=True)
     assert (done.files, done.new_files) == (1, 1)

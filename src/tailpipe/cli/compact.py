@@ -59,7 +59,7 @@ def command(
     window = window_between(start, end, now=datetime.now(UTC))
     display = Display(is_shown=True)
     try:
-        done = workspace.compact(selectors, window, reindex=reindex, dry_run=dry_run, emit=display)
+        done = workspace.keeping.compact(selectors, window, reindex=reindex, dry_run=dry_run, emit=display)
     finally:
         display.close()
     busy = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]

@@ -34,7 +34,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
     from tailpipe.stores.part import Holding
 
     records = []
-    for dataset, found in workspace.datasets():
+    for dataset, found in workspace.sharing.datasets():
         numbers = _numbers(reduce(add, found, Holding("")))
         partitions = [{"partition": one.partition, **_numbers(one)} for one in found]
         records.append({**chosen_record(dataset), **numbers, "partitions": partitions})
@@ -75,7 +75,7 @@ def drop(context: click.Context, name: str, output: str) -> None:
     The rule of their store decides again which of them stay on this disk. The block stays in the config, and nothing
     is deleted from the store.
     """
-    done = workspace_of(context).drop_dataset(name)
+    done = workspace_of(context).sharing.drop_dataset(name)
     rows = [{"partition": partition, "files": files} for partition, files in done.items()]
     if any(done.values()) or output != "pretty":
         render.records(rows, output, DROPPED)

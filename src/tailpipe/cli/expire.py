@@ -44,7 +44,7 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     """
     workspace = workspace_of(context)
     chosen = workspace.select(selectors)
-    found = [_record(workspace, one) for one in workspace.expire(chosen, dry_run=dry_run, force=force)]
+    found = [_record(workspace, one) for one in workspace.keeping.expire(chosen, dry_run=dry_run, force=force)]
     gone = [record for record in found if record["files"] or (record["locked"] and output != "pretty")]
     if gone or output != "pretty":
         render.records(gone, output, COLUMNS)

@@ -81,7 +81,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     window = window_between(start, end, now=datetime.now(UTC))
     if not DaySet.within(window):
         raise UsageError(f'there is no whole day from "{start}" to "{end}"', hint="days are those of UTC")
-    doomed = [one for one in workspace.preview_deletion(selector, window) if one.files or one.rejected]
+    doomed = [one for one in workspace.keeping.preview_deletion(selector, window) if one.files or one.rejected]
     if not doomed:
         render.say("nothing to delete")
         return
@@ -97,7 +97,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
             render.say("nothing deleted")
             context.exit(EXIT_FAILED)
     for one in doomed:
-        workspace.delete(one.partition, window)
+        workspace.keeping.delete(one.partition, window)
         render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
 
 
@@ -113,7 +113,7 @@ def _pin(is_pinned: bool, word: str, description: str) -> None:
     def act(context: click.Context, selector: str, start: str | None, end: str | None) -> None:
         workspace = workspace_of(context)
         window = window_between(start, end, now=datetime.now(UTC))
-        for name, files in workspace.pin(selector, window, is_pinned=is_pinned).items():
+        for name, files in workspace.sharing.pin(selector, window, is_pinned=is_pinned).items():
             render.say(f"{name}: {render.counted(files, 'file')} {word}ned")
 
 

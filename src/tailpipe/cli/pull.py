@@ -78,10 +78,10 @@ def command(
                 "--dataset cannot be used with SELECTOR, --from, --to or --index",
                 hint=f"the dataset says what is pulled, see: tailpipe dataset show {dataset}",
             )
-        done = workspace.pull_dataset(dataset, dry_run=dry_run)
+        done = workspace.sharing.pull_dataset(dataset, dry_run=dry_run)
     else:
         window = window_between(start, end, now=datetime.now(UTC))
-        done = workspace.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
+        done = workspace.sharing.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
     if done or output != "pretty":
         render.records([asdict(one) for one in done], output, COLUMNS)
     else:

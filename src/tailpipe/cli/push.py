@@ -66,7 +66,7 @@ def command(
         raise UsageError("none of the partitions has a store", hint=hint)
     show = _Progress()
     try:
-        done = workspace.push(chosen, dry_run=dry_run, bytes_per_second=rate, emit=show)
+        done = workspace.sharing.push(chosen, dry_run=dry_run, bytes_per_second=rate, emit=show)
     finally:
         show.close()
     busy = [one for one in done if output != "pretty" or one.transactions or one.files or one.left or one.freed_files]
