@@ -14,6 +14,7 @@ from tailpipe.cli.pushes import push_lines
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
+from tailpipe.collect.planning import NOT_REPLACED
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.meter import Spent, added, ordered
 from tailpipe.model.partition import Partition
@@ -141,6 +142,7 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     lines += [f"  {line}" for line in _elsewhere(summary, left_out)]
     if summary.unfinished:
         lines.append("  " + _unfinished(summary.unfinished))
+    lines += [f"  {count:,} not overwritten: {why}" for why, count in summary.skipped.items() if why in NOT_REPLACED]
     lines += [f"  {line}" for line in _tidied(summary.tidied)]
     lines += [f"  {line}" for line in push_lines(summary.push)]
     if summary.gaps:

@@ -28,3 +28,12 @@ def test_if_no_line_has_as_many_values_as_the_format_has_fields_the_next_step_is
     committed = Committed("a.b", "2024-01-31", 1, Accounts(1, 0, 0, 1), "new day")
     lines = printed(capsys, Summary("a.b", committed=(committed,), samples=(sample,)))
     assert any(line.startswith("  the format has 14 fields and the log 36; choose another format") for line in lines)
+
+
+def test_rows_that_could_not_be_overwritten_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = {"unchanged": 7, "rewritten since: the rows of its earlier content stay": 2}
+    lines = printed(capsys, Summary("a.b", skipped=skipped))
+    assert lines == [
+        "a.b: no new data",
+        "  2 not overwritten: rewritten since: the rows of its earlier content stay",
+    ]

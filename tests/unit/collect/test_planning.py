@@ -377,6 +377,20 @@ def test_overwriting_keeps_the_rows_of_artifacts_that_are_no_longer_listed_and_s
     assert reasons(plan) == {"gone": "no longer listed: its rows stay"}
 
 
+def test_overwriting_a_file_that_was_rewritten_in_place_says_that_its_earlier_rows_stay() -> None:
+    old = known("app.log", PACK, taken=span(3, 3)).entry
+    rotated = known("app.log.9", Unit(pack="q"), taken=span(3, 3)).entry
+    assert old is not None
+    assert rotated is not None
+    request = CollectRequest(NOW, window(3, 3), overwrite=True)
+    plan = make(source(covered=span(1, 30)), [new("app.log")], request=request, gone=[old, rotated])
+    assert [unit.kind for unit in plan.units] == ["append"]
+    assert sorted(skip.reason for skip in plan.skipped) == [
+        "no longer listed: its rows stay",
+        "rewritten since: the rows of its earlier content stay",
+    ]
+
+
 def test_overwriting_without_a_window_means_the_last_thirty_days_but_nothing_dropped() -> None:
     state = source(covered=span(1, 29), dropped=june(30))
     plan = make(state, [known("a", 29), known("b", 30)], request=CollectRequest(NOW, overwrite=True))
