@@ -47,6 +47,7 @@ COMMANDS: dict[str, str] = {
     "rejected": "Show rejected rows.",
     "saved": "List and show saved queries.",
     "schema": "List and show schemas.",
+    "search": "Search all tables for a text, an address or a user.",
     "source": "List, show and test sources.",
     "status": "Show the state of every partition.",
     "store": "List, show, check, publish and clean stores.",

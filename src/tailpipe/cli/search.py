@@ -1,0 +1,160 @@
+"""`tailpipe search`: one question over all tables."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
+from tailpipe.cli.narrowing import Narrowed, narrowing
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.errors import EXIT_FAILED
+from tailpipe.model.visible import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tailpipe.query.search import Found
+
+__all__ = ["command"]
+
+_SINCE = "T-30d"
+_TABLES = {"table": "table", "rows": "rows", "first": "first", "last": "last", "found_in": "found in"}
+_ROWS = {"tp_timestamp": "tp_timestamp", "table": "table", "column": "column", "text": "text"}
+_COLUMNS_SHOWN = 4
+_WIDEST = 160
+
+
+class _Search(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As ever; without a start, the last days are searched."""
+        has_start = any(word == "--from" or word.startswith("--from=") for word in args)
+        is_about_past = any(word.split("=")[0] in ("--to", "--as-of", "--tag") for word in args)
+        return super().parse_args(ctx, args if has_start or is_about_past else [*args, "--from", _SINCE])
+
+
+@click.command(
+    "search",
+    cls=_Search,
+    epilog=examples(
+        "tailpipe search 203.0.113.9",
+        "tailpipe search alice@example.com --from T-7d",
+        'tailpipe search "permission denied" --table "linux_*" --limit 50',
+        "tailpipe search 10.0.0.0/8 --output json",
+    ),
+)
+@click.argument("text", metavar="TEXT")
+@click.option(
+    "--table",
+    "tables",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completes(lambda workspace: workspace.tables()),
+    help="Search only this table, with wildcards. Repeatable.",
+)
+@click.option("--common", "in_common", is_flag=True, help="Search only the tp_ columns. Faster.")
+@click.option(
+    "--limit",
+    metavar="NUMBER",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Maximum number of rows to show, newest first.",
+)
+@output
+@narrowing
+@common
+@click.pass_context
+def command(
+    context: click.Context,
+    text: str,
+    tables: tuple[str, ...],
+    in_common: bool,
+    limit: int,
+    output: str,
+    narrowed: Narrowed,
+) -> None:
+    """Search all tables for a text, an IP address, a network or a user.
+
+    Shows in which tables and columns TEXT is found, how often and when, and the newest rows. Upper and lower case are
+    the same. An address is also found in other spellings, and only where it stands alone: 10.0.0.1 is not in
+    210.0.0.10. A network such as 10.0.0.0/8 is searched in the columns of addresses. Without --from, the last 30 days
+    are searched.
+    """
+    from tailpipe.query.needle import Needle  # late, so that --help stays fast
+    from tailpipe.query.search import search, searched_views
+
+    needle, workspace = Needle.parse(text), workspace_of(context)
+    found: list[Found] = []
+    with guarded(), ExitStack() as stack:
+        session = narrowed(workspace)
+        stack.enter_context(closed_in_time(session.close))
+        session.limit.when_stuck = partial(end_late, session.limit)
+        views = searched_views(session, tables)
+        results = search(session, views, needle, newest=limit, in_common=in_common)
+        try:
+            for view in views:
+                _show_progress(view.name, len(found) + 1, len(views))
+                found.append(next(results))
+        except KeyboardInterrupt:
+            _show_progress()
+            if output == "pretty":
+                _print(needle.text, found, limit, output, narrowed)
+            raise
+        _show_progress()
+    _print(needle.text, found, limit, output, narrowed)
+    if any(one.failure for one in found):
+        context.exit(EXIT_FAILED)
+
+
+def _show_progress(table: str = "", number: int = 0, count: int = 0) -> None:
+    """Show in a terminal which table is being searched; without one, nothing is shown any more."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[Ksearching {table} ({number} of {count})" if count else "\r\x1b[K")
+        sys.stderr.flush()
+
+
+def _print(text: str, found: Sequence[Found], limit: int, output: str, narrowed: Narrowed) -> None:
+    hits = [one for one in found if one.rows]
+    newest = sorted((row for one in hits for row in one.newest), key=lambda row: row.tp_timestamp, reverse=True)[:limit]
+    if output == "pretty":
+        if hits:
+            render.records([_line(one) for one in hits], output, _TABLES)
+        if newest:
+            render.data("")
+            render.records([{**asdict(row), "text": shorten(row.text, _WIDEST)} for row in newest], output, _ROWS)
+    else:
+        render.records([_record(one) for one in hits], output)
+    for one in found:
+        if one.failure:
+            render.say(f"{one.table}: not searched")
+            render.error(one.failure)
+    total = sum(one.rows for one in hits)
+    window = narrowed.narrowing.window
+    since = f" from {window.start:%Y-%m-%d %H:%M}" if window.has_start else ""
+    where = f"{render.counted(len(found), 'table')} searched{since}"
+    if not total:
+        more = "; to search further back, use --from" if window.has_start else ""
+        render.say(f'"{render.shown(text)}" not found; {where}{more}')
+        return
+    render.say(f"{render.counted(total, 'row')} in {render.counted(len(hits), 'table')}; {where}")
+
+
+def _line(found: Found) -> dict[str, Any]:
+    columns = list(found.columns or {})
+    own = [name for name in columns if not name.startswith("tp_")] or columns
+    more = f" and {len(own) - _COLUMNS_SHOWN} more" if len(own) > _COLUMNS_SHOWN else ""
+    names = ", ".join(own[:_COLUMNS_SHOWN]) + more
+    return {"table": found.table, "rows": found.rows, "first": found.first, "last": found.last, "found_in": names}
+
+
+def _record(found: Found) -> dict[str, Any]:
+    """What a program gets: the counts of the columns, the SQL for all rows, and the newest of them."""
+    newest = [asdict(row) for row in found.newest]
+    return {**_line(found), "found_in": dict(found.columns or {}), "sql": found.sql, "newest": newest}
