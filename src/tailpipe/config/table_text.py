@@ -36,7 +36,7 @@ def table_text(table: Table, presets: Mapping[str, Format]) -> str:
             kept.append(inner)
         elif column not in bare:
             kept.append(encode("column", _unspelt(column, declared)))
-    order = ["format", "column", "common"]
+    order = ["format", "column", "common", "ocsf"]
     block.body.blocks[:] = sorted(kept, key=lambda inner: order.index(inner.type))
     return print_body(Body([], [block]))
 

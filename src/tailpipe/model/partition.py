@@ -15,7 +15,9 @@ from tailpipe.model.window import check_moment, day_before
 
 __all__ = ["Partition", "Retention", "Schema"]
 
-_TAKEN = frozenset({"main", "memory", "tailpipe", "temp", "system", "information_schema", "pg_catalog", "tp_catalog"})
+_TAKEN = frozenset(
+    {"main", "memory", "ocsf", "tailpipe", "temp", "system", "information_schema", "pg_catalog", "tp_catalog"}
+)
 
 
 def _check_schema_name(name: str) -> None:

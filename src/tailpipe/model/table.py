@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tailpipe.model.format import Format
 from tailpipe.model.names import Spelling, check_name, spelt
+from tailpipe.model.ocsf import OcsfEvents
 from tailpipe.model.option import Declared, description_of, fact, label, nested, option
 from tailpipe.model.times import check_time_formats
 from tailpipe.model.types import ColumnType, parse_type
@@ -169,6 +170,9 @@ class Table(Declared):
         "The file layout to expect, for each type of source; `any_bucket` for objects in every kind of bucket.",
         default={},
     )
+    ocsf: Sequence[OcsfEvents] = nested(
+        "Rows that are events of an OCSF class, for the views of the schema `ocsf`.", block="ocsf", default=()
+    )
     row_key: Sequence[str] = option("Columns that identify a row; a partition can `dedupe` by them.", default=())
     tp_index: str | None = option(
         "Column by whose value the files of a partition are divided, unless the partition names one.", default=None
@@ -187,6 +191,7 @@ class Table(Declared):
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "map_fields", tuple(self.map_fields))
         object.__setattr__(self, "row_key", tuple(self.row_key))
+        object.__setattr__(self, "ocsf", tuple(self.ocsf))
         if isinstance(self.common, CommonColumns):
             object.__setattr__(self, "common", self.common.given)
         if not self.description:

@@ -15,6 +15,7 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile
+from tailpipe.model.ocsf import OCSF
 from tailpipe.query.parameters import Params
 from tailpipe.query.statements import called, explained
 from tailpipe.query.views import CATALOG, KNOWN, View
@@ -123,14 +124,25 @@ class Pruner:
         fit = [view.address for view in views if not any(map(_MISLEADING.search, view.columns))]
         return {address: scans[address] for address in fit if address in scans}
 
-    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
-        run = self._connection.execute
+    def prepare(self, views: Sequence[View], statements: Iterable[str]) -> None:
+        """Make views of the schema `ocsf` over the empty tables of these views."""
+        self._make(views)
+        self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {OCSF}")
+        for statement in statements:
+            self._connection.execute(statement)
+
+    def _make(self, views: Sequence[View]) -> None:
+        """Make an empty table for each view that has none yet."""
         for view in views:
             if view.address not in self._made:
                 columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in view.columns.items())
-                run(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
-                run(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
+                self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(view.schema)}")
+                self._connection.execute(f"CREATE TABLE {quoted(view.schema)}.{quoted(view.name)} ({columns})")
                 self._made.add(view.address)
+
+    def _scans(self, sql: str, views: Sequence[View], schema: str, values: Params | None) -> Scans:
+        run = self._connection.execute
+        self._make(views)
         if not self._has_catalog and CATALOG in sql.lower():
             from tailpipe.query.summary import outline_summary
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tailpipe.catalog.snapshot import ColumnSets, LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.ocsf import OCSF
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query import inet
@@ -214,10 +215,11 @@ class Session:
         return tuple(replace(one, rows=None) if is_large else one for one in shapes)
 
     def catalog_tables(self) -> tuple[TableShape, ...]:
-        """The views of what the catalog knows of its files."""
+        """The views of what the catalog knows of its files, and those of the schema `ocsf`."""
+        from tailpipe.query.ocsf import ocsf_shapes
         from tailpipe.query.summary import SHAPES
 
-        return SHAPES
+        return (*SHAPES, *ocsf_shapes())
 
     def functions(self) -> tuple[str, ...]:
         """The names of the functions that a statement can call."""
@@ -237,7 +239,7 @@ class Session:
         return reserved_words(self._connection.cursor())
 
     def _chosen_schema(self) -> str:
-        known = [SCHEMA, *(schema.name for schema in self._schemas)]
+        known = [SCHEMA, OCSF, *(schema.name for schema in self._schemas)]
         wanted = self._narrowing.schema or SCHEMA
         if wanted not in known:
             hint = did_you_mean(wanted, known, "see: tailpipe schema list")
@@ -278,7 +280,7 @@ class Session:
             run(f"SET temp_directory = {literal(str(self._spill.path))}")
             if self._has_inet:
                 run(load_statement())
-            for name in dict.fromkeys((SCHEMA, CATALOG, *(schema.name for schema in self._schemas))):
+            for name in dict.fromkeys((SCHEMA, CATALOG, OCSF, *(schema.name for schema in self._schemas))):
                 run(f"CREATE SCHEMA {quoted(name)}")
             run(f"SET search_path = {literal(self.schema)}")
             readable = [f"{directory}/" for directory in self._shown.snapshot.directories]
@@ -327,7 +329,10 @@ class Session:
                 self._made[view.address] = made
         if CATALOG in said:
             self._make_catalog()
-        is_lost = not needed and bool(said & _NAMES_TABLES)
+        classes = self._shown.ocsf_views(sql)
+        for statement in classes:
+            self._connection.execute(statement)
+        is_lost = not needed and not classes and bool(said & _NAMES_TABLES)
         if not self._is_outlined and (is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
             self._outline()
 
@@ -337,6 +342,10 @@ class Session:
             from tailpipe.query.summary import outline_summary
 
             outline_summary(self._connection)
+        from tailpipe.query.ocsf import ocsf_outlines
+
+        for statement in ocsf_outlines():
+            self._connection.execute(statement)
         for view in self.views:
             if view.address not in self._made:
                 self._connection.execute(view.outline)

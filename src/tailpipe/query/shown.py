@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.errors import UsageError
+from tailpipe.model.ocsf import OCSF
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params
 from tailpipe.query.statements import words
-from tailpipe.query.views import CATALOG, FEW, KNOWN, View, schema_views, table_views
+from tailpipe.query.views import CATALOG, FEW, KNOWN, SCHEMA, View, schema_views, table_views
 
 if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot, Part
@@ -53,6 +54,7 @@ class Shown:
         self._names = {name: name.lower() for name in {*held, *tables}}
         self._views: dict[frozenset[str], Sequence[View]] = {}
         self._loaded: tuple[Part, Sequence[View]] | None = None
+        self._held = frozenset(held)
 
     @property
     def views(self) -> Sequence[View]:
@@ -67,7 +69,26 @@ class Shown:
     def named(self, sql: str) -> list[str]:
         """The tables that a statement names; a table that none names is not even loaded."""
         said = words(sql)
-        return [name for name, lower in self._names.items() if lower in said]
+        behind = {table.name for tables in self._classes(said).values() for table in tables}
+        return [name for name, lower in self._names.items() if lower in said or name in behind]
+
+    def ocsf_views(self, sql: str) -> list[str]:
+        """The statements that make the views of the schema `ocsf` that a statement names."""
+        classes = self._classes(words(sql))
+        if not classes:
+            return []
+        from tailpipe.query.ocsf import ocsf_view  # late, because few statements name one
+
+        return [ocsf_view(name, tables) for name, tables in classes.items()]
+
+    def _classes(self, said: Collection[str]) -> dict[str, list[Table]]:
+        """The classes of events that a statement names, with those tables that have rows and such events."""
+        if OCSF not in said and self._narrowing.schema != OCSF:
+            return {}
+        from tailpipe.query.ocsf import ocsf_tables
+
+        known = ocsf_tables(self._tables[name] for name in sorted(self._held) if name in self._tables)
+        return {name: tables for name, tables in known.items() if name in said}
 
     def views_of(self, tables: Iterable[str]) -> Sequence[View]:
         """The views of these tables in all schemas; those of a large snapshot without files."""
@@ -88,7 +109,11 @@ class Shown:
         said = words(sql)
         tables = self.named(sql)
         _refuse_twins(tables)
-        is_about_known = bool(KNOWN & said)
+        also = self.ocsf_views(sql)
+        is_about_known = bool(KNOWN & said) or bool(also)
+        if also:
+            said = said | {SCHEMA}
+            pruner().prepare(self.views_of(tables), also)
         if CATALOG in said:  # which tables there are is a question about the catalog, not about the tables
             tables = pruner().read_tables(sql, self.views_of(tables), schema, tables, values)
         every = self.views_of(tables)
@@ -136,7 +161,7 @@ class Shown:
         from tailpipe.catalog.live import Part
 
         views = self.views_of(tables)
-        said = words(sql) | {schema.lower()}
+        said = words(sql) | {schema.lower()} | ({SCHEMA} if self._classes(words(sql)) else set())
         read = [view for view in views if view.schema.lower() in said]
         days = self._days(large, tables)
         if pruner is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.ocsf import CLASSES, OcsfEvents
 from tailpipe.model.outputs import common_types, is_wanted, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
@@ -51,6 +52,8 @@ def check_table(table: Table) -> tuple[SqlProblem, ...]:
             if output.transform is not None:
                 load_for(connection, [output.transform])
                 problems += _transform_problems(connection, table, output.name, output.transform)
+        for events in table.ocsf:
+            problems += _ocsf_problems(connection, table, events)
     return tuple(problems)
 
 
@@ -100,6 +103,31 @@ def _transform_problems(
     fields = (word.name.lower() for word in read_expression(connection, written or "").columns)
     relation = {field: types.get(field, "VARCHAR") for field in fields}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({written}\n))) FROM")
+
+
+def _ocsf_problems(connection: duckdb.DuckDBPyConnection, table: Table, events: OcsfEvents) -> Iterator[SqlProblem]:
+    """What is wrong with the SQL that makes events of an OCSF class of a table's rows."""
+    columns = {output.name: output.kind.name for output in output_columns(table, {})}
+    columns |= {name: kind.name for name, kind in common_types(columns).items()}
+    if events.when is not None:
+        load_for(connection, [events.when])
+        yield from _condition_problems(
+            connection, f"ocsf.{events.name}.when", events.when, columns, not table.map_fields
+        )
+    kinds = CLASSES[events.name].columns
+    for name, sql in events.given.items():
+        address = f"ocsf.{events.name}.{name}"
+        if name not in kinds:
+            hint = "it has: " + ", ".join(CLASSES[events.name].own)
+            yield SqlProblem(address, f'the class "{events.name}" has no column "{name}"', hint)
+            continue
+        expression = read_expression(connection, sql)
+        if problem := _misread(address, sql, expression):
+            yield problem
+        elif unknown := list(_unknown(address, expression, columns)):
+            yield from unknown if not table.map_fields else ()
+        else:
+            yield from _binding(connection, address, sql, columns, f"SELECT CAST(({sql}\n) AS {kinds[name]}) FROM")
 
 
 def _condition_problems(

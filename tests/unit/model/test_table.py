@@ -243,12 +243,12 @@ def test_a_table_may_be_named_with_letters_digits_and_underscores() -> None:
         check(Table, "name", name)
 
 
-@pytest.mark.parametrize("name", ["main", "Memory", "tailpipe", "TEMP", "system", "information_schema", "pg_catalog"])
+@pytest.mark.parametrize("name", ["main", "Memory", "ocsf", "tailpipe", "TEMP", "system", "pg_catalog"])
 def test_a_schema_cannot_take_a_name_that_duckdb_or_we_use(name: str) -> None:
     with pytest.raises(UsageError) as refused:
         check(Schema, "name", name)
     assert refused.value.message == f'the name "{name}" is taken'
-    assert "information_schema, main, memory, pg_catalog" in refused.value.hint
+    assert "information_schema, main, memory, ocsf, pg_catalog" in refused.value.hint
 
 
 def test_a_schema_shows_everything_unless_it_says_less() -> None:
