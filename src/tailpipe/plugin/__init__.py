@@ -14,6 +14,7 @@ from tailpipe.errors import ChangedError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format, Joining
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.ocsf import OcsfEvents
 from tailpipe.model.option import Declared, Secret, Variant, fact, nested, option
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
@@ -64,6 +65,7 @@ __all__ = [
     "Late",
     "LineParser",
     "Lines",
+    "OcsfEvents",
     "ParseContext",
     "Parsed",
     "Plugin",

@@ -107,8 +107,8 @@ def _transform_problems(
 
 def _ocsf_problems(connection: duckdb.DuckDBPyConnection, table: Table, events: OcsfEvents) -> Iterator[SqlProblem]:
     """What is wrong with the SQL that makes events of an OCSF class of a table's rows."""
-    columns = {output.name: output.kind.name for output in output_columns(table, {})}
-    columns |= {name: kind.name for name, kind in common_types(columns).items()}
+    columns = {output.name: output.kind.duckdb for output in output_columns(table, {})}
+    columns |= {name: kind.duckdb for name, kind in common_types(columns).items()}
     if events.when is not None:
         load_for(connection, [events.when])
         yield from _condition_problems(

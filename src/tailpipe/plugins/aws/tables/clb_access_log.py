@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import (
     endpoint_address,
     endpoint_port,
@@ -76,6 +76,17 @@ class ClbAccessLog(Table):
         Column("timestamp", "timestamp", "When the request came in, in UTC."),
         Column("user_agent", "varchar", "What the client calls itself."),
         EXTRA,
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="http_activity",
+            http_method="request_http_method",
+            url="request_url",
+            http_status="elb_status_code",
+            user_agent="user_agent",
+            bytes_out="sent_bytes",
+            service_name="elb",
+        ),
     ]
     common = {
         "tp_timestamp": "timestamp",

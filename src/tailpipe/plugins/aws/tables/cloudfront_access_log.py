@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailpipe.formats import Delimited
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import is_domain, texts, without_port
 
 __all__ = ["CloudfrontAccessLog"]
@@ -86,6 +86,19 @@ class CloudfrontAccessLog(Table):
         ),
         Column("x_host_header", "varchar", "Host that the client asked for."),
         Column("additional", "json", "Fields of the log that have no column of their own.", source="*"),
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="http_activity",
+            http_method="cs_method",
+            url="cs_uri_stem",
+            http_status="sc_status",
+            hostname="x_host_header",
+            user_agent="cs_user_agent",
+            referrer="cs_referer",
+            bytes_out="sc_bytes",
+            service_name="'cloudfront'",
+        ),
     ]
     common = {
         "tp_timestamp": _TIME,

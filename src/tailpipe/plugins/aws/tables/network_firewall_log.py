@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailpipe.formats import Jsonl
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain
 
 __all__ = ["NetworkFirewallLog"]
@@ -45,6 +45,27 @@ class NetworkFirewallLog(Table):
         Column("availability_zone", "varchar", "Zone of the endpoint that saw the traffic."),
         Column("event", _EVENT, "What was seen, as Suricata tells it: addresses, protocol, alert or flow."),
         Column("additional", "json", "Everything in the record that has no column of its own.", source="*"),
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="network_activity",
+            when="event.event_type <> 'alert'",
+            src_endpoint_port="event.src_port",
+            dst_endpoint_port="event.dest_port",
+            protocol_name="lower(event.proto)",
+            bytes="event.netflow.bytes",
+            packets="event.netflow.pkts",
+            service_name="firewall_name",
+        ),
+        OcsfEvents(
+            name="detection_finding",
+            when="event.event_type = 'alert'",
+            finding_title="event.alert.signature",
+            rule_name="event.alert.signature_id",
+            severity_id="CASE event.alert.severity WHEN 1 THEN 4 WHEN 2 THEN 3 WHEN 3 THEN 2 ELSE 1 END",
+            message="event.alert.category",
+            service_name="firewall_name",
+        ),
     ]
     common = {
         "tp_timestamp": 'coalesce(event."timestamp", event_timestamp)',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailpipe.formats import Jsonl
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import address_or_null, distinct_texts, is_domain
 
 __all__ = ["Route53ResolverQueryLog"]
@@ -37,6 +37,16 @@ class Route53ResolverQueryLog(Table):
         Column("firewall_protection", "varchar", "Kind of attack that the DNS Firewall has noticed."),
         Column("version", "varchar", "Version of the layout of the log."),
         Column("additional", "json", "Everything in the record that has no column of its own.", source="*"),
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="dns_activity",
+            query_hostname="rtrim(query_name, '.')",
+            query_type="query_type",
+            rcode="rcode",
+            answers="array_to_string(answers->>'$[*].Rdata', ', ')",
+            status_id="CASE rcode WHEN 'NOERROR' THEN 1 ELSE 2 END",
+        ),
     ]
     common = {
         "tp_timestamp": "query_timestamp",

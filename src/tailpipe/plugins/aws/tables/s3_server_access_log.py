@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import is_domain, texts
 from tailpipe.plugins.aws.tables.lines import EXTRA, is_arn, line_format
 
@@ -59,6 +59,20 @@ class S3ServerAccessLog(Table):
         Column("user_agent", "varchar", "What the client calls itself."),
         Column("version_id", "varchar", "Version of the object that was asked for."),
         EXTRA,
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="http_activity",
+            http_method="split_part(request_uri, ' ', 1)",
+            url="split_part(request_uri, ' ', 2)",
+            http_status="http_status",
+            hostname="host_header",
+            user_agent="user_agent",
+            referrer="referer",
+            bytes_out="bytes_sent",
+            user_name="requester",
+            service_name="bucket",
+        ),
     ]
     common = {
         "tp_timestamp": _TIME,

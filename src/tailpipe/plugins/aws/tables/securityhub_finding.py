@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailpipe.formats import Json
-from tailpipe.plugin import Column, Table, pascal_case
+from tailpipe.plugin import Column, OcsfEvents, Table, pascal_case
 from tailpipe.plugin.sql import distinct_texts, is_domain, json_values
 from tailpipe.plugins.aws.tables.lines import is_arn
 
@@ -125,6 +125,19 @@ class SecurityhubFinding(Table):
             Column("user_defined_fields", "json", "Facts that you have added."),
             Column("schema_version", "varchar", "Version of the layout of the finding."),
             Column("additional", "json", "Everything in the finding that has no column of its own.", source="*"),
+        ),
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="detection_finding",
+            finding_title="title",
+            finding_uid="finding_id",
+            rule_name="generator_id",
+            resource_name="resources->>'$[0].Id'",
+            severity_id="CASE severity.label WHEN 'INFORMATIONAL' THEN 1 WHEN 'LOW' THEN 2"
+            " WHEN 'MEDIUM' THEN 3 WHEN 'HIGH' THEN 4 WHEN 'CRITICAL' THEN 5 ELSE 0 END",
+            message="description",
+            service_name="product_name",
         ),
     ]
     common = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailpipe.plugin import Column, Table
+from tailpipe.plugin import Column, OcsfEvents, Table
 from tailpipe.plugin.sql import texts
 from tailpipe.plugins.aws.flow_format import FlowLogFormat
 from tailpipe.plugins.aws.tables.lines import other_names
@@ -87,6 +87,19 @@ class VpcFlowLog(Table):
         Column("packets_lost_mtu_exceeded", "bigint", "Packets lost because they were larger than the MTU."),
         Column("packets_lost_ttl_expired", "bigint", "Packets lost because their time to live expired."),
         Column("additional", "json", "Fields of the log that have no column of their own.", source="*"),
+    ]
+    ocsf = [
+        OcsfEvents(
+            name="network_activity",
+            src_endpoint_port="src_port",
+            dst_endpoint_port="dst_port",
+            protocol_name="CASE protocol WHEN 6 THEN 'tcp' WHEN 17 THEN 'udp'"
+            " WHEN 1 THEN 'icmp' WHEN 58 THEN 'icmp6' ELSE protocol::VARCHAR END",
+            bytes="bytes",
+            packets="packets",
+            disposition="lower(action)",
+            status_id="CASE action WHEN 'ACCEPT' THEN 1 WHEN 'REJECT' THEN 2 ELSE 0 END",
+        ),
     ]
     common = {
         "tp_timestamp": 'coalesce(start::VARCHAR, "end"::VARCHAR)',
