@@ -69,6 +69,7 @@ table-pages: setup ## write the pages of tables that are shipped in packs
 soak: setup ## kill collectors 10,000 and pushes 1,000 times, and count what was lost (about half an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000
 	TAILPIPE_COMMITS=1000 $(BIN)/python -m pytest -m slow tests/stores/test_many_hosts.py
+	TAILPIPE_EXAMPLES=all $(BIN)/python -m pytest -n $(JOBS) tests/properties
 
 lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	echo uv | $(COMPILE) - -o requirements/uv.txt

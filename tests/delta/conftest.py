@@ -25,7 +25,7 @@ class Store:
     place: Place
 
 
-@pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.xdist_group("s3"))])
+@pytest.fixture(params=["directory", pytest.param("s3", marks=[pytest.mark.slow, pytest.mark.xdist_group("s3")])])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store."""
     if request.param == "directory":

@@ -84,6 +84,7 @@ def test_a_signal_ends_a_query_and_removes_its_temporary_files(
 
 
 @linux
+@pytest.mark.slow
 def test_what_a_killed_query_left_is_removed_by_the_next_one(env: dict[str, str], tmp_path: Path) -> None:
     stranger = spills(tmp_path) / "tailpipe-query-of-somebody"
     with begun(env, tmp_path, ENDLESS) as process:
@@ -128,6 +129,7 @@ def test_control_c_twice_ends_the_shell_if_a_statement_does_not_react(env: dict[
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_shell_ends_also_if_a_thread_of_a_cancelled_statement_does_not(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal("query", "--timeout", "1s", env=env, cwd=tmp_path) as terminal:
         terminal.see("\ntailpipe>")

@@ -138,6 +138,7 @@ def test_a_transform_whose_types_clash_is_shown_where_it_stands(run: Run, write_
         assert ".tpc:3:" in done.err
 
 
+@pytest.mark.slow
 def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     run_without_spark: Run, write_config: Write, tmp_path: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     assert (again.out, again.err) == ("app.prod: 1 row, 1 artifact, 1 pack of undated files\n", "")
 
 
+@pytest.mark.slow
 def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_again(
     run_without_spark: Run, write_config: Write, tmp_path: Path
 ) -> None:
@@ -253,6 +255,7 @@ def test_a_wrong_word_is_answered_with_the_right_one(
     assert told in done.err
 
 
+@pytest.mark.slow
 def test_rows_outside_the_window_are_told_with_the_days_to_ask_for(
     run_without_spark: Run, write_config: Write, tmp_path: Path
 ) -> None:

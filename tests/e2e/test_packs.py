@@ -34,6 +34,7 @@ def tailpipe(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_a_pack_is_checked_installed_used_changed_and_uninstalled(tmp_path: Path) -> None:
     pack, install = tmp_path / "till", tmp_path / "install"
     for name, text in PACK.items():

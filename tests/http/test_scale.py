@@ -87,6 +87,7 @@ def _read(source: HttpSource, artifact: Artifact) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_processes_together_send_no_more_at_a_time_than_config_says(server: Server) -> None:
     def slow(_: Asked) -> Reply:
         time.sleep(0.05)

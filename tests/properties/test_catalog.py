@@ -31,6 +31,7 @@ from tailpipe.errors import LockedError
 from tests.crash.collector import PARTITION, perform_step
 from tests.crash.harness import Server, read_ids
 from tests.crash.world import FIRST, Step, Taken
+from tests.examples import examples
 
 DAYS = st.integers(0, 3).map(lambda number: FIRST + timedelta(days=number))
 COUNTS = st.integers(1, 3)
@@ -227,7 +228,7 @@ def test_any_history_gives_the_rows_of_the_model() -> None:
         run_state_machine_as_test(
             Machine,
             settings=settings(
-                max_examples=25,
+                max_examples=examples(25),
                 stateful_step_count=25,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),

@@ -25,6 +25,7 @@ from tailpipe.model.ledger import LedgerEntry
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tests.crash.collector import stage
 from tests.crash.harness import read_ids
+from tests.examples import examples
 from tests.properties import test_planning as plans
 
 PARTITION = "app_log.prod"
@@ -160,6 +161,6 @@ def test_plans_and_the_catalog_agree() -> None:
     run_state_machine_as_test(
         Collecting,
         settings=settings(
-            max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=examples(15), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tailpipe.model.ledger import TAIL_BYTES
+from tests.examples import examples
 from tests.unit.collect.support import NOW, World
 
 DAYS = [NOW.date() - timedelta(days=count) for count in range(4)]
@@ -127,5 +128,5 @@ class Collecting(RuleBasedStateMachine):
 
 TestCollecting = Collecting.TestCase
 TestCollecting.settings = settings(
-    max_examples=20, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(20), stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -28,11 +28,12 @@ from tailpipe.config.syntax import (
 )
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import ConfigError, Diagnostic
+from tests.examples import examples
 from tests.unit.config.test_golden_configs import GOLDEN
 from tests.unit.config.world import AROUND, REGISTRY
 
 quick = settings(
-    max_examples=200,
+    max_examples=examples(200),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

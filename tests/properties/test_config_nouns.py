@@ -20,6 +20,7 @@ from tailpipe.model.store import PARTITION_BY, Here, Store
 from tailpipe.model.table import Column, Table
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.core.sources import File
+from tests.examples import examples
 from tests.unit.config.world import REGISTRY, Acme, AcmeApi, AcmeLines, Joined, build
 
 texts = st.text(max_size=20)
@@ -216,7 +217,7 @@ def configs(draw: st.DrawFn) -> Config:
     )
 
 
-@settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(configs())
 def test_a_config_shown_as_text_builds_to_the_same_config(config: Config) -> None:
     text = config_text(config)

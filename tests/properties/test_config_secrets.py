@@ -12,6 +12,7 @@ from tailpipe.config.builder import build_config
 from tailpipe.config.diagnostics import render_diagnostics
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import ConfigError
+from tests.examples import examples
 from tests.unit.config.world import AROUND, REGISTRY
 
 CONFIGS = (
@@ -65,7 +66,7 @@ def mutations(tokens: list[str], place: int, piece: str) -> list[list[str]]:
     ]
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     config=st.sampled_from(CONFIGS),
     secret=st.from_regex(r"[a-z][a-z0-9]{7,15}|[A-Za-z][A-Za-z0-9+/]{19}", fullmatch=True),

@@ -24,6 +24,7 @@ from tailpipe.model.coverage import Coverage, DaySet
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
+from tests.examples import examples
 
 PARTITION = "app_log.prod"
 FIRST = date(2024, 1, 1)
@@ -31,7 +32,7 @@ SOURCES = ("file", "live")
 DAYS = st.integers(0, 12).map(lambda number: FIRST + timedelta(days=number))
 SETS = st.lists(DAYS, min_size=1, max_size=4).map(DaySet.of)
 NAMES = st.sampled_from(SOURCES)
-FEW = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 
 Deed = Callable[[Writer], object]
 

@@ -21,6 +21,7 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
+from tests.examples import examples
 
 SOURCES = {"bucket": False, "files": True}
 START = date(2024, 3, 10)
@@ -236,5 +237,5 @@ class Following(RuleBasedStateMachine):
 
 TestFollowing = Following.TestCase
 TestFollowing.settings = settings(
-    max_examples=60, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(60), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -17,10 +17,11 @@ from tailpipe.formats import Delimited, Json, Jsonl, Logfmt, Regex
 from tailpipe.kernel import through
 from tailpipe.kernel.task import Limits
 from tailpipe.model.table import Column
+from tests.examples import examples
 from tests.unit.kernel.support import run
 
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

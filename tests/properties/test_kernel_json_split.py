@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tailpipe.formats.json_guess import Guess, wrong_guesses
 from tailpipe.formats.json_split import Splitter
 from tailpipe.sql.connection import connect
+from tests.examples import examples
 
 values: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text('a"\\{}[],: é\n', max_size=6),
@@ -32,7 +33,7 @@ def split(data: bytes, path: tuple[str, ...], size: int) -> tuple[list[Any], str
     return found, problem
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(values), values, values, st.integers(1, 50), st.sampled_from([None, 0, 2]))
 def test_records_of_a_document(records: list[Any], before: Any, after: Any, size: int, indent: int | None) -> None:
     document = json.dumps({"x": before, "Records": records, "y": after}, indent=indent, ensure_ascii=False).encode()
@@ -42,14 +43,14 @@ def test_records_of_a_document(records: list[Any], before: Any, after: Any, size
     assert split(json.dumps(records, indent=indent).encode(), (), size) == (records, None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.dictionaries(st.text(max_size=3), values, max_size=3), max_size=5), st.integers(1, 50))
 def test_documents_one_after_the_other(documents: list[Any], size: int) -> None:
     data = "\n".join(map(json.dumps, documents)).encode()
     assert split(data, (), size)[0] == documents
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.dictionaries(st.text(max_size=3), values, min_size=1, max_size=3)), st.data())
 def test_a_document_cut_anywhere_gives_its_first_records(records: list[Any], data: Any) -> None:
     document = json.dumps({"Records": records}).encode()
@@ -68,7 +69,7 @@ alike: Any = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.dictionaries(keys, alike, min_size=1, max_size=3) | alike, max_size=5),
     st.sampled_from([(), ("Records",), ("d", "Records")]),
@@ -123,7 +124,7 @@ foreign = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(good | foreign, max_size=6),
     st.sampled_from([b"", b"\n", b" ", b",", b"\r\n\r\n"]),
@@ -144,7 +145,7 @@ def test_documents_of_another_kind_cost_themselves_only(
     assert [(is_record, json.loads(text)) for is_record, text in pieces(data, ("Records",), size)] == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(good, min_size=1, max_size=3), st.text("ab \"\\:,1'é", min_size=1), st.integers(1, 60))
 def test_text_between_documents_costs_itself_only(documents: list[Any], junk: str, size: int) -> None:
     data = b"".join(dumped(document) + b"\n" + junk.encode() + b"\n" for document in documents)
@@ -157,7 +158,7 @@ def test_text_between_documents_costs_itself_only(documents: list[Any], junk: st
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(good, st.lists(good, min_size=2, max_size=3), st.data(), st.integers(1, 60), st.sampled_from([None, 2]))
 def test_behind_a_document_that_was_cut_off_the_next_line_begins_another(
     first: Any, others: list[Any], data: Any, size: int, indent: int | None
@@ -176,7 +177,7 @@ def test_behind_a_document_that_was_cut_off_the_next_line_begins_another(
         assert False in [is_record for is_record, _ in found]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(objects | st.lists(objects, max_size=3), max_size=8), st.sampled_from([b"", b"\n"]), st.integers(1, 60))
 def test_records_and_arrays_of_records_follow_one_another(documents: list[Any], between: bytes, size: int) -> None:
     found = pieces(between.join(map(dumped, documents)), (), size)
@@ -184,7 +185,7 @@ def test_records_and_arrays_of_records_follow_one_another(documents: list[Any], 
     assert [(is_record, json.loads(text)) for is_record, text in found] == [(True, record) for record in expected]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(objects, max_size=3), st.lists(objects, max_size=3), st.integers(30, 200), st.integers(1, 40))
 def test_what_is_too_long_costs_itself_only(before: list[Any], after: list[Any], limit: int, size: int) -> None:
     long = {"k": ['x"\\'] * limit}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tailpipe.formats import Delimited, Grok, Logfmt, Regex, Syslog
 from tailpipe.formats.delimited_splitter import Splitter
 from tailpipe.model.format import Format
+from tests.examples import examples
 from tests.unit.formats.parsing import Row, line_parser, parse, rows_of, run_of, values
 
 CHARACTER = st.characters(codec="utf-8", exclude_characters="\n")
@@ -22,7 +23,7 @@ TEXT = st.text(CHARACTER, max_size=12)
 TRICKY = st.one_of(TEXT, st.text(st.sampled_from(" \",'\\[]|=\t\r\0a1é-"), max_size=8))
 FIELDS = ["a", "b", "c"]
 TABLE = st.lists(st.tuples(TRICKY, TRICKY, TRICKY), min_size=1, max_size=12)
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=examples(60), deadline=None)
 
 
 def read(format: Format, lines: list[str]) -> list[Row]:
@@ -150,7 +151,7 @@ LINE = st.one_of(
 
 
 @pytest.mark.parametrize("format", ANY, ids=lambda format: f"{format.type}")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(lines=st.lists(LINE, min_size=1, max_size=15))
 def test_each_line_is_one_row_in_its_place(format: Format, lines: list[str]) -> None:
     rows = read(format, lines)

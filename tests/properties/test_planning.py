@@ -24,6 +24,7 @@ from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 from tailpipe.unpack.streams import Reader
+from tests.examples import examples
 
 START = datetime(2024, 3, 10, 12, tzinfo=UTC)
 SOURCES = {"files": True, "bucket": False}
@@ -355,7 +356,7 @@ class Collecting(RuleBasedStateMachine):
 
 TestCollecting = Collecting.TestCase
 TestCollecting.settings = settings(
-    max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -377,7 +378,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 @given(world=worlds(), span=st.none() | spans, stop=st.integers(0, 8))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
     world: World, span: tuple[int, int] | None, stop: int
 ) -> None:
@@ -396,7 +397,7 @@ def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
 
 
 @given(offsets=st.lists(offsets, max_size=12), count=st.integers(1, 5))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_every_new_artifact_of_the_window_is_planned_once(offsets: list[int], count: int) -> None:
     machine = Collecting()
     for offset in offsets:

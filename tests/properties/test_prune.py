@@ -16,6 +16,7 @@ from tailpipe.catalog.layout import data_path
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError
 from tailpipe.query.session import Session
+from tests.examples import examples
 
 FIRST = date(2024, 2, 25)
 DAYS = 10
@@ -182,7 +183,7 @@ statements = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 @given(sql=statements)
 @example(sql="SELECT count(*) FROM web_log WHERE tp_timestamp <= '2024-02-27 00:00:00'")
 @example(sql="SELECT count(*) FROM web_log WHERE tp_timestamp >= '2024-02-27 14:00:00'")

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailpipe.kernel.years import Years
+from tests.examples import examples
 
 MONTHS = 14 * 31
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.dates(date(1999, 1, 1), date(2026, 1, 1)),
     st.lists(st.one_of(st.integers(0, 2), st.integers(0, 170)), max_size=40),
