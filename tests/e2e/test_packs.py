@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PACK = {
     "plugin.tpc": 'plugin "till" {\n  description = "Tills of the shop."\n  version = "1.0"\n}\n',
     "tables/till_sale.tpc": """table "till_sale" {
