@@ -10,6 +10,7 @@ import numpy as np
 
 from tailpipe.formats.json_fields import JsonFields
 from tailpipe.formats.json_guess import Guess, wrong_guesses
+from tailpipe.formats.json_in_csv import without_csv
 from tailpipe.formats.json_lines import JsonLines
 from tailpipe.formats.json_split import Places, Splitter
 from tailpipe.plugin import Document, DocumentParser, Found, Lines, ParseContext, Parsed, Records, Rejected
@@ -35,9 +36,10 @@ class JsonDocuments(DocumentParser):
     def __init__(self, format: Json, context: ParseContext) -> None:
         self.gathers = format.document is None
         self._format = format
-        self._path, *self._others = format.record_paths or ((),)
+        self._path, *_ = format.record_paths or ((),)
+        self._choices = () if isinstance(format.records, str) else format.record_paths
         self._limit = context.max_record_bytes
-        self._guesses = [Guess(path, self._limit) for path in (self._path, *self._others)]
+        self._guesses = [Guess(path, self._limit) for path in self._choices or (self._path,)]
         self._lines = JsonLines(JsonFields.of(context, format.json_names), context.noun)
         self._connection = context.connection or connect()
 
@@ -48,9 +50,9 @@ class JsonDocuments(DocumentParser):
     def read(self, document: Document) -> Iterator[Found]:
         """Split a document as its text comes."""
         is_framed = self._format.document is not None
-        splitter = Splitter(self._path, self._limit, keeps_frames=is_framed, others=self._others)
+        splitter = Splitter(self._path, self._limit, keeps_frames=is_framed, choices=self._choices)
         waiting: list[Places] = []
-        for text in document.chunks():
+        for text in self._texts(document):
             waiting += self._split_text(splitter, text)
             while waiting and (waiting[0].document < len(splitter.frames) or not is_framed):
                 yield from _found(self._framed(waiting.pop(0), splitter.frames))
@@ -60,7 +62,7 @@ class JsonDocuments(DocumentParser):
 
     def read_small(self, documents: Sequence[Document]) -> Iterator[tuple[Document, Found]]:
         """Split whole documents, by guess where that is right."""
-        texts = [b"".join(document.chunks()) for document in documents]
+        texts = [b"".join(self._texts(document)) for document in documents]
         guesses = [self._guessed(text) if self._is_allowed(text) else None for text in texts]
         views = [_texts_of(places) if places is not None else None for places in guesses]
         guessed = [number for number, view in enumerate(views) if view is not None]
@@ -71,10 +73,14 @@ class JsonDocuments(DocumentParser):
             if view is not None:
                 yield document, Records(view)
                 continue
-            splitter = Splitter(self._path, self._limit, others=self._others)
+            splitter = Splitter(self._path, self._limit, choices=self._choices)
             for places in self._split_text(splitter, text):
                 yield from ((document, found) for found in _found(places))
             yield from ((document, found) for found in _finished(splitter))
+
+    def _texts(self, document: Document) -> Iterator[bytes]:
+        column = self._format.csv_column
+        return document.chunks() if column is None else without_csv(document.chunks(), column, self._limit)
 
     def _guessed(self, text: bytes) -> Places | None:
         found = (guess.places(text) for guess in self._guesses)

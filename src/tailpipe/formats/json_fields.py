@@ -63,7 +63,8 @@ class JsonFields:
         """The fields as a list of columns over the record and what `reading` made of it."""
         values = self._shape.values(text, record)
         if REST in self.wanted:
-            values[REST] = rest_of(text, keys, self._known)
+            rest = rest_of(text, keys, self._known)
+            values[REST] = rest if self.wanted[REST] == _JSON else f"CAST({rest} AS VARCHAR)"  # for an expression
         return "".join(f", {values[field]} AS {quoted(field)}" for field in self.wanted)
 
     def misfits(self, record: str, text: str) -> tuple[str, dict[str, str]]:

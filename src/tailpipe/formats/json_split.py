@@ -34,9 +34,10 @@ class Splitter:
     """Splits the documents of one artifact; each call of `feed` gives the records that have become complete.
 
     With a `path` records are the elements of the array there, without one those of a top-level array, or
-    the document itself. `others` are paths to look at if there is no such array; a document that has none of them is
-    then itself a record. Documents may follow one another or, with a path, be the elements of an array. What
-    is longer than `limit` bytes without being a record is passed over.
+    the document itself. With `choices` in its place, the first of these paths that is there counts: the array there
+    has the records, or an object there is one; a document that has none of them is itself a record. Documents may
+    follow one another or, with a path, be the elements of an array. What is longer than `limit` bytes without being a
+    record is passed over.
     """
 
     def __init__(
@@ -45,11 +46,12 @@ class Splitter:
         limit: int = 64 * 1024 * 1024,
         *,
         keeps_frames: bool = False,
-        others: Sequence[Sequence[str]] = (),
+        choices: Sequence[Sequence[str]] = (),
     ) -> None:
-        self._path = tuple(path)
+        self._paths = tuple(map(tuple, choices)) or (tuple(path),)
+        self._path = self._paths[0]
         """The path of the document that is being read."""
-        self._paths = (self._path, *map(tuple, others))
+        self._is_choice = bool(choices)
         self._name = " or ".join(f'"{".".join(one)}"' for one in self._paths)
         self._limit = limit
         self._data = b""
@@ -178,6 +180,8 @@ class Splitter:
         end = int(seen.places[closing]) + 1 if closing is not None else len(data)
         cut = self._cut(self._at, end)
         after, reason = self._array(seen, outside, end if cut is None else cut)
+        if after is not None and data[after : after + 1] == b"{":
+            return self._object(found, after, end, cut) if closing is not None or cut is not None else False
         if after is not None:
             self._frame = b""
             self._keep(data[self._at : after + 1] + b"]")
@@ -187,15 +191,31 @@ class Splitter:
         if cut is not None:
             self._cut_off(found, cut)
         elif closing is not None:
-            is_record = len(self._paths) > 1 and data[self._at : self._at + 1] == b"{"
-            here = Places(data, np.array([self._at]), np.array([end]), len(self.frames))
-            found += [here] if is_record else self._bad(end, reason)
+            is_record = self._is_choice and data[self._at : self._at + 1] == b"{"
+            found += [self._single(self._at, end)] if is_record else self._bad(end, reason)
             self._at = end
-            self.frames += [b"null"] if is_record and self._keeps_frames else []
         return cut is not None or closing is not None
 
+    def _object(self, found: list[Places], start: int, end: int, cut: int | None) -> bool:
+        """The object at the path, which is itself the record of a document that ends at `end`."""
+        if cut is not None:
+            self._cut_off(found, cut)
+            return True
+        seen = self._look()
+        opening = seen.bracket_at(start)
+        closing = seen.first_at(seen.depth_before(opening), opening)
+        found.append(self._single(start, int(seen.places[closing or 0]) + 1))
+        self._at = end
+        return True
+
+    def _single(self, start: int, end: int) -> Places:
+        """The one record of a document, which has no array around it."""
+        here = Places(self._data, np.array([start]), np.array([end]), len(self.frames))
+        self.frames += [b"null"] if self._keeps_frames else []
+        return here
+
     def _array(self, seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
-        """Where the array at a path begins, or why there is none before `end`."""
+        """Where the array at a path begins, or the object of a choice, or why there is none before `end`."""
         reason = ""
         for path in self._paths:
             after, why = self._array_at(path, seen, outside, end)
@@ -217,7 +237,9 @@ class Splitter:
                 return None, missing
             after = place
         kind = self._data[after : after + 1]
-        return (after, "") if kind == b"[" else (None, f"{self._name} is {_KINDS.get(kind, 'a number')}, not an array")
+        if kind == b"[" or (kind == b"{" and self._is_choice):
+            return after, ""
+        return None, f"{self._name} is {_KINDS.get(kind, 'a number')}, not an array"
 
     def _enter_array(self) -> bool:
         self._at += 1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from tailpipe.formats.options import check_size, encoding_option, timezone_option
+from tailpipe.formats.options import check_size, check_text, encoding_option, timezone_option
 from tailpipe.plugin import Format, UsageError, fact, option
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def _check_map(fields: Mapping[str, str]) -> None:
 
 def _check_records(given: str | Sequence[str]) -> None:
     paths = [given] if isinstance(given, str) else given
-    if not isinstance(given, str) and len(paths) < 2:
-        raise UsageError("a list of paths has two at least", hint="write a single path as text")
+    if not paths:
+        raise UsageError("a list of paths has one at least", hint="leave records out if the documents are the records")
     for path in paths:
         if not all(path.split(".")):
             raise UsageError(f'"{path}" is not a path', hint="write keys with a dot between them, such as data.records")
@@ -72,12 +72,18 @@ class Json(Format):
     is_json = True
     records: str | Sequence[str] | None = option(
         "Path to the array of records in the document, such as `Records`; the document itself if not given. Of a list"
-        " of paths the first that is there; a document that has none of them is itself a record.",
+        " of paths the first that is there counts: it leads to an array of records, or to one record. A document that"
+        " has none of them is itself a record.",
         default=None,
         check=_check_records,
     )
     document: str | None = option(
         "Name of a field that gives each record the document around it, without the records.", default=None
+    )
+    csv_column: str | None = option(
+        "Column of a CSV with a header that has the document in each row; an artifact that is JSON is read as it is.",
+        default=None,
+        check=check_text,
     )
     max_document_bytes: int = option(
         "Size above which a document is refused, in bytes.", default=1024 * _MEGABYTE, check=check_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import tarfile
@@ -384,3 +385,36 @@ def test_a_record_without_a_document_around_it_has_none() -> None:
     content = b'{"id": 5, "value": [{"time": 1706695200}]}\n{"time": 1706695200}'
     done = run(content, [Column("page", "varchar", transform="page->>'$.id'")], format)
     assert done.column("page") == ["5", None]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_an_object_at_one_of_several_paths_is_one_record(limits: Limits) -> None:
+    one, two, three, four, five = records(0, 5)
+    content = b"\n".join(
+        [
+            dump({"id": "x", "detail": one, "tail": {"detail": [1]}}),
+            dump({"detail": "text", "items": [two, three]}),
+            dump([four, {"detail": five}]),
+        ]
+    )
+    done = run(content, N, Json(records=("detail", "items")), limits=limits)
+    assert done.column("n") == [0, 1, 2, 3, 4]
+    cut = run(content[: content.index(b"tail")] + b"\n" + content, N, Json(records=("detail", "items")), limits=limits)
+    assert cut.column("n") == [0, 1, 2, 3, 4]
+    assert [row["reason"] for row in cut.rejected] == ["the document is cut off: another one begins before its end"]
+
+
+@pytest.mark.parametrize("limits", [Limits(), STREAMED], ids=["whole", "streamed"])
+def test_a_column_of_a_csv_may_hold_the_records(limits: Limits) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["CreationDate", "AuditData", "Other, one"])
+    writer.writerows(["2024-01-31", dump(one).decode(), "x"] for one in records(0, 5))
+    content = text.getvalue().replace("\r\n2024", "\r\ncut\r\n2024", 1).encode()
+    done = run(b"\xef\xbb\xbf" + content, N, Json(csv_column="AuditData"), limits=limits)
+    assert done.column("n") == [0, 1, 2, 3, 4]
+    assert done.column("s") == [record["s"] for record in records(0, 5)]
+    assert [row["raw"] for row in done.rejected] == ["cut"]
+    plain = run(dump(records(0, 5)), N, Json(csv_column="AuditData"), limits=limits)
+    assert plain.column("n") == [0, 1, 2, 3, 4]
+    assert run(b"a,b\n1,2\n", N, Json(csv_column="AuditData"), limits=limits).rows == []
