@@ -1,12 +1,20 @@
-"""The pages of tables that are shipped in packs: `python -m tests.table_pages` writes them from the declarations."""
+"""The pages of tables that are shipped in packs: `python -m tests.table_pages` writes them from the declarations.
+
+The queries of a page are in `samples/TABLE.queries.sql` of the pack: statements, each below a comment that is its
+title.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tailpipe.plugin import Plugin, Registry, Table
+from tailpipe.plugins.http.source import HttpSource
 
-PAGES = Path(__file__).parents[1] / "docs" / "tables"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = DOCS / "tables"
+_TITLE = re.compile(r"^-- (.+)\n", re.MULTILINE)
 
 
 def pack_tables(registry: Registry) -> dict[str, tuple[Plugin, Table]]:
@@ -15,8 +23,29 @@ def pack_tables(registry: Registry) -> dict[str, tuple[Plugin, Table]]:
     return {name: (plugin, registry.tables[name]) for plugin in packs for name, _ in plugin.parts("table")}
 
 
-def page(table: Table) -> str:
+def presets_of(table: str, registry: Registry) -> dict[str, str]:
+    """The sources that request a table from an API, each with the name of its page."""
+    found = {}
+    for name, source in sorted(registry.sources.items()):
+        if issubclass(source, HttpSource) and table in source.tables:
+            found[name] = next(one.name for one in (DOCS / "apis").glob("*.md") if f"- `{name}` " in one.read_text())
+    return found
+
+
+def queries(folder: str | None, table: str) -> dict[str, str]:
+    """The queries of a table, by their titles."""
+    path = Path(folder or "") / "samples" / f"{table}.queries.sql"
+    parts = _TITLE.split(path.read_text(encoding="utf-8"))[1:] if path.is_file() else []
+    return {title: sql.strip().removesuffix(";") for title, sql in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def page(table: Table, plugin: Plugin, registry: Registry) -> str:
     """The page of a table."""
+    presets = presets_of(table.name, registry)
+    apis = ", ".join(f"[`{source}`](../apis/{where})" for source, where in presets.items())
+    api = f"Or from the API: {apis}.\n\n" if apis else ""
+    asked = "".join(f"{title}:\n\n```sql\n{sql}\n```\n\n" for title, sql in queries(plugin.folder, table.name).items())
+    questions = f"## Queries\n\n{asked}" if asked else ""
     columns = "".join(
         f"| `{column.name}` | {column.type} | {_origin(column.source, column.transform, column.name)}"
         f" | {column.description} |\n"
@@ -31,7 +60,7 @@ def page(table: Table) -> str:
         f"# {table.name}\n\n{table.description}\n\n## Collect it\n\n```hcl\n"
         f'partition "{table.name}" "files" {{\n'
         f'  source "file" {{\n    paths = ["~/logs/{table.name}"]\n  }}\n}}\n```\n\n'
-        f"{where}## Columns\n\n{key}| column | type | from | meaning |\n|---|---|---|---|\n{columns}\n"
+        f"{api}{where}{questions}## Columns\n\n{key}| column | type | from | meaning |\n|---|---|---|---|\n{columns}\n"
         f"## Common columns\n\n| column | from |\n|---|---|\n{common}"
     )
 
@@ -51,8 +80,9 @@ def _escaped(text: str) -> str:
 
 def main() -> None:
     """Write the pages."""
-    for name, (_, table) in pack_tables(Registry.installed()).items():
-        (PAGES / f"{name}.md").write_text(page(table), encoding="utf-8")
+    registry = Registry.installed()
+    for name, (plugin, table) in pack_tables(registry).items():
+        (PAGES / f"{name}.md").write_text(page(table, plugin, registry), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -69,8 +69,9 @@ def test_no_file_names_the_host_of_a_registry_or_a_path_of_one_machine() -> None
 
 
 def test_the_pages_of_pack_tables_are_those_of_their_declarations() -> None:
-    tables = pack_tables(Registry.installed())
+    registry = Registry.installed()
+    tables = pack_tables(registry)
     assert tables
-    for name, (_, table) in tables.items():
-        assert read(f"docs/tables/{name}.md") == page(table), "run: make table-pages"
+    for name, (plugin, table) in tables.items():
+        assert read(f"docs/tables/{name}.md") == page(table, plugin, registry), "run: make table-pages"
         assert f"]({name}.md)" in read("docs/tables/README.md")

@@ -48,6 +48,8 @@ class HttpSource(Source):
     yields_events = True
     needs: ClassVar[str] = ""
     """The smallest permission that a preset needs, for messages."""
+    tables: ClassVar[tuple[str, ...]] = ()
+    """The tables that take the events of a preset."""
     connection: HttpConnection = option("How to reach the service.")
     path: str = option("Path of the request, below `base_url`.", default="", check=_check_path)
     method: Literal["GET", "POST"] = option("Method of the request.", default="GET")

@@ -30,6 +30,7 @@ class GitHubAuditLogApi(HttpSource):
     """Requests the audit log of organizations on GitHub."""
 
     type = "github_audit_log_api"
+    tables = ("github_audit_log",)
     needs = _NEEDS
     connection: GitHub = option("How to log in to GitHub.")
     organizations: tuple[str, ...] = option("Names of the organizations.")
@@ -46,6 +47,7 @@ class GitHubEnterpriseAuditLogApi(HttpSource):
     """Requests the audit log of an enterprise on GitHub."""
 
     type = "github_enterprise_audit_log_api"
+    tables = ("github_audit_log",)
     needs = _NEEDS
     connection: GitHub = option("How to log in to GitHub.")
     enterprise: str = option("Name of the enterprise in addresses.")

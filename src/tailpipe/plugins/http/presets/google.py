@@ -26,6 +26,7 @@ class GcpLoggingApi(HttpSource):
     """Requests log entries of Cloud Logging."""
 
     type = "gcp_logging_api"
+    tables = ("gcp_audit_log",)
     needs = "logging.logEntries.list"
     connection: GcpLogging = option("How to log in to Google Cloud.")
     resource_names: tuple[str, ...] = option(
@@ -67,6 +68,7 @@ class GoogleWorkspaceReportsApi(HttpSource):
     """Requests the activity of applications of Google Workspace."""
 
     type = "google_workspace_reports_api"
+    tables = ("google_workspace_activity",)
     connection: GoogleWorkspace = option("How to log in to Google Workspace.")
     applications: tuple[str, ...] = option("Names of applications, such as `login`, `admin` and `drive`.")
     path = "/admin/reports/v1/activity/users/all/applications/{applications}"

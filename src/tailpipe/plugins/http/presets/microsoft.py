@@ -45,6 +45,7 @@ class EntraSignInApi(HttpSource):
     """Requests the sign-ins of a tenant of Entra."""
 
     type = "entra_signin_api"
+    tables = ("azure_signin_log",)
     needs = "AuditLog.Read.All, Directory.Read.All"
     connection: Entra = option("How to log in to Microsoft Graph.")
     path = "/v1.0/auditLogs/signIns"
@@ -60,6 +61,7 @@ class EntraAuditApi(HttpSource):
     """Requests the directory audits of a tenant of Entra."""
 
     type = "entra_audit_api"
+    tables = ("azure_audit_log",)
     needs = "AuditLog.Read.All, Directory.Read.All"
     connection: Entra = option("How to log in to Microsoft Graph.")
     path = "/v1.0/auditLogs/directoryAudits"
@@ -86,6 +88,7 @@ class AzureActivityLogApi(HttpSource):
     """Requests the activity log of Azure subscriptions."""
 
     type = "azure_activity_log_api"
+    tables = ("azure_activity_log",)
     connection: AzureManagement = option("How to log in to Azure.")
     subscription_ids: tuple[str, ...] = option("Ids of the subscriptions.")
     path = "/subscriptions/{subscription_ids}/providers/Microsoft.Insights/eventtypes/management/values"
@@ -115,6 +118,7 @@ class M365ManagementApi(HttpSource):
     """Requests the activity of Microsoft 365: lists blobs of content by their arrival, and reads each."""
 
     type = "m365_management_api"
+    tables = ("m365_audit_log",)
     needs = "ActivityFeed.Read"
     connection: M365 = option("How to log in to Microsoft 365.")
     content_types: tuple[str, ...] = option(

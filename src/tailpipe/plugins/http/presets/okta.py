@@ -27,6 +27,7 @@ class OktaSystemLogApi(HttpSource):
     """Requests the System Log of Okta."""
 
     type = "okta_system_log_api"
+    tables = ("okta_system_log",)
     needs = "okta.logs.read"
     connection: Okta = option("How to log in to Okta.")
     path = "/api/v1/logs"

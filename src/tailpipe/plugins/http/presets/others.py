@@ -38,6 +38,7 @@ class SlackAuditLogApi(HttpSource):
     """Requests the audit log of Slack."""
 
     type = "slack_audit_log_api"
+    tables = ("slack_audit_log",)
     needs = "auditlogs:read"
     connection: Slack = option("How to log in to Slack.")
     path = "/audit/v1/logs"
@@ -63,6 +64,7 @@ class OnePasswordEventsApi(HttpSource):
     """Requests the events of 1Password."""
 
     type = "onepassword_events_api"
+    tables = ("onepassword_audit_event", "onepassword_item_usage", "onepassword_signin_attempt")
     connection: OnePassword = option("How to log in to 1Password.")
     events: tuple[str, ...] = option("Kinds of events.", default=("auditevents", "itemusages", "signinattempts"))
     path = "/api/v2/{events}"
@@ -91,6 +93,7 @@ class GitLabAuditApi(HttpSource):
     """Requests the audit events of an instance of GitLab."""
 
     type = "gitlab_audit_api"
+    tables = ("gitlab_audit_log",)
     connection: GitLab = option("How to log in to GitLab.")
     path = "/api/v4/audit_events"
     params = _GITLAB
@@ -104,6 +107,7 @@ class GitLabGroupAuditApi(HttpSource):
     """Requests the audit events of groups of GitLab."""
 
     type = "gitlab_group_audit_api"
+    tables = ("gitlab_audit_log",)
     connection: GitLab = option("How to log in to GitLab.")
     groups: tuple[str, ...] = option("Ids or paths of the groups.")
     path = "/api/v4/groups/{groups}/audit_events"
@@ -138,6 +142,7 @@ class DuoAuthApi(HttpSource):
     """Requests the authentication log of Duo."""
 
     type = "duo_auth_api"
+    tables = ("duo_auth_log",)
     connection: Duo = option("How to log in to Duo.")
     path = "/admin/v2/logs/authentication"
     params = {"mintime": "{from}", "maxtime": "{to}", "limit": "1000"}
@@ -161,6 +166,7 @@ class CloudflareAuditApi(HttpSource):
     """Requests the audit logs of accounts of Cloudflare."""
 
     type = "cloudflare_audit_api"
+    tables = ("cloudflare_audit_log",)
     connection: Cloudflare = option("How to log in to Cloudflare.")
     account_ids: tuple[str, ...] = option("Ids of the accounts.")
     path = "/client/v4/accounts/{account_ids}/audit_logs"
