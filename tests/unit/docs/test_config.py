@@ -67,7 +67,7 @@ def declared_blocks() -> dict[str, type[Any]]:
 
 def described_options(declared: type[Any]) -> list[Option]:
     """The options of a block; of a preset, which is made of another type, those that it adds."""
-    base = declared.__mro__[1]
+    base = next((one for one in declared.__mro__[1:] if "type" in vars(one)), declared.__mro__[1])
     known = options_of(base) if getattr(base, "type", "") and issubclass(base, Connection | Source) else {}
     return [option for option in options_of(declared).values() if option.name not in known]
 

@@ -10,6 +10,7 @@ plugin = Plugin(
     description="Events of HTTP APIs, described in config.",
     sources=[
         Late("http", f"{_HERE}.source:HttpSource"),
+        Late("auth0_logs_api", f"{_PRESETS}.others:Auth0LogsApi"),
         Late("azure_activity_log_api", f"{_PRESETS}.microsoft:AzureActivityLogApi"),
         Late("cloudflare_audit_api", f"{_PRESETS}.others:CloudflareAuditApi"),
         Late("duo_auth_api", f"{_PRESETS}.others:DuoAuthApi"),
@@ -24,10 +25,12 @@ plugin = Plugin(
         Late("m365_management_api", f"{_PRESETS}.microsoft:M365ManagementApi"),
         Late("okta_system_log_api", f"{_PRESETS}.okta:OktaSystemLogApi"),
         Late("onepassword_events_api", f"{_PRESETS}.others:OnePasswordEventsApi"),
+        Late("pipes_audit_log_api", f"{_PRESETS}.others:PipesAuditLogApi"),
         Late("slack_audit_log_api", f"{_PRESETS}.others:SlackAuditLogApi"),
     ],
     connections=[
         Late("http", f"{_HERE}.connection:HttpConnection"),
+        Late("auth0", f"{_PRESETS}.others:Auth0"),
         Late("azure_management", f"{_PRESETS}.microsoft:AzureManagement"),
         Late("cloudflare", f"{_PRESETS}.others:Cloudflare"),
         Late("duo", f"{_PRESETS}.others:Duo"),
@@ -39,6 +42,7 @@ plugin = Plugin(
         Late("m365", f"{_PRESETS}.microsoft:M365"),
         Late("okta", f"{_PRESETS}.okta:Okta"),
         Late("onepassword", f"{_PRESETS}.others:OnePassword"),
+        Late("pipes", f"{_PRESETS}.others:Pipes"),
         Late("slack", f"{_PRESETS}.others:Slack"),
     ],
 )

@@ -13,7 +13,18 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote, urlencode
 
-from tailpipe.plugin import Artifact, Event, Source, UsageError, Window, did_you_mean, nested, option, without_secrets
+from tailpipe.plugin import (
+    Artifact,
+    Event,
+    Source,
+    TailpipeError,
+    UsageError,
+    Window,
+    did_you_mean,
+    nested,
+    option,
+    without_secrets,
+)
 from tailpipe.plugins.http.client import Client
 from tailpipe.plugins.http.connection import HttpConnection
 from tailpipe.plugins.http.messages import Request, origin_of
@@ -32,6 +43,11 @@ _LEAST = 8
 def _check_overlap(days: int) -> None:
     if not 0 <= days <= 30:
         raise UsageError("overlap_days lies between 0 and 30")
+
+
+def _check_most(count: int) -> None:
+    if count < 1:
+        raise UsageError("max_records is 1 at least")
 
 
 def _check_path(path: str) -> None:
@@ -74,6 +90,11 @@ class HttpSource(Source):
     stop_at: Literal["last", "empty", "short", "window"] = option(
         "Which page is the last: the service says so, it is empty, it is not full, or it is older than the time.",
         default="last",
+    )
+    max_records: int | None = option(
+        "How many records the service gives for a range at most. A range with as many fails: there may be more.",
+        default=None,
+        check=_check_most,
     )
     overlap_days: int = option(
         "How many days are requested again, because events may come late.", default=2, check=_check_overlap
@@ -145,8 +166,11 @@ class HttpSource(Source):
             return
         names = next(names for names in self._combinations() if self._uri(names) == place)
         client = Client(self.connection, self.needs)
+        count = 0
         try:
             for page in self._pages(client, self._request(span, names)):
+                count += len(page.records)
+                self._check_complete(artifact, count)
                 for record in page.records:
                     moment = moment_of(lookup(record, self.time)) if self.time else None
                     if self.stop_at == "window" and moment is not None:
@@ -157,6 +181,13 @@ class HttpSource(Source):
                     yield self._event(record, moment, place)
         finally:
             client.close()
+
+    def _check_complete(self, artifact: Artifact, count: int) -> None:
+        """Refuse a range that has as many records as the service gives: the others would be lost."""
+        if self.max_records is not None and count >= self.max_records:
+            hint = f"set a shorter step than {self.window.step} in a block window of the source"
+            what = f"the service gives {self.max_records:,} records of a range at most, and there may be more"
+            raise TailpipeError(f'cannot read "{artifact.uri}": {what}', hint=hint)
 
     def _pages(self, client: Client, first: Request) -> Iterator[Page]:
         def fetch(request: Request) -> Page:

@@ -11,10 +11,6 @@ from tailpipe.plugins.http.source import HttpSource
 
 __all__ = ["GitHub", "GitHubAuditLogApi", "GitHubEnterpriseAuditLogApi"]
 
-_HEADERS = {"Accept": "application/vnd.github+json"}
-_PARAMS = {"phrase": "created:{from}..{to}", "include": "all", "order": "asc", "per_page": "100"}
-_NEEDS = "read:audit_log"
-
 
 class GitHub(HttpConnection):
     """GitHub Enterprise Cloud."""
@@ -26,35 +22,31 @@ class GitHub(HttpConnection):
     rate_limit = RateLimit(requests=1750, per="1h")
 
 
-class GitHubAuditLogApi(HttpSource):
+class AuditLogApi(HttpSource):
+    """Requests an audit log on GitHub."""
+
+    needs = "read:audit_log"
+    tables = ("github_audit_log",)
+    connection: GitHub = option("How to log in to GitHub.")
+    params = {"phrase": "created:{from}..{to}", "include": "all", "order": "asc", "per_page": "100"}
+    headers = {"Accept": "application/vnd.github+json"}
+    window = TimeRange(max_age="180d")
+    key = "_document_id"
+    time = "@timestamp"
+    pagination = LinkHeader()
+
+
+class GitHubAuditLogApi(AuditLogApi):
     """Requests the audit log of organizations on GitHub."""
 
     type = "github_audit_log_api"
-    tables = ("github_audit_log",)
-    needs = _NEEDS
-    connection: GitHub = option("How to log in to GitHub.")
     organizations: tuple[str, ...] = option("Names of the organizations.")
     path = "/orgs/{organizations}/audit-log"
-    params = _PARAMS
-    headers = _HEADERS
-    window = TimeRange(max_age="180d")
-    key = "_document_id"
-    time = "@timestamp"
-    pagination = LinkHeader()
 
 
-class GitHubEnterpriseAuditLogApi(HttpSource):
+class GitHubEnterpriseAuditLogApi(AuditLogApi):
     """Requests the audit log of an enterprise on GitHub."""
 
     type = "github_enterprise_audit_log_api"
-    tables = ("github_audit_log",)
-    needs = _NEEDS
-    connection: GitHub = option("How to log in to GitHub.")
     enterprise: str = option("Name of the enterprise in addresses.")
     path = "/enterprises/{enterprise}/audit-log"
-    params = _PARAMS
-    headers = _HEADERS
-    window = TimeRange(max_age="180d")
-    key = "_document_id"
-    time = "@timestamp"
-    pagination = LinkHeader()

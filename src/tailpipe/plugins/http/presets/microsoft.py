@@ -30,56 +30,57 @@ def _login(scope: str) -> OAuth2:
     )
 
 
-class Entra(HttpConnection):
-    """Microsoft Graph, for a tenant of Entra."""
+class AppRegistration(HttpConnection):
+    """An app of a tenant of Entra that logs in by its secret."""
 
-    type = "entra"
     tenant_id: str | None = option("Id of the tenant.", default=None)
     client_id: str | None = option("Id of the app registration.", default=None)
     client_secret: Secret | None = option("Secret of the app registration.", default=None)
+
+
+class Entra(AppRegistration):
+    """Microsoft Graph, for a tenant of Entra."""
+
+    type = "entra"
     base_url = "https://graph.microsoft.com"
     auth = _login("https://graph.microsoft.com/.default")
 
 
-class EntraSignInApi(HttpSource):
+class GraphLogApi(HttpSource):
+    """Requests a log of a tenant of Entra."""
+
+    needs = "AuditLog.Read.All, Directory.Read.All"
+    connection: Entra = option("How to log in to Microsoft Graph.")
+    window = TimeRange(max_age="30d")
+    records = "value"
+    key = "id"
+    pagination = NextUrl(path="@odata.nextLink")
+
+
+class EntraSignInApi(GraphLogApi):
     """Requests the sign-ins of a tenant of Entra."""
 
     type = "entra_signin_api"
     tables = ("azure_signin_log",)
-    needs = "AuditLog.Read.All, Directory.Read.All"
-    connection: Entra = option("How to log in to Microsoft Graph.")
     path = "/v1.0/auditLogs/signIns"
     params = {"$filter": "createdDateTime ge {from} and createdDateTime le {to}"}
-    window = TimeRange(max_age="30d")
-    records = "value"
-    key = "id"
     time = "createdDateTime"
-    pagination = NextUrl(path="@odata.nextLink")
 
 
-class EntraAuditApi(HttpSource):
+class EntraAuditApi(GraphLogApi):
     """Requests the directory audits of a tenant of Entra."""
 
     type = "entra_audit_api"
     tables = ("azure_audit_log",)
-    needs = "AuditLog.Read.All, Directory.Read.All"
-    connection: Entra = option("How to log in to Microsoft Graph.")
     path = "/v1.0/auditLogs/directoryAudits"
     params = {"$filter": "activityDateTime ge {from} and activityDateTime le {to}"}
-    window = TimeRange(max_age="30d")
-    records = "value"
-    key = "id"
     time = "activityDateTime"
-    pagination = NextUrl(path="@odata.nextLink")
 
 
-class AzureManagement(HttpConnection):
+class AzureManagement(AppRegistration):
     """Azure Resource Manager, for a tenant of Entra."""
 
     type = "azure_management"
-    tenant_id: str | None = option("Id of the tenant.", default=None)
-    client_id: str | None = option("Id of the app registration.", default=None)
-    client_secret: Secret | None = option("Secret of the app registration.", default=None)
     base_url = "https://management.azure.com"
     auth = _login("https://management.azure.com/.default")
 
@@ -103,13 +104,10 @@ class AzureActivityLogApi(HttpSource):
     pagination = NextUrl(path="nextLink")
 
 
-class M365(HttpConnection):
+class M365(AppRegistration):
     """The Office 365 Management Activity API, for a tenant of Entra."""
 
     type = "m365"
-    tenant_id: str | None = option("Id of the tenant.", default=None)
-    client_id: str | None = option("Id of the app registration.", default=None)
-    client_secret: Secret | None = option("Secret of the app registration.", default=None)
     base_url = "https://manage.office.com/api/v1.0/{tenant_id}"
     auth = _login("https://manage.office.com/.default")
 

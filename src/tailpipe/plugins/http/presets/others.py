@@ -1,15 +1,17 @@
-"""Slack, 1Password, GitLab, Duo and Cloudflare."""
+"""Slack, 1Password, GitLab, Duo, Cloudflare, Auth0 and Turbot Pipes."""
 
 from __future__ import annotations
 
 from tailpipe.plugin import Secret, option
-from tailpipe.plugins.http.auth import Bearer, Header, Hmac
+from tailpipe.plugins.http.auth import Bearer, Header, Hmac, OAuth2
 from tailpipe.plugins.http.connection import HttpConnection, RateLimit
 from tailpipe.plugins.http.pagination import Cursor, LinkHeader, Numbered
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
 
 __all__ = [
+    "Auth0",
+    "Auth0LogsApi",
     "Cloudflare",
     "CloudflareAuditApi",
     "Duo",
@@ -19,6 +21,8 @@ __all__ = [
     "GitLabGroupAuditApi",
     "OnePassword",
     "OnePasswordEventsApi",
+    "Pipes",
+    "PipesAuditLogApi",
     "Slack",
     "SlackAuditLogApi",
 ]
@@ -66,7 +70,7 @@ class OnePasswordEventsApi(HttpSource):
     type = "onepassword_events_api"
     tables = ("onepassword_audit_event", "onepassword_item_usage", "onepassword_signin_attempt")
     connection: OnePassword = option("How to log in to 1Password.")
-    events: tuple[str, ...] = option("Kinds of events.", default=("auditevents", "itemusages", "signinattempts"))
+    events: tuple[str, ...] = option("Kind of events: `auditevents`, `itemusages` or `signinattempts`.")
     path = "/api/v2/{events}"
     method = "POST"
     body = {"limit": 100, "start_time": "{from}", "end_time": "{to}"}
@@ -86,36 +90,30 @@ class GitLab(HttpConnection):
     auth = Header(name="PRIVATE-TOKEN", value=Secret("{token}"))
 
 
-_GITLAB = {"created_after": "{from}", "created_before": "{to}", "pagination": "keyset", "per_page": "100"}
+class AuditEventsApi(HttpSource):
+    """Requests audit events of GitLab."""
+
+    tables = ("gitlab_audit_log",)
+    connection: GitLab = option("How to log in to GitLab.")
+    params = {"created_after": "{from}", "created_before": "{to}", "pagination": "keyset", "per_page": "100"}
+    key = "id"
+    time = "created_at"
+    pagination = LinkHeader()
 
 
-class GitLabAuditApi(HttpSource):
+class GitLabAuditApi(AuditEventsApi):
     """Requests the audit events of an instance of GitLab."""
 
     type = "gitlab_audit_api"
-    tables = ("gitlab_audit_log",)
-    connection: GitLab = option("How to log in to GitLab.")
     path = "/api/v4/audit_events"
-    params = _GITLAB
-    window = TimeRange()
-    key = "id"
-    time = "created_at"
-    pagination = LinkHeader()
 
 
-class GitLabGroupAuditApi(HttpSource):
+class GitLabGroupAuditApi(AuditEventsApi):
     """Requests the audit events of groups of GitLab."""
 
     type = "gitlab_group_audit_api"
-    tables = ("gitlab_audit_log",)
-    connection: GitLab = option("How to log in to GitLab.")
     groups: tuple[str, ...] = option("Ids or paths of the groups.")
     path = "/api/v4/groups/{groups}/audit_events"
-    params = _GITLAB
-    window = TimeRange()
-    key = "id"
-    time = "created_at"
-    pagination = LinkHeader()
 
 
 class Duo(HttpConnection):
@@ -176,3 +174,62 @@ class CloudflareAuditApi(HttpSource):
     key = "id"
     time = "when"
     pagination = Numbered(param="page")
+
+
+class Auth0(HttpConnection):
+    """A tenant of Auth0."""
+
+    type = "auth0"
+    domain: str | None = option("Domain of the tenant, such as `acme.eu.auth0.com`.", default=None)
+    client_id: str | None = option("Id of a machine-to-machine application.", default=None)
+    client_secret: Secret | None = option("Secret of the application.", default=None)
+    base_url = "https://{domain}"
+    auth = OAuth2(
+        token_url="https://{domain}/oauth/token",  # noqa: S106 - an address
+        client_id="{client_id}",
+        client_secret=Secret("{client_secret}"),
+        params={"audience": "https://{domain}/api/v2/"},
+    )
+    rate_limit = RateLimit(remaining="X-RateLimit-Remaining", reset="X-RateLimit-Reset")
+
+
+class Auth0LogsApi(HttpSource):
+    """Requests the tenant log of Auth0, an hour at a time: a search finds 1,000 events at most."""
+
+    type = "auth0_logs_api"
+    needs = "read:logs"
+    tables = ("auth0_log",)
+    connection: Auth0 = option("How to log in to Auth0.")
+    path = "/api/v2/logs"
+    params = {"q": "date:[{from} TO {to}]", "sort": "date:1", "per_page": "100"}
+    window = TimeRange(format="rfc3339_ms", step="1h", max_age="30d")
+    key = "log_id"
+    time = "date"
+    pagination = Numbered(param="page", start=0, size=100)
+    stop_at = "short"
+    max_records = 1000
+
+
+class Pipes(HttpConnection):
+    """Turbot Pipes."""
+
+    type = "pipes"
+    token: Secret | None = option("API token.", default=None)
+    base_url = "https://pipes.turbot.com"
+    auth = Bearer(token=Secret("{token}"))
+
+
+class PipesAuditLogApi(HttpSource):
+    """Requests the audit log of organizations on Turbot Pipes, the newest events first."""
+
+    type = "pipes_audit_log_api"
+    tables = ("pipes_audit_log",)
+    connection: Pipes = option("How to log in to Turbot Pipes.")
+    organizations: tuple[str, ...] = option("Handles of the organizations.")
+    path = "/api/v0/org/{organizations}/audit_log"
+    params = {"limit": "100"}
+    records = "items"
+    key = "id"
+    time = "created_at"
+    pagination = Cursor(path="next_token", param="next_token")
+    stop_at = "window"
