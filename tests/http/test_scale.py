@@ -11,13 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.collect.collect import preview
+from tailpipe.collect.job import Options
+from tailpipe.model.request import CollectRequest
+from tailpipe.model.window import requested_window
 from tailpipe.plugin import Artifact, Window
 from tailpipe.plugins.http.connection import HttpConnection, RateLimit
 from tailpipe.plugins.http.pagination import LinkHeader
 from tailpipe.plugins.http.ranges import TimeRange
 from tailpipe.plugins.http.source import HttpSource
+from tests.counting import calls
 from tests.http.server import Asked, Events, Reply, Server
 from tests.http.world import SOURCE, FakeTime, config, world
+from tests.unit.collect.support import World
 
 PARAMS = {"since": "{from}", "until": "{to}"}
 DAY = date(2024, 3, 9)
@@ -34,6 +40,29 @@ def test_a_year_of_days_is_listed_without_a_request(server: Server) -> None:
     year = Window(datetime(2023, 3, 11, tzinfo=UTC), datetime(2024, 3, 10, tzinfo=UTC))
     assert len(list(source.artifacts(year))) == 365
     assert server.asked == []
+
+
+def plan_of(made: World, days: int) -> int:
+    """How many functions a plan of so many days calls; it has a unit for each of them."""
+    now = made.now
+    window = requested_window(str(now.date() - timedelta(days=days - 1)), None, now=now)
+    [partition] = made.config.partitions.values()
+    options = Options(CollectRequest(now, window))
+    with made.catalog() as catalog:
+        chosen = [(partition, made.config.tables["audit"])]
+        found = []
+        count = calls(lambda: found.extend(preview(chosen, catalog, made.engine, options)))
+    assert len(found[0][1].plan.units) == days
+    return count
+
+
+def test_a_plan_of_a_year_is_one_step_for_each_day_and_sends_no_request(server: Server, tmp_path: Path) -> None:
+    made = world(tmp_path, config(server.url, SOURCE))
+    plan_of(made, 1)  # imports what is needed
+    first, second = plan_of(made, 365) - plan_of(made, 1), plan_of(made, 730) - plan_of(made, 366)
+    assert server.asked == []
+    assert first < 364 * 400  # about 160 calls for a day, far below a second
+    assert second < first * 1.1  # the second year costs what the first one does
 
 
 def test_a_plain_run_requests_what_may_have_changed_and_nothing_else(server: Server, tmp_path: Path) -> None:
