@@ -9,6 +9,8 @@ from itertools import chain
 __all__ = ["without_csv"]
 
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
+_TYPE = b"#TYPE "
+"""How a line begins that PowerShell puts before the header."""
 
 
 def without_csv(chunks: Iterable[bytes], column: str, limit: int) -> Iterator[bytes]:
@@ -19,6 +21,8 @@ def without_csv(chunks: Iterable[bytes], column: str, limit: int) -> Iterator[by
     chunks = iter(chunks)
     first = next(chunks, b"")
     text = first.lstrip(_BLANKS)
+    if text.startswith(_TYPE):
+        text = text.partition(b"\n")[2]
     header = next(csv.reader([text.partition(b"\n")[0].decode("utf-8", "replace")]), [])
     if text[:1] in (b"{", b"[") or column not in header:
         yield from chain([first], chunks)
