@@ -13,6 +13,7 @@ from tailpipe.formats.json_guess import Guess, wrong_guesses
 from tailpipe.formats.json_in_csv import without_csv
 from tailpipe.formats.json_lines import JsonLines
 from tailpipe.formats.json_split import Places, Splitter
+from tailpipe.formats.json_unnest import unnested
 from tailpipe.plugin import Document, DocumentParser, Found, Lines, ParseContext, Parsed, Records, Rejected
 from tailpipe.plugin.arrow import PADDING, string_views
 from tailpipe.sql.connection import connect
@@ -34,7 +35,7 @@ class JsonDocuments(DocumentParser):
     gives_records = True
 
     def __init__(self, format: Json, context: ParseContext) -> None:
-        self.gathers = format.document is None
+        self.gathers = format.document is None and format.unnest is None
         self._format = format
         self._path, *_ = format.record_paths or ((),)
         self._choices = () if isinstance(format.records, str) else format.record_paths
@@ -55,9 +56,9 @@ class JsonDocuments(DocumentParser):
         for text in self._texts(document):
             waiting += self._split_text(splitter, text)
             while waiting and (waiting[0].document < len(splitter.frames) or not is_framed):
-                yield from _found(self._framed(waiting.pop(0), splitter.frames))
+                yield from self._found(self._framed(waiting.pop(0), splitter.frames))
         for places in waiting:  # of a document that has no end
-            yield from _found(self._framed(places, splitter.frames))
+            yield from self._found(self._framed(places, splitter.frames))
         yield from _finished(splitter)
 
     def read_small(self, documents: Sequence[Document]) -> Iterator[tuple[Document, Found]]:
@@ -75,12 +76,21 @@ class JsonDocuments(DocumentParser):
                 continue
             splitter = Splitter(self._path, self._limit, choices=self._choices)
             for places in self._split_text(splitter, text):
-                yield from ((document, found) for found in _found(places))
+                yield from ((document, found) for found in self._found(places))
             yield from ((document, found) for found in _finished(splitter))
 
     def _texts(self, document: Document) -> Iterator[bytes]:
         column = self._format.csv_column
         return document.chunks() if column is None else without_csv(document.chunks(), column, self._limit)
+
+    def _found(self, places: Places) -> Iterator[Found]:
+        if places.reason is not None:
+            for text in places.texts():
+                yield Rejected(places.reason, text.decode("utf-8", "replace"))
+        elif self._format.unnest is None:
+            yield Records(_texts_of(places))
+        else:
+            yield from map(Records, unnested(places.texts(), self._format.unnest_paths))
 
     def _guessed(self, text: bytes) -> Places | None:
         found = (guess.places(text) for guess in self._guesses)
@@ -114,14 +124,6 @@ class JsonDocuments(DocumentParser):
             texts.append(first + comma + text[1:] if is_object else text)
         ends = np.cumsum([len(text) for text in texts])
         return Places(b"".join(texts), np.concatenate([[0], ends[:-1]]), ends, places.document)
-
-
-def _found(places: Places) -> Iterator[Found]:
-    if places.reason is None:
-        yield Records(_texts_of(places))
-        return
-    for text in places.texts():
-        yield Rejected(places.reason, text.decode("utf-8", "replace"))
 
 
 def _finished(splitter: Splitter) -> Iterator[Found]:

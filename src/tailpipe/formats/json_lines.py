@@ -18,11 +18,14 @@ class JsonLines:
 
     fields: JsonFields
     noun: str = "line"
+    prefixed: bool = False
+    """Whether text may stand before the object."""
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The fields of all the lines."""
         table = line_table(runs)
-        records = "SELECT _artifact, _ordinal, _line AS _raw FROM lines"
+        line = "substr(_line, greatest(1, strpos(_line, '{')))" if self.prefixed else "_line"
+        records = f"SELECT _artifact, _ordinal, {line} AS _raw FROM lines"
         sql, misfits = record_sql(self.fields, records, self.noun)
         return Parsed(sql, {"lines": table}, self.fields.types, table.num_rows, misfits, records)
 

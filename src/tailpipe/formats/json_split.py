@@ -8,13 +8,14 @@ with a bracket, if JSON allows none there.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from tailpipe.formats.json_places import Places, complete, end_of_values, is_array, match_end, value_of_key, values_at
-from tailpipe.formats.json_structure import BLANKS, SCALAR, Structure, structure, with_scalars
+from tailpipe.formats.json_structure import BLANKS, SCALAR, Structure, clean_run, structure, with_scalars
 
 __all__ = ["Places", "Splitter"]
 
@@ -136,7 +137,37 @@ class Splitter:
             self._is_wrapped = not self._is_wrapped
             self._at += 1
             return True
+        if first == b"{" and self._is_choice and not self._keeps_frames and self._bare(found):
+            return True
         return self._document(found) if first in (b"{", b"[") else self._stray(found)
+
+    def _bare(self, found: list[Places]) -> bool:
+        """Documents that are themselves the records, up to the next that may hold some, or is cut off."""
+        data, seen = self._data, self._look()
+        first = seen.bracket_at(self._at)
+        outside = seen.depth_before(first)
+        places, depths = seen.places[first : first + _AT_ONCE], seen.depths[first : first + _AT_ONCE]
+        stops = places[(depths < outside) | ((depths == outside + 1) & is_array(data, places))][:1].tolist()
+        starts, ends, _ = complete(values_at(places, depths, outside), min([*stops, int(places[-1]) + 1]))
+        if not len(starts):
+            return False
+        cut = self._cut(self._at, int(ends[-1]))
+        end = self._holder(seen, outside + 1, int(ends[-1]) if cut is None else cut)
+        starts, ends = clean_run(data, *complete((starts, ends), end)[:2])
+        if len(starts):
+            found.append(Places(data, starts, ends))
+            self._at = int(ends[-1])
+        return len(starts) > 0
+
+    def _holder(self, seen: Structure, level: int, end: int) -> int:
+        """Where the first key stands that may lead to records; `end` if there is none before it."""
+        for token in {json.dumps(path[0], ensure_ascii=False).encode() for path in self._paths}:
+            place = self._data.find(token, self._at, end)
+            while place >= 0:
+                if seen.depth_before(seen.bracket_at(place)) == level and np.searchsorted(seen.quotes, place) % 2 == 0:
+                    end = place
+                place = self._data.find(token, place + 1, end)
+        return end
 
     def _singles(self, found: list[Places]) -> bool:
         """Documents that are themselves the records, up to the next that is an array."""

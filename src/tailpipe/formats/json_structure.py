@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tailpipe.frozen import frozen
 
-__all__ = ["BLANKS", "SCALAR", "Ints", "Structure", "structure", "with_scalars"]
+__all__ = ["BLANKS", "SCALAR", "Ints", "Structure", "clean_run", "structure", "with_scalars"]
 
 BLANKS = b" \t\r\n"
 SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[^\s,"\[\]{}]+', re.DOTALL)
@@ -137,3 +137,13 @@ def with_scalars(data: bytes, starts: Ints, ends: Ints, since: int, until: int, 
         found.extend(span for span in spans if span[1] < until or is_last)
     extra = np.array(found, np.int64).reshape(-1, 2)
     return np.sort(np.concatenate([starts, extra[:, 0]])), np.sort(np.concatenate([ends, extra[:, 1]]))
+
+
+def clean_run(data: bytes, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """The values up to the first that has anything but blanks and commas before it."""
+    lengths = starts[1:] - ends[:-1]
+    is_dirty = (lengths > 0) & ~_GAP[np.frombuffer(data, np.uint8)[ends[:-1]]]
+    for number in np.flatnonzero(lengths > 1).tolist():
+        is_dirty[number] |= bool(data[int(ends[number]) : int(starts[number + 1])].strip(BLANKS + b","))
+    count = int(np.argmax(is_dirty)) + 1 if is_dirty.any() else len(starts)
+    return starts[:count], ends[:count]

@@ -31,13 +31,18 @@ def _check_map(fields: Mapping[str, str]) -> None:
             raise UsageError(f'the field "{field}" is mapped twice', hint=f'use a column with source = "{field}"')
 
 
-def _check_records(given: str | Sequence[str]) -> None:
+def _check_paths(given: str | Sequence[str]) -> None:
     paths = [given] if isinstance(given, str) else given
     if not paths:
-        raise UsageError("a list of paths has one at least", hint="leave records out if the documents are the records")
+        raise UsageError("a list of paths has one at least", hint="leave it out, or name a path")
     for path in paths:
         if not all(path.split(".")):
             raise UsageError(f'"{path}" is not a path', hint="write keys with a dot between them, such as data.records")
+
+
+def _split_paths(given: str | Sequence[str] | None) -> tuple[tuple[str, ...], ...]:
+    paths = (given,) if isinstance(given, str) else given or ()
+    return tuple(tuple(path.split(".")) for path in paths)
 
 
 class Jsonl(Format):
@@ -47,6 +52,9 @@ class Jsonl(Format):
     is_json = True
     field_map: Mapping[str, str] = option(
         "Other names for fields: name = field in the log.", default={}, check=_check_map
+    )
+    prefixed: bool = option(
+        "Whether a line may have text before its object, such as a header of syslog; it is left out.", default=False
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
@@ -61,7 +69,7 @@ class Jsonl(Format):
         from tailpipe.formats.json_fields import JsonFields
         from tailpipe.formats.json_lines import JsonLines
 
-        return JsonLines(JsonFields.of(context, self.json_names), context.noun)
+        return JsonLines(JsonFields.of(context, self.json_names), context.noun, self.prefixed)
 
 
 class Json(Format):
@@ -75,7 +83,13 @@ class Json(Format):
         " of paths the first that is there counts: it leads to an array of records, or to one record. A document that"
         " has none of them is itself a record.",
         default=None,
-        check=_check_records,
+        check=_check_paths,
+    )
+    unnest: str | Sequence[str] | None = option(
+        "Path to an array inside each record, through other arrays too: the record becomes a row for each element, in"
+        " place of the array. Of a list of paths the first that is there; a record that has none of them is one row.",
+        default=None,
+        check=_check_paths,
     )
     document: str | None = option(
         "Name of a field that gives each record the document around it, without the records.", default=None
@@ -94,12 +108,18 @@ class Json(Format):
     @property
     def record_paths(self) -> tuple[tuple[str, ...], ...]:
         """The keys of each path to the records."""
-        paths = (self.records,) if isinstance(self.records, str) else self.records or ()
-        return tuple(tuple(path.split(".")) for path in paths)
+        return _split_paths(self.records)
+
+    @property
+    def unnest_paths(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of each path to an array inside a record."""
+        return _split_paths(self.unnest)
 
     def __post_init__(self) -> None:
-        if isinstance(self.records, Sequence) and not isinstance(self.records, str):
-            object.__setattr__(self, "records", tuple(self.records))
+        for name in ("records", "unnest"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, str):
+                object.__setattr__(self, name, tuple(given))
         if self.document is not None and self.records is None:
             raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
 

@@ -180,6 +180,8 @@ def _size(found: Found, read: int) -> int:
     match found:
         case Rows():
             return 0
+        case Records(texts) if texts.type != pa.string_view():  # it may be longer than what was read
+            return max(read, int(texts.nbytes))
         case Rejected(text=text):
             return max(read, len(text))
     return read

@@ -15,7 +15,7 @@ from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.format_faults import blamed_on, format_fault
 from tailpipe.kernel.row_buffer import RowBuffer
-from tailpipe.kernel.shape import ADDRESS_COLUMNS, PREFIX, Shape
+from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.addresses import ADDRESS
@@ -257,6 +257,9 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         PREFIX: [prefix for share in task.shares for prefix in share.prefixes]
     }
     event_columns = task.source.event_columns
+    location = _location(task) if any(name.lower() == LOCATION for name in names) else None
+    if location is not None:
+        wanted = {name: kind for name, kind in wanted.items() if name.lower() != LOCATION}
     if task.source.yields_events:
         outputs = event_outputs(outputs, _listed(artifacts[PREFIX]))
         wanted = {name: kind for name, kind in wanted.items() if name.lower() not in event_columns}
@@ -269,11 +272,18 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
         null_if=task.table.null_if,
         zone=task.format.timezone,
         beside=frozenset(event_columns),
+        location=location,
     )
     noun = "event" if task.source.yields_events else task.format.noun
     if not is_json:
         return Plan(task, shape, artifacts, names, wanted, noun)
     return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
+
+
+def _location(task: Task) -> str:
+    """The location of each row's artifact, before the rows have our own columns."""
+    uris = [reading.artifact.uri for reading in task.readings]
+    return literal(uris[0]) if len(set(uris)) == 1 else f"{text_list(uris)}[_artifact + 1]"
 
 
 def _stamps(task: Task, artifacts: dict[str, Sequence[str | None]]) -> dict[str, str]:

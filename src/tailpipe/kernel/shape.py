@@ -38,6 +38,8 @@ RAW_BYTES = 4096
 _BITS = 60
 _INTS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WITH_DIGITS = ("TIME", "DATE", "DECIMAL", "DOUBLE", "FLOAT", *_INTS, *(f"U{name}" for name in _INTS))
+LOCATION = "tp_source_location"
+"""The common column that expressions may take, too."""
 ADDRESS_COLUMNS = ("tp_destination_ip", "tp_ips", "tp_source_ip")
 """Columns that hold addresses alone, so that every value of them can be cast to INET."""
 _ENDLESS = ("inf", "infinity", "nan")
@@ -63,6 +65,8 @@ class Shape:
     """Of times that name none; UTC if not given."""
     beside: frozenset[str] = frozenset()
     """Fields that are not the format's: `*` does not mean them."""
+    location: str | None = None
+    """The location of the artifact as SQL over `_artifact`, if an expression takes it."""
 
     # The steps
 
@@ -79,7 +83,7 @@ class Shape:
             "_bad AS tp__bad",
             *(f"{column} AS {quoted(f'tp__misfit_{name}')}" for name, column in parsed.misfits.items()),
             *(self._field(name, kind) for name, kind in parsed.fields.items()),
-            *(f"{gathered(name, own, wanted)} AS {_alias(name)}" for name in missing.values()),
+            *(f"{self._missing(name, own, wanted)} AS {_alias(name)}" for name in missing.values()),
         ]
         for number, output in enumerate(self.outputs):
             if output.null_if is not None and output.source is not None:
@@ -222,6 +226,10 @@ class Shape:
     def _is_judged(self, name: str) -> bool:
         required = {output.name for output in self.outputs if output.required}
         return self.filter is not None or name == "tp_timestamp" or name in required
+
+    def _missing(self, name: str, own: Sequence[str], wanted: Sequence[str]) -> str:
+        is_location = self.location is not None and name.lower() == LOCATION
+        return self.location or "" if is_location else gathered(name, own, wanted)
 
     def _field(self, name: str, kind: str) -> str:
         value = quoted(name)

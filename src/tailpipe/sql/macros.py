@@ -39,6 +39,32 @@ def _once(values: str, condition: str) -> str:
     return f"list_filter(list_transform([{values}], lambda _all: {found}), lambda _found: len(_found) > 0)[1]"
 
 
+def _otlp_value(x: str, depth: int = 3) -> str:
+    """A value of OTLP as JSON text; what is nested deeper stays as OTLP has it."""
+    plain = (
+        f"(json_extract({x}, '$.stringValue'))::VARCHAR",
+        f"(json_extract({x}, '$.boolValue'))::VARCHAR",
+        f"json_extract_string({x}, '$.intValue')",
+        f"(json_extract({x}, '$.doubleValue'))::VARCHAR",
+        f"(json_extract({x}, '$.bytesValue'))::VARCHAR",
+    )
+    if not depth:
+        return f"coalesce({', '.join(plain)}, {x})"
+    one = f"_v{depth}"
+    values = f"from_json(json_extract({x}, '$.arrayValue.values'), '[\"JSON\"]')"
+    inside = f"list_transform({values}, lambda {one}: {_otlp_value(one, depth - 1)})"
+    pairs = _otlp_attributes(f"json_extract({x}, '$.kvlistValue.values')", depth)
+    return f"coalesce({', '.join(plain)}, '[' || array_to_string({inside}, ',') || ']', {pairs}, {x})"
+
+
+def _otlp_attributes(pairs: str, depth: int = 3) -> str:
+    one = f"_p{depth}"
+    value = _otlp_value(f"struct_extract({one}, 'value')", depth - 1)
+    pair = f"to_json(struct_extract({one}, 'key'))::VARCHAR || ':' || coalesce({value}, 'null')"
+    read = f'from_json({pairs}, \'[{{"key":"VARCHAR","value":"JSON"}}]\')'
+    return f"'{{' || array_to_string(list_transform({read}, lambda {one}: {pair}), ',') || '}}'"
+
+
 MACROS: Mapping[str, tuple[str, str, str]] = {
     "tp_host": ("x", host_of("x"), "`x` without a port, brackets or zone: an address or a name."),
     "tp_port": ("x", endpoint_port("x"), "The port at the end of `x`."),
@@ -65,6 +91,8 @@ MACROS: Mapping[str, tuple[str, str, str]] = {
     "tp_emails": ("list", _once("list", is_email("_x")), "The e-mail addresses in `list`, each once."),
     "tp_request_method": ("x", request_method("x"), "The method of a request line, `GET /path HTTP/1.1`."),
     "tp_request_url": ("x", request_url("x"), "The URL of a request line; all of a text that is none."),
+    "tp_otlp_value": ("x", _otlp_value("x"), 'A value of OTLP, `{"stringValue": "a"}`, as plain JSON.'),
+    "tp_otlp_attributes": ("list", _otlp_attributes("list"), "The attributes of OTLP in `list` as one JSON object."),
     "tp_request_version": ("x", request_version("x"), "The protocol of a request line, if it names one."),
 }
 """The argument, the body and the meaning of each."""
