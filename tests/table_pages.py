@@ -78,9 +78,34 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def index(registry: Registry) -> str:
+    """The list of all tables, by the plugin that brings them."""
+    groups = sorted((plugin for plugin in registry.plugins.values() if plugin.parts("table")), key=_title)
+    parts = []
+    for plugin in groups:
+        tables = (registry.tables[name] for name in sorted(name for name, _ in plugin.parts("table")))
+        lines = "".join(f"- [{table.name}]({table.name}.md): {_first_sentence(table)}\n" for table in tables)
+        parts.append(f"\n## {_title(plugin)}\n\n{lines}")
+    count = sum(len(plugin.parts("table")) for plugin in groups)
+    return (
+        f"# Tables of the built-in plugins\n\n{count} tables, by product. `tailpipe table show NAME` lists the columns"
+        " with their types.\nAll tables also have the [common columns](../reference/types.md#common-columns), so that"
+        " one query can read all of them.\n" + "".join(parts)
+    )
+
+
+def _first_sentence(table: Table) -> str:
+    return table.description.partition(". ")[0].removesuffix(".") + "."
+
+
+def _title(plugin: Plugin) -> str:
+    return plugin.description.removesuffix(".").removesuffix(" logs").removeprefix("Logs of ")
+
+
 def main() -> None:
     """Write the pages."""
     registry = Registry.installed()
+    (PAGES / "README.md").write_text(index(registry), encoding="utf-8")
     for name, (plugin, table) in pack_tables(registry).items():
         (PAGES / f"{name}.md").write_text(page(table, plugin, registry), encoding="utf-8")
 

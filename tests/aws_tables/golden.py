@@ -20,12 +20,16 @@ from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Outcome, Reading, Staging, Task
 from tailpipe.plugin import Artifact, Format, Source, Table, Window
 from tailpipe.plugins.aws import plugin
+from tailpipe.plugins.aws.api_gateway import CLF, CSV, XML
 from tailpipe.plugins.aws.flow_format import DEFAULT_LAYOUT, TRANSIT_GATEWAY, FlowLogFormat
 from tailpipe.query.session import Session
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aws"
 TABLES: Mapping[str, Table] = {table.name: table for table in plugin.loaded("table")}
 FORMATS: Mapping[str, Format] = {
+    "aws_api_gateway_access_log/clf": CLF,
+    "aws_api_gateway_access_log/csv": CSV,
+    "aws_api_gateway_access_log/xml": XML,
     "aws_vpc_flow_log/transit_gateway_plain": TRANSIT_GATEWAY,
     "aws_vpc_flow_log/cloudwatch_export": FlowLogFormat(layout=f"export-timestamp {DEFAULT_LAYOUT}"),
 }

@@ -22,9 +22,9 @@ from tailpipe.model.window import Window
 from tailpipe.plugin import Plugin
 from tailpipe.testing.memory import Memory, garbage
 
-__all__ = ["garbage_problems", "golden_problems", "sample_problems", "source_problems"]
+__all__ = ["NOW", "garbage_problems", "golden_problems", "sample_problems", "source_problems"]
 
-_NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 _ARTIFACTS, _PIECES = 3, 100_000
 _OPTIONAL = frozenset(column.name for column in OPTIONAL_COLUMNS)
 _STAMPS = frozenset(COMMON_TYPES) - {"tp_timestamp", *PATH_COLUMNS, *_OPTIONAL} | {"tp_source_name"}
@@ -130,7 +130,7 @@ def _tried(table: Table, uri: str, content: bytes) -> Trial:
     assert table.format is not None  # noqa: S101 - tables without one are left out
     artifact = Artifact(uri, size=len(content), kind="object")
     source = Memory(name="memory", content=content)
-    return try_task(Task.of(f"{table.name}.test", table, source, table.format, (Reading(artifact, uri),), _NOW), _ROWS)
+    return try_task(Task.of(f"{table.name}.test", table, source, table.format, (Reading(artifact, uri),), NOW), _ROWS)
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tailpipe.plugin import Registry
-from tests.table_pages import pack_tables, page
+from tests.table_pages import index, pack_tables, page
 from tests.unit.docs.pages import PAGES, ROOT, codes, headings, prose, read, repository_files, rows, section
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -74,4 +74,7 @@ def test_the_pages_of_pack_tables_are_those_of_their_declarations() -> None:
     assert tables
     for name, (plugin, table) in tables.items():
         assert read(f"docs/tables/{name}.md") == page(table, plugin, registry), "run: make table-pages"
-        assert f"]({name}.md)" in read("docs/tables/README.md")
+
+
+def test_the_index_of_tables_has_all_of_them_by_product() -> None:
+    assert read("docs/tables/README.md") == index(Registry.installed()), "run: make table-pages"

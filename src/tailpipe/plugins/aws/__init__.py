@@ -39,6 +39,9 @@ plugin = Plugin(
     presets=[
         Late("aws_vpc_flow_log.default", f"{_HERE}.flow_format:DEFAULT"),
         Late("aws_vpc_flow_log.transit_gateway", f"{_HERE}.flow_format:TRANSIT_GATEWAY"),
+        Late("delimited.aws_api_gateway_csv", f"{_HERE}.api_gateway:CSV"),
+        Late("regex.aws_api_gateway_clf", f"{_HERE}.api_gateway:CLF"),
+        Late("regex.aws_api_gateway_xml", f"{_HERE}.api_gateway:XML"),
     ],
     connections=[Late("aws", f"{_HERE}.connection:Aws")],
 )
