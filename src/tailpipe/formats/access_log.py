@@ -3,6 +3,8 @@
 A layout becomes two patterns with the same groups. The strict one says where each value must end, so that most lines
 can be read as delimited ones; the loose one also takes values that hold blanks where the layout has none, and decides
 on every other line. Where the strict one fits, both give the same values.
+
+Lines of many logs go on where the layout ends, or do not: then there is a strict pattern for each length.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from typing import Literal
 
 from tailpipe.formats.layout import recognise
 from tailpipe.formats.layout_parser import LayoutParser
+from tailpipe.formats.layout_tokens import Token, Variable
 from tailpipe.formats.mapped_parser import MappedParser
 from tailpipe.formats.pattern import Pattern
 from tailpipe.formats.pattern_reader import parse_pattern
 from tailpipe.formats.regex_parser import RegexParser
 from tailpipe.frozen import frozen
-from tailpipe.plugin import LineParser
-from tailpipe.plugin.sql import literal
+from tailpipe.plugin import LineParser, Lines, Parsed
+from tailpipe.plugin.sql import literal, quoted
 
-__all__ = ["Quoting", "Token", "Variable", "access_log_parser", "layout_patterns", "request_fields"]
+__all__ = ["Quoting", "access_log_parser", "request_fields", "rest_field"]
 
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
@@ -29,37 +32,30 @@ _QUOTED: dict[Quoting, str] = {"hex": r'[^"]', "backslash": r'(?:[^"\\]|\\.)', "
 _REQUEST = r"^(([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(.*?)(?: +(HTTP/[0-9.]+))?)$"
 
 
-@frozen
-class Variable:
-    """A place in a layout that a value stands in."""
-
-    field: str
-    pattern: str = ""
-    """What the value looks like, if that is known: it then tells the value from its neighbours."""
-    has_blanks: bool = True
-    """Whether there may be blanks in it, if no pattern says so."""
-    is_exact: bool = False
-    """Whether the pattern holds in the strict reading too: blanks are always in it, or another variable follows."""
-
-
-Token = str | Variable
-"""Text that stands in each line as it is, or a variable."""
-
-
-def layout_patterns(tokens: Sequence[Token], quoting: Quoting) -> tuple[Pattern, Pattern]:
-    """The strict and the loose pattern of a layout."""
-    strict, loose = [], []
+def _strict(tokens: Sequence[Token]) -> str:
+    strict = []
     for token, before, after, is_quoted in _placed(tokens):
         if isinstance(token, str):
             strict.append(re.escape(token))
-            loose.append(re.escape(token))
             continue
         is_enclosed = before + after in ('""', "[]")
         stops = "".join(dict.fromkeys(('"' if is_quoted else "") + ("" if is_enclosed else " ") + after))
         exact = token.pattern if token.is_exact and not is_enclosed else f"[^{re.escape(stops)}]*"
         strict.append(f"(?P<{token.field}>{exact})")
-        loose.append(f"(?P<{token.field}>{_loose(token, is_quoted, quoting)})")
-    return parse_pattern(f"^{''.join(strict)}$"), parse_pattern(f"^{''.join(loose)}$")
+    return "".join(strict)
+
+
+def _loose_pattern(parts: Sequence[Sequence[Token]], quoting: Quoting, rest: str | None) -> Pattern:
+    """The loose pattern of a layout and of the parts that may follow, each behind the one before it."""
+    loose = ""
+    ends = [sum(map(len, parts[:number])) for number in range(1, len(parts))]
+    for place, (token, _, _, is_quoted) in enumerate(_placed([token for part in parts for token in part])):
+        loose += "(?:" if place in ends else ""
+        loose += (
+            re.escape(token) if isinstance(token, str) else f"(?P<{token.field}>{_loose(token, is_quoted, quoting)})"
+        )
+    more = f"(?: (?P<{rest}>.*))?" if rest else ""
+    return parse_pattern(f"^{loose}{')?' * len(ends)}{more}$")
 
 
 def _placed(tokens: Sequence[Token]) -> Iterator[tuple[Token, str, str, bool]]:
@@ -85,16 +81,46 @@ def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:
 
 
 def access_log_parser(
-    tokens: Sequence[Token], quoting: Quoting, values: Mapping[str, tuple[str, str]], is_dotall: bool
+    tokens: Sequence[Token],
+    quoting: Quoting,
+    values: Mapping[str, tuple[str, str]],
+    is_dotall: bool,
+    may_follow: Sequence[Sequence[Token]] = (),
+    rest: str | None = None,
 ) -> LineParser:
-    """The fastest parser of a layout."""
-    strict, loose = layout_patterns(tokens, quoting)
-    layout = recognise(strict)
-    if layout is None:
-        return MappedParser(RegexParser(loose, is_dotall), values)
+    """The fastest parser of a layout, of the parts that may follow it, and of any text behind all of them."""
+    parts = [tokens, *may_follow]
+    loose = _loose_pattern(parts, quoting, rest)
     # A quote with a backslash before it does not end a value, which only the loose pattern knows.
     is_plain = r"NOT contains(_line, '\')" if quoting == "backslash" else ""
-    return MappedParser(LayoutParser(loose, layout, is_dotall, is_plain), values)
+    parsers: list[tuple[str, LineParser]] = []
+    for number in range(len(parts), 0, -1):
+        strict = parse_pattern(f"^{_strict([token for part in parts[:number] for token in part])}$")
+        layout = recognise(strict)
+        if layout is not None:
+            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain)))
+    otherwise = RegexParser(loose, is_dotall)
+    return MappedParser(parsers[0][1] if len(parts) == len(parsers) == 1 else _Lengths(parsers, otherwise), values)
+
+
+@frozen
+class _Lengths:
+    """Reads lines by the parser of their length, which the first one shows; all of them read every line."""
+
+    parsers: Sequence[tuple[str, LineParser]]
+    """What a line of each length looks like, the longest first."""
+    otherwise: LineParser
+
+    def parse(self, runs: Sequence[Lines]) -> Parsed:
+        """One row to a line."""
+        first = runs[0].text[0].as_py() if runs and len(runs[0].text) else ""
+        found = (parser for pattern, parser in self.parsers if re.match(pattern, first))
+        return next(found, self.otherwise).parse(runs)
+
+
+def rest_field(name: str | None) -> dict[str, tuple[str, str]]:
+    """The field of what follows the layout, if it has a name."""
+    return {name: ("VARCHAR", f"nullif({quoted(name)}, '')")} if name else {}
 
 
 def request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from tailpipe.formats.options import check_fields, encoding_option, timezone_option
+from tailpipe.formats.options import check_fields, check_rest, encoding_option, timezone_option
 from tailpipe.plugin import Format, UsageError, option
 
 if TYPE_CHECKING:
-    from tailpipe.formats.access_log import Token
     from tailpipe.formats.apache_directives import Directive
+    from tailpipe.formats.layout_tokens import Token
     from tailpipe.plugin import LineParser, ParseContext
 
 __all__ = ["COMBINED", "COMMON", "NICKNAMES", "VHOST_COMBINED", "VHOST_COMMON", "ApacheAccessLog"]
@@ -59,6 +59,16 @@ def _check_layout(layout: str) -> None:
     check_fields(list(dict.fromkeys(one.name for one in directives)))
 
 
+def _check_parts(parts: Sequence[str]) -> None:
+    for part in parts:
+        _check_layout(part)
+        found = _directives(part)
+        if not isinstance(found[0], str):
+            raise UsageError(f'"{part}" begins with a directive', hint="begin with what stands before it in the line")
+        if any(not isinstance(one, str) and one.time is not None for one in found):
+            raise UsageError("a time cannot follow the layout", hint="write it in the layout itself")
+
+
 def _is_told_apart(one: Directive, other: Directive) -> bool:
     """Whether the end of a value shows where the next begins."""
     if one.time is not None or other.time is not None:
@@ -79,29 +89,48 @@ class ApacheAccessLog(Format):
         default="combined",
         check=_check_layout,
     )
+    may_follow: Sequence[str] = option(
+        "What may follow the layout in a line, each part behind the one before it.", default=(), check=_check_parts
+    )
+    rest: str | None = option(
+        "Name of a field for any other text behind the layout; without one, a line that goes on is rejected.",
+        default=None,
+        check=check_rest,
+    )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "may_follow", tuple(self.may_follow))
+
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import access_log_parser, request_fields
+        from tailpipe.formats.access_log import access_log_parser, request_fields, rest_field
 
         directives = _directives(self.layout)
-        names = dict.fromkeys(one.name for one in directives if not isinstance(one, str) and one.time is None)
-        values = {name: ("VARCHAR", _value(name)) for name in names}
-        times = _times(directives)
+        parts = [_directives(part) for part in self.may_follow]
+        values = {name: ("VARCHAR", _value(name)) for name in _names(directives)}
+        more = _names([one for part in parts for one in part])
+        values |= {name: ("VARCHAR", f"nullif({_value(name)}, '')") for name in more}
+        values |= rest_field(self.rest)
         return access_log_parser(
             _tokens(directives),
             "backslash",
-            {**values, **times, **request_fields(values)},
+            {**values, **_times(directives), **request_fields(values)},
             is_dotall=context.has_line_ends,
+            may_follow=[_tokens(part) for part in parts],
+            rest=self.rest,
         )
+
+
+def _names(directives: Sequence[str | Directive]) -> list[str]:
+    return list(dict.fromkeys(one.name for one in directives if not isinstance(one, str) and one.time is None))
 
 
 def _tokens(directives: Sequence[str | Directive]) -> list[Token]:
     """The layout as text and variables; the parts of times have names of their own."""
-    from tailpipe.formats.access_log import Variable
     from tailpipe.formats.apache_times import time_pattern
+    from tailpipe.formats.layout_tokens import Variable
 
     tokens: list[Token] = []
     times = 0

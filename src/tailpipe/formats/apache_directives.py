@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from tailpipe.formats.access_log import Variable
+from tailpipe.formats.layout_tokens import Variable
 from tailpipe.frozen import frozen
 from tailpipe.plugin import UsageError
 

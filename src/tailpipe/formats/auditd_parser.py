@@ -76,6 +76,7 @@ def audit_event(text: str) -> Mapping[str, Any] | None:
         **_address(merged.get("saddr")),
         "avc": next((_without_type(record) for record in records if record["type"] in ("AVC", "USER_AVC")), None),
         "records": records,
+        "raw": text,
     }
 
 

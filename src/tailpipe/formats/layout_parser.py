@@ -66,6 +66,7 @@ class LayoutParser:
             checks += check
             parts += part
             texts += values
+        texts += ["NULL"] * (len(self.pattern.names) - len(texts))  # of what may follow the layout
         groups = ", ".join(["*", *parts])
         odd = f"CASE WHEN {' AND '.join(checks)} THEN NULL ELSE _line END AS _odd"
         match = f"{extract(self.pattern, '_odd', self.is_dotall)} AS m"

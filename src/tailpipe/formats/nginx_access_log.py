@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from tailpipe.formats.options import check_fields, encoding_option, timezone_option
+from tailpipe.formats.options import check_fields, check_rest, encoding_option, timezone_option
 from tailpipe.plugin import Format, UsageError, option
 
 if TYPE_CHECKING:
-    from tailpipe.formats.access_log import Token, Variable
+    from tailpipe.formats.layout_tokens import Token, Variable
     from tailpipe.plugin import LineParser, ParseContext
 
 __all__ = ["COMBINED", "COMBINED_LAYOUT", "NginxAccessLog"]
@@ -120,6 +120,13 @@ def _check_layout(text: str) -> None:
     check_fields(list(dict.fromkeys(map(_name, found))))
 
 
+def _check_parts(parts: Sequence[str]) -> None:
+    for part in parts:
+        _check_layout(part)
+        if _TOKEN.match(part):
+            raise UsageError(f'"{part}" begins with a variable', hint="begin with what stands before it in the line")
+
+
 def _name(token: re.Match[str]) -> str:
     return token[1] or token[2]
 
@@ -157,6 +164,17 @@ class NginxAccessLog(Format):
         check=_check_layout,
         is_verbatim=True,
     )
+    may_follow: Sequence[str] = option(
+        "What may follow the layout in a line, each part behind the one before it.",
+        default=(),
+        check=_check_parts,
+        is_verbatim=True,
+    )
+    rest: str | None = option(
+        "Name of a field for any other text behind the layout; without one, a line that goes on is rejected.",
+        default=None,
+        check=check_rest,
+    )
     escape: Literal["default", "json", "none"] = option(
         "How nginx escapes values: `default`, `json` or `none`, as `escape=` of `log_format`.", default="default"
     )
@@ -164,23 +182,31 @@ class NginxAccessLog(Format):
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "may_follow", tuple(self.may_follow))
         escape = _layout(self.layout)[1]
         if escape is not None and escape not in ("default", "json", "none"):
             raise UsageError(f'nginx has no escaping "{escape}"', hint="use default, json or none")
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import Quoting, access_log_parser, request_fields
+        from tailpipe.formats.access_log import Quoting, access_log_parser, request_fields, rest_field
         from tailpipe.plugin.sql import quoted
 
         layout, found = _layout(self.layout)
         escape = found or self.escape
         fields = dict.fromkeys(_name(token) for token in _TOKEN.finditer(layout))
+        more = dict.fromkeys(_name(token) for part in self.may_follow for token in _TOKEN.finditer(part))
         values = {name: ("VARCHAR", _value(quoted(name), escape)) for name in fields}
+        values |= {name: ("VARCHAR", f"nullif({_value(quoted(name), escape)}, '')") for name in more}
+        values |= rest_field(self.rest)
         quoting: dict[str, Quoting] = {"default": "hex", "json": "backslash", "none": "none"}
-        tokens = _tokens(layout)
         return access_log_parser(
-            tokens, quoting[escape], {**values, **request_fields(values)}, is_dotall=context.has_line_ends
+            _tokens(layout),
+            quoting[escape],
+            {**values, **request_fields(values)},
+            is_dotall=context.has_line_ends,
+            may_follow=[_tokens(part) for part in self.may_follow],
+            rest=self.rest,
         )
 
 
@@ -198,7 +224,7 @@ def _tokens(layout: str) -> Sequence[Token]:
 
 def _variable(name: str, after: str) -> Variable:
     """The variable of a name; what stands right after it may tell where it ends."""
-    from tailpipe.formats.access_log import Variable
+    from tailpipe.formats.layout_tokens import Variable
 
     if after in _PATHS:
         return Variable(name, r'[^ "/]*', is_exact=True)

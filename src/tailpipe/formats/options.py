@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,6 +13,7 @@ __all__ = [
     "check_character",
     "check_count",
     "check_fields",
+    "check_rest",
     "check_size",
     "check_text",
     "check_timezone",
@@ -65,6 +67,13 @@ def check_fields(names: Sequence[str]) -> None:
         if name.lower() in taken:  # DuckDB does not tell cases apart
             raise UsageError(f'the field "{name}" is there twice')
         taken.add(name.lower())
+
+
+def check_rest(name: str) -> None:
+    """Refuse a name that no field can have."""
+    if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) is None:
+        raise UsageError(f'"{name}" is not a name of a field', hint="use letters, digits and _")
+    check_fields([name])
 
 
 def timezone_option() -> str | None:

@@ -52,7 +52,7 @@ class Cef(Format):
 
 
 class Evtx(Format):
-    """Windows event logs, the binary files `*.evtx`; they need the extra `tailpipe[evtx]`."""
+    """Windows event logs: the files `*.evtx`, which need the extra `tailpipe[evtx]`, or the same events as JSON."""
 
     type = "evtx"
     noun = "event"
@@ -102,6 +102,6 @@ class Zeek(Format):
 
 AUDITD = Auditd(name="default", description="The Linux audit log, one row for each event.")
 CEF = Cef(name="default", description="Events in the Common Event Format of ArcSight.")
-EVTX = Evtx(name="default", description="Windows event logs, the binary files `*.evtx`.")
+EVTX = Evtx(name="default", description="Windows event logs, as binary files or as JSON.")
 LEEF = Leef(name="default", description="Events in the Log Event Extended Format of QRadar.")
 ZEEK = Zeek(name="default", description="Zeek's logs, as tab-separated values or as JSON.")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from tailpipe.frozen import frozen
@@ -48,10 +48,11 @@ def check_table(table: Table) -> tuple[SqlProblem, ...]:
     """What is wrong with the table's transforms."""
     with connect() as connection:
         problems: list[SqlProblem] = []
+        fields = cache(partial(_fields, connection, table))
         for output in output_columns(table, {}):
             if output.transform is not None:
                 load_for(connection, [output.transform])
-                problems += _transform_problems(connection, table, output.name, output.transform)
+                problems += _transform_problems(connection, table, output.name, output.transform, fields)
         for events in table.ocsf:
             problems += _ocsf_problems(connection, table, events)
     return tuple(problems)
@@ -85,21 +86,31 @@ def check_condition(
         return tuple(_condition_problems(connection, address, sql, columns, is_closed))
 
 
+def _fields(connection: duckdb.DuckDBPyConnection, table: Table) -> tuple[dict[str, str | None], dict[str, str]]:
+    """The expression of each output, in which paths are fields, and the type of each field as it is read."""
+    is_json = table.format is None or table.format.read_as().is_json
+    outputs = with_paths(connection, output_columns(table, {})) if is_json else output_columns(table, {})
+    kinds = {output.source: output.read for output in outputs if output.source is not None}
+    if is_json:
+        kinds = dict(wanted_fields(outputs, taken_fields(connection, outputs)))
+    types = {field.lower(): text_type(kind) for field, kind in kinds.items()}
+    return {output.name: output.transform for output in outputs}, types
+
+
 def _transform_problems(
-    connection: duckdb.DuckDBPyConnection, table: Table, name: str, sql: str
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    name: str,
+    sql: str,
+    known: Callable[[], tuple[dict[str, str | None], dict[str, str]]],
 ) -> Iterator[SqlProblem]:
     address = f"common.{name}" if table.column(name) is None else f"column.{name}.transform"
     expression = read_expression(connection, sql)
     if problem := _misread(address, sql, expression):
         yield problem
         return
-    is_json = table.format is None or table.format.read_as().is_json
-    outputs = with_paths(connection, output_columns(table, {})) if is_json else output_columns(table, {})
-    kinds = wanted_fields(outputs, taken_fields(connection, outputs))
-    if not is_json:
-        kinds = {output.source: output.read for output in outputs if output.source is not None}
-    types = {field.lower(): text_type(kind) for field, kind in kinds.items()}
-    (written,) = (output.transform for output in outputs if output.name == name)
+    transforms, types = known()
+    written = transforms[name]
     fields = (word.name.lower() for word in read_expression(connection, written or "").columns)
     relation = {field: types.get(field, "VARCHAR") for field in fields}
     yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({written}\n))) FROM")

@@ -270,3 +270,22 @@ def test_apachelogs_reads_the_same(
 def test_no_line_makes_it_fail(text: str) -> None:
     for layout in ("common", "%h|%{X}i|%{%F}t", "%t %{sec}t"):
         assert len(parse(ApacheAccessLog(name="x", layout=layout), [text])) == 1
+
+
+def test_lines_may_go_on_behind_the_layout() -> None:
+    form = ApacheAccessLog(layout="%h %>s", may_follow=[' "%{Referer}i"', ' "%{User-Agent}i"'], rest="rest")
+    lines = ["a 200", 'b 200 "x y"', 'c 200 "-" "q \\" r"', 'd 200 "-" "u" 7 8']
+    for order in (lines, lines[::-1]):
+        rows = sorted(read_bytes(form, "\n".join(order).encode()).rows, key=lambda row: str(row["remote_host"]))
+        assert [(row.get("http_referer"), row.get("http_user_agent"), row.get("rest")) for row in rows] == [
+            (None, None, None),
+            ("x y", None, None),
+            (None, 'q " r', None),
+            (None, "u", "7 8"),
+        ]
+
+
+@pytest.mark.parametrize("part", ["%s", " [%t]", " text"])
+def test_a_part_that_may_follow_begins_with_text_and_has_no_time(part: str) -> None:
+    with pytest.raises(UsageError):
+        options_of(ApacheAccessLog)["may_follow"].check([part])

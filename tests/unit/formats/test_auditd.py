@@ -41,6 +41,7 @@ def events(text: str) -> list[dict[str, Any]]:
 
 def test_the_records_of_an_event_are_one_row() -> None:
     (row,) = events(EXECVE)
+    assert row.pop("raw") == EXECVE.removesuffix("\n")
     records = json.loads(row.pop("records"))
     assert [record["type"] for record in records] == ["SYSCALL", "EXECVE", "CWD", "PATH", "PATH", "PROCTITLE"]
     assert records[0]["a0"] == "AB"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import TailpipeError
 from tailpipe.formats import Evtx
-from tailpipe.formats.evtx_parser import event_fields
+from tailpipe.formats.windows_json import element_fields
 from tailpipe.testing import read_bytes
 from tests.unit.formats.evtx_files import CHUNK, event, evtx_file
 
@@ -97,7 +97,7 @@ def test_a_damaged_event_is_rejected_and_the_others_are_read() -> None:
 @pytest.mark.parametrize("document", [None, [], {}, {"Event": None}, {"Event": {"System": None}}])
 def test_an_event_without_its_system_part_is_refused(document: Any) -> None:
     with pytest.raises(ValueError, match="has no element Event"):
-        event_fields(document)
+        element_fields(document)
 
 
 def test_without_the_package_the_way_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,3 +114,24 @@ def test_no_damage_makes_it_fail(place: int, junk: bytes) -> None:
     data = TWO_CHUNKS[:place] + junk + TWO_CHUNKS[place + len(junk) :]
     found = read_bytes(Evtx(), data, name="/a.evtx")
     assert found.error is not None or len(found.rows) <= 3
+
+
+def test_events_as_json_may_be_lines_an_array_or_documents_over_many_lines() -> None:
+    events = [{"EventID": number, "Channel": "Security", "Image": "a"} for number in (1, 2)]
+    lines = "".join(json.dumps(one) + "\n" for one in events)
+    array = json.dumps(events)
+    spread = json.dumps(events, indent=2) + "\n"
+    documents = "".join(f"Record {one['EventID']}\n{json.dumps(one, indent=2)}\n" for one in events)
+    (expected,) = {str(read(text.encode())) for text in (lines, array, spread, documents)}
+    assert [row["event_id"] for row in read(lines.encode())] == [1, 2]
+    assert expected == str(read(("\ufeff" + lines).encode()))
+
+
+def test_a_document_of_json_that_is_cut_off_is_rejected_alone() -> None:
+    found = read_bytes(Evtx(), b'{"EventID": 1,\n{"EventID": 2}\n{"a": 1}\n7\n', name="/a.json")
+    assert [row["event_id"] for row in found.rows] == [2]
+    assert [reason for _, reason in found.rejected] == [
+        "is not JSON",
+        "has no element Event, no winlog and no EventID",
+        "is no JSON object",
+    ]

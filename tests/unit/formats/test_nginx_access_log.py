@@ -190,3 +190,26 @@ def test_no_line_makes_it_fail(text: str) -> None:
     lines = [line for line in re.split(r"[\r\n]", text) if line]
     for layout in (COMBINED_LAYOUT, "$a|$status|$b", '"$a" $b'):
         assert len(parse(NginxAccessLog(name="x", layout=layout), lines)) == len(lines)
+
+
+def test_lines_may_go_on_behind_the_layout() -> None:
+    layout = "$remote_addr [$time_local] $status"
+    form = NginxAccessLog(layout=layout, may_follow=[' "$http_referer"', " $request_time"], rest="rest")
+    time = "[31/Jan/2024:10:00:00 +0100]"
+    lines = [f"a {time} 200", f'b {time} 200 "x y"', f'c {time} 200 "-" 0.5', f'd {time} 200 "" 0.5 and "more" -']
+    for order in (lines, lines[::-1]):  # the first line shows which length to expect
+        found = read_bytes(form, "\n".join([*order, f"e {time} x"]).encode())
+        rows = sorted(found.rows, key=lambda row: str(row["remote_addr"]))
+        assert [(row.get("http_referer"), row.get("request_time"), row.get("rest")) for row in rows] == [
+            (None, None, None),
+            ("x y", None, None),
+            (None, "0.5", None),
+            (None, "0.5", 'and "more" -'),
+        ]
+        assert len(found.rejected) == 1
+
+
+@pytest.mark.parametrize("part", ["$status", " no variable", ""])
+def test_a_part_that_may_follow_begins_with_text_and_has_a_variable(part: str) -> None:
+    with pytest.raises(UsageError):
+        options_of(NginxAccessLog)["may_follow"].check([part])
