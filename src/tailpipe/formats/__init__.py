@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tailpipe.formats.nginx_access_log import NginxAccessLog
     from tailpipe.formats.records import Json, Jsonl, Parquet
     from tailpipe.formats.security import Auditd, Cef, Evtx, Leef, Zeek
+    from tailpipe.formats.services import Journald, MysqlSlowLog, PostgresqlLog
 
 __all__ = [
     "ApacheAccessLog",
@@ -24,13 +25,16 @@ __all__ = [
     "Evtx",
     "FirstByte",
     "Grok",
+    "Journald",
     "Json",
     "Jsonl",
     "Leef",
     "Logfmt",
     "Multiline",
+    "MysqlSlowLog",
     "NginxAccessLog",
     "Parquet",
+    "PostgresqlLog",
     "Regex",
     "Syslog",
     "W3cLog",
@@ -46,6 +50,7 @@ _ON_FIRST_USE = {
     "tailpipe.formats.nginx_access_log": ("NginxAccessLog",),
     "tailpipe.formats.records": ("Json", "Jsonl", "Parquet"),
     "tailpipe.formats.security": ("Auditd", "Cef", "Evtx", "Leef", "Zeek"),
+    "tailpipe.formats.services": ("Journald", "MysqlSlowLog", "PostgresqlLog"),
 }
 
 

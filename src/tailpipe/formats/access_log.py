@@ -75,6 +75,8 @@ def _first(token: Token) -> str:
 def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:
     if variable.pattern:
         return variable.pattern
+    if not variable.has_blanks and is_quoted and quoting == "backslash":
+        return r'(?:[^ "\\]|\\.)*?'
     if not variable.has_blanks:
         return '[^ "]*?' if quoting == "hex" or is_quoted else "[^ ]*?"
     return (_QUOTED[quoting] if is_quoted or quoting == "hex" else ".") + "*?"

@@ -15,7 +15,7 @@ __all__ = ["CRI", "DOCKER", "Cri", "Docker"]
 _CRI_PARTS = Joining(
     key=r"^[0-9]{4}-\S+ (?P<stream>stdout|stderr) [PF]", end=r"^[0-9]{4}-\S+ (?:stdout|stderr) F(?:[: ]|$)"
 )
-_DOCKER_PARTS = Joining(key=r'"stream":"(?P<stream>\w+)"', end=r'"log":"(?:[^"\\]|\\.)*\\n"')
+_DOCKER_PARTS = Joining(key=r'^\{.*"stream":"(?P<stream>\w+)".*\}$', end=r'"log":"(?:[^"\\]|\\.)*\\n"')
 
 
 class Cri(Format):

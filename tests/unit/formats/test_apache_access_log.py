@@ -287,5 +287,7 @@ def test_lines_may_go_on_behind_the_layout() -> None:
 
 @pytest.mark.parametrize("part", ["%s", " [%t]", " text"])
 def test_a_part_that_may_follow_begins_with_text_and_has_no_time(part: str) -> None:
+    check = options_of(ApacheAccessLog)["may_follow"].check
+    assert check is not None
     with pytest.raises(UsageError):
-        options_of(ApacheAccessLog)["may_follow"].check([part])
+        check([part])

@@ -211,5 +211,7 @@ def test_lines_may_go_on_behind_the_layout() -> None:
 
 @pytest.mark.parametrize("part", ["$status", " no variable", ""])
 def test_a_part_that_may_follow_begins_with_text_and_has_a_variable(part: str) -> None:
+    check = options_of(NginxAccessLog)["may_follow"].check
+    assert check is not None
     with pytest.raises(UsageError):
-        options_of(NginxAccessLog)["may_follow"].check([part])
+        check([part])
