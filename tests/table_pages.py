@@ -66,12 +66,17 @@ def page(table: Table, plugin: Plugin, registry: Registry) -> str:
 
 
 def _origin(source: str | None, transform: str | None, name: str) -> str:
-    return f"`{_escaped(transform)}`" if transform else f"`{source or name}`"
+    return _sql(transform) if transform else f"`{source or name}`"
 
 
 def _shown(given: object) -> str:
     parts = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-    return ", ".join(f"`{_escaped(part)}`" for part in parts)
+    return ", ".join(dict.fromkeys(_sql(part) for part in parts))
+
+
+def _sql(text: str) -> str:
+    """An expression, unless it is too long to be read in a table."""
+    return f"`{_escaped(text)}`" if len(text) <= _LONGEST else "an expression"
 
 
 def _escaped(text: str) -> str:
