@@ -15,6 +15,7 @@ from tailpipe.plugins.http.source import HttpSource
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = DOCS / "tables"
 _TITLE = re.compile(r"^-- (.+)\n", re.MULTILINE)
+_LONGEST = 120
 
 
 def pack_tables(registry: Registry) -> dict[str, tuple[Plugin, Table]]:

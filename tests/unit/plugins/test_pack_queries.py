@@ -15,10 +15,11 @@ from tests.unit.plugins.pack_rows import QUERIES, REGISTRY, load_sample, trial_o
 PACKS = [plugin for plugin in REGISTRY.plugins.values() if plugin.folder]
 WEB = [
     *("apache_access_log", "caddy_access_log", "envoy_access_log", "haproxy_log", "iis_access_log"),
-    *("nginx_access_log", "squid_access_log", "traefik_access_log"),
+    *("cloudflare_http_request", "nginx_access_log", "squid_access_log", "traefik_access_log"),
 ]
 NOT_LOGGED = {
     "apache_access_log": {"host", "request_time"},
+    "cloudflare_http_request": {"remote_user"},
     "envoy_access_log": {"remote_user", "http_referer"},
     "haproxy_log": {"remote_user", "http_referer", "http_user_agent"},
     "iis_access_log": {"server_protocol"},
