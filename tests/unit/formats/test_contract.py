@@ -23,13 +23,16 @@ from tailpipe.formats import (
     Evtx,
     FirstByte,
     Grok,
+    Journald,
     Json,
     Jsonl,
     Leef,
     Logfmt,
     Multiline,
+    MysqlSlowLog,
     NginxAccessLog,
     Parquet,
+    PostgresqlLog,
     Regex,
     Syslog,
     W3cLog,
@@ -113,6 +116,7 @@ GOLDEN = {
             {
                 "timestamp": Decimal("1.000"),
                 "serial": 7,
+                "raw": "type=CWD msg=audit(1.000:7): cwd=2F61\ntype=PROCTITLE msg=audit(1.000:7): proctitle=7800",
                 "type": "CWD",
                 "record_types": '["CWD", "PROCTITLE"]',
                 "cwd": "/a",
@@ -160,6 +164,21 @@ GOLDEN = {
         Evtx(),
         evtx_file([Element("Event", children=[Element("System", children=[Element("EventID", text="7")])])]),
         [{"event_id": 7}],
+    ),
+    "journald": Golden(
+        Journald(), b'{"MESSAGE":[104,105]}\n[]\n', [{"MESSAGE": "hi"}], [("entry 2", "is no JSON object")]
+    ),
+    "mysql_slow_log": Golden(
+        MysqlSlowLog(),
+        b"# User@Host: a[a] @ h []\nSELECT 1;\n# User@Host: x\n",
+        [{"user": "a", "host": "h", "query": "SELECT 1;"}],
+        [("line 3", "has no # User@Host")],
+    ),
+    "postgresql_log": Golden(
+        PostgresqlLog(),
+        b"2024-01-31 10:00:00 UTC [7] LOG:  hi\n2024-01-31 10:00:00 ABC [7] LOG:  hi\n",
+        [{"timestamp": "2024-01-31 10:00:00+00", "pid": 7, "severity": "LOG", "message": "hi"}],
+        [("line 2", 'has the unknown time zone "ABC"; set the timezone of the format')],
     ),
     "w3c": Golden(
         W3cLog(),
@@ -219,7 +238,7 @@ def test_a_format_reads_what_is_golden(name: str) -> None:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_format_gives_a_parser_of_lines_or_of_documents(name: str) -> None:
     parser = GOLDEN[name].format.read_as().parser(ParseContext())
-    assert isinstance(parser, DocumentParser) == (name in ("evtx", "json", "parquet"))
+    assert isinstance(parser, DocumentParser) == (name in ("evtx", "journald", "json", "parquet"))
     assert callable(parser.parse)
 
 
@@ -229,7 +248,7 @@ def test_two_parsers_of_a_format_know_nothing_of_each_other(name: str) -> None:
     assert read_bytes(golden.format, golden.data) == read_bytes(golden.format, golden.data)
 
 
-@pytest.mark.parametrize("name", [name for name in GOLDEN if name not in ("evtx", "json", "parquet")])
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name not in ("evtx", "journald", "json", "parquet")])
 def test_a_line_that_is_rejected_costs_no_other(name: str) -> None:
     golden = GOLDEN[name]
     once = read_bytes(golden.format, golden.data)
