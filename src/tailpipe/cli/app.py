@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Verify files against the catalog and repair them.",
     "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",
+    "init": "Look at logs and write the config that collects them.",
     "log": "Show the changes of a partition.",
     "partition": "List, show, delete and pin partitions.",
     "plugin": "List, show, install, update and uninstall plugins.",
@@ -51,7 +52,7 @@ COMMANDS: dict[str, str] = {
     "source": "List, show and test sources.",
     "status": "Show the state of every partition.",
     "store": "List, show, check, publish and clean stores.",
-    "table": "List, show and test tables.",
+    "table": "List, show, test and infer tables.",
     "tag": "Create, list, show and drop tags.",
     "warmup": "Make Spark start faster.",
 }

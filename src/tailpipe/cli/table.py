@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from tailpipe.cli import render
 from tailpipe.cli.describe import table_record
+from tailpipe.cli.init import inferred, report
 from tailpipe.cli.listing import COLUMNS, noun_group
 from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
 from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, limit_option, show_trial
@@ -43,7 +45,7 @@ command = noun_group(
     has_built_ins=True,
     text=_text,
 )
-command.help = "List, show and test tables."
+command.help = "List, show, test and infer tables."
 
 
 def _names(workspace: Workspace) -> list[str]:
@@ -82,3 +84,22 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
 def _fields(trial: Any) -> list[str]:
     """The fields of the first rows, as the format names them."""
     return [name for name in (trial.rows.column_names if trial.rows else ()) if not name.startswith("tp_")]
+
+
+@command.command("infer", epilog=examples("tailpipe table infer access.log", "tailpipe table infer app.log > app.tpc"))
+@click.argument("file", metavar="FILE")
+@click.option("--name", metavar="NAME", help="Name of the table. Defaults to a name made from that of the file.")
+@common
+@click.pass_context
+def infer(context: click.Context, file: str, name: str | None) -> None:
+    """Print the table that fits FILE, as config.
+
+    Prints the table that is shipped if it recognizes one, or else a table with the format and the columns that a sample
+    shows, as `tailpipe init` writes it. Reports on stderr what is sure and what is guessed.
+    """
+    from tailpipe.config.table_text import table_text
+
+    known, inference = inferred(workspace_of(context), file, name)
+    for found in inference.found:
+        render.data(table_text(found.kind.table, known.presets))
+    report(inference)

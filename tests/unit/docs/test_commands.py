@@ -143,9 +143,8 @@ def test_the_first_config_of_the_readme_works_as_is_shown(tmp_path: Path, monkey
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     page = read("README.md")
-    config = tmp_path / next(code for code in codes(page) if code.endswith(".tpc")).removeprefix("~/")
-    config.parent.mkdir(parents=True)
-    config.write_text(next(fence.body for fence in fences(page) if fence.info == "hcl"), encoding="utf-8")
+    (tmp_path / "shop-logs").mkdir()
+    (tmp_path / "shop-logs" / "2024-01-31.jsonl").write_text('{"time": "2024-01-31T00:00:01Z", "status": 200}\n')
     lines = [line for fence in fences(page) if fence.info == "sh" for line in fence.body.splitlines()]
     typed = [shlex.split(line)[1:] for line in lines if line.startswith("tailpipe ")]
     assert len(typed) > 3
@@ -164,9 +163,8 @@ def test_every_make_target_that_is_shown_exists() -> None:
     assert {"demo", "test"} <= set(re.findall(r"^make ([a-z-]+)", read("README.md"), re.MULTILINE))
 
 
-def test_the_readme_and_the_tutorial_begin_with_the_same_config() -> None:
-    first = [
-        next(fence.body for fence in fences(read(page)) if fence.info == "hcl")
-        for page in ("README.md", "docs/tutorial.md")
-    ]
-    assert first[0] == first[1]
+def test_the_readme_and_the_tutorial_begin_with_init() -> None:
+    for page in ("README.md", "docs/tutorial.md"):
+        typed = [line for fence in fences(read(page)) if fence.info == "sh" for line in fence.body.splitlines()]
+        first = next(line for line in typed if line.startswith("tailpipe ") and "--version" not in line)
+        assert first == "tailpipe init ~/shop-logs --name shop_log", page

@@ -1,0 +1,1 @@
+"""From logs to config: recognise a shipped table, or guess format, columns and layout from a sample."""

@@ -1,0 +1,280 @@
+"""Columns: a typed column for each field that a format finds, where the time comes from, and the common columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import Any
+
+from tailpipe.frozen import frozen
+from tailpipe.infer.point import Point, guessed, sure
+from tailpipe.infer.times import TimeSpelling, is_timely, spelling_of
+from tailpipe.model.table import Column
+
+__all__ = ["Described", "describe"]
+
+_NO_VALUE = "-"
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ID = re.compile(r"(?:^|.*[_.-])(?:id|account|phone|zip|serial|key)|.*[a-z](?:Id|ID)")
+_WHOLE = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_MOST_DIGITS = 15
+"""Longer numbers are names of things: nobody adds them up."""
+_DYNAMIC = re.compile(r".*(?:[0-9a-fA-F]{12,}|\d{6,}).*|.{80,}|(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/=-]{20,}")
+"""Keys that are data themselves."""
+_MOST_COLUMNS = 300
+_MOST_TIMES = 4
+_SOURCE = re.compile(
+    r"(?:^|_|\b)(?:client|src|source|remote|peer|caller|from|sender|actor|c)_?(?:ip|addr|address)?", re.I
+)
+_USER = re.compile(r"(?:^|_)(?:user|username|user_name|login|account_name|remote_user|acct|usr)$", re.IGNORECASE)
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
+_BEST_NAMES = ("timestamp", "time", "ts", "datetime", "eventtime", "event_time", "date", "created_at", "t")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@frozen
+class Described:
+    """The columns and common columns of a table, and what is to say of them."""
+
+    columns: tuple[Column, ...]
+    common: Mapping[str, str | tuple[str, ...]]
+    null_if: str | None
+    points: tuple[Point, ...]
+
+
+@frozen
+class _Time:
+    """A field that holds times: its name or path, and how it writes them."""
+
+    path: str
+    spelling: TimeSpelling
+    missing: int
+
+
+def describe(
+    fields: Mapping[str, Sequence[Any]], rows: int, *, is_json: bool = False, is_utc: bool = False
+) -> Described:
+    """Columns for the fields; the values of each are those of the rows, in order.
+
+    If the format gives times that it has read itself, they are `is_utc` although they name no zone.
+    """
+    null_if = None if is_json else _null_text(fields)
+    given = {name: [None if value == null_if else value for value in values] for name, values in fields.items()}
+    given = {name: values for name, values in given.items() if not _is_renamed(name, given)}
+    times = _times(given)
+    points: list[Point] = []
+    columns = []
+    for name, values in list(given.items())[:_MOST_COLUMNS]:
+        if _DYNAMIC.fullmatch(name) or name.lower().startswith("tp_") or all(value is None for value in values):
+            continue
+        columns.append(_column(name, values, times.get(name), points))
+    ids = [one.name for one in columns if one.type == "bigint" and _ID.fullmatch(one.name)]
+    if ids:
+        said = f"{_listed(ids)} {'is a number' if len(ids) == 1 else 'are numbers'}"
+        points.append(guessed(f"{said}; use varchar if letters or leading zeros can occur"))
+    common: dict[str, str | tuple[str, ...]] = {}
+    if (several := _several_times(times, rows)) is not None:
+        common["tp_timestamp"] = tuple(times[name].path for name in several)
+        points.append(guessed(f"time: the first of {_listed(several)} that a row has"))
+    elif (time := _time_column(given, times, rows, points, is_utc=is_utc)) is not None:
+        columns.insert(0, time)
+    common |= _common(given, points)
+    if null_if is not None:
+        points.append(sure(f'"{null_if}" means no value'))
+    return Described(tuple(columns), common, null_if, tuple(points))
+
+
+def _is_renamed(name: str, fields: Mapping[str, object]) -> bool:
+    """Whether a name is not that of the field, because another field differs in case alone."""
+    return name.endswith("_2") and any(other.lower() == name[:-2].lower() for other in fields)
+
+
+def _null_text(fields: Mapping[str, Sequence[Any]]) -> str | None:
+    return _NO_VALUE if any(value == _NO_VALUE for values in fields.values() for value in values) else None
+
+
+def _column(name: str, values: Sequence[Any], time: _Time | None, points: list[Point]) -> Column:
+    spelled = name if _BARE.fullmatch(name) else _snake(name)
+    source = None if spelled == name else f'"{name}"' if '"' not in name else name
+    if time is not None and time.spelling.transform is None:
+        return Column(spelled, "timestamp", source=source, time_format=time.spelling.time_format)
+    return Column(spelled, _type(name, [value for value in values if value is not None], points), source=source)
+
+
+def _snake(name: str) -> str:
+    words = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower()
+    return words if words[:1].isalpha() else f"_{words}"
+
+
+def _type(name: str, values: Sequence[Any], points: list[Point]) -> str:
+    if all(isinstance(value, bool) for value in values):
+        return "boolean"
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return _whole(name, [str(value) for value in values], points)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return "double"
+    texts = [str(value) for value in values]
+    if all(text in ("true", "false", "True", "False") for text in texts):
+        return "boolean"
+    if all(map(_WHOLE.fullmatch, texts)):
+        return _whole(name, texts, points)
+    if all(map(_NUMBER.fullmatch, texts)):
+        return "double"
+    if all(text[:1] in ("{", "[") and text[-1:] in ("}", "]") for text in texts):
+        return "json"
+    return "varchar"
+
+
+def _whole(name: str, texts: Sequence[str], points: list[Point]) -> str:
+    has_zeros = any(len(text) > 1 and text.lstrip("-").startswith("0") for text in texts)
+    is_long = any(len(text) > _MOST_DIGITS for text in texts)
+    if has_zeros or is_long:
+        why = "has leading zeros" if has_zeros else f"has more than {_MOST_DIGITS} digits"
+        points.append(guessed(f"{name} is text, because it {why}"))
+        return "varchar"
+    return "bigint"
+
+
+def _times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
+    found = {}
+    for name, values in fields.items():
+        spelling = spelling_of(name, values)
+        if spelling is not None:
+            path = name if _BARE.fullmatch(name) else f'"{name}"'
+            found[name] = _Time(path, spelling, sum(value is None for value in values))
+    return found
+
+
+def _time_column(
+    fields: Mapping[str, Sequence[Any]], times: Mapping[str, _Time], rows: int, points: list[Point], *, is_utc: bool
+) -> Column | None:
+    """Where `tp_timestamp` comes from; None if the table has no time of its own."""
+    if pair := _date_and_clock(fields):
+        date, clock = (_quoted(name) for name in pair)
+        points.append(sure(f"time: {pair[0]} and {pair[1]} together"))
+        points.append(guessed("times have no zone: taken as UTC (set timezone of the format if they are local)"))
+        return Column("tp_timestamp", transform=f"{date} || ' ' || {clock}")
+    inner = {} if times else _inner_times(fields)
+    chosen = min((times or inner).items(), key=lambda one: _rank(one[0], one[1], rows), default=None)
+    if chosen is None:
+        return None
+    name, time = chosen
+    others = [other for other in (times or inner) if other != name]
+    if others:
+        points.append(guessed(f"time: {name}; {_listed(others)} also {'holds' if len(others) == 1 else 'hold'} times"))
+    else:
+        points.append(sure(f"time: {name}, in {rows - time.missing:,} of {rows:,} rows"))
+    points.extend(() if is_utc else time.spelling.points)
+    if time.spelling.transform is not None:
+        return Column("tp_timestamp", transform=time.spelling.transform.replace("{}", _quoted(name)))
+    return Column("tp_timestamp", source=time.path, time_format=time.spelling.time_format)
+
+
+def _several_times(times: Mapping[str, _Time], rows: int) -> list[str] | None:
+    """Times of which each row has some other, the best first; None if one field is enough."""
+    ranked = sorted(times, key=lambda name: _rank(name, times[name], rows))
+    if len(ranked) < 2 or times[ranked[0]].missing <= 0.1 * rows:
+        return None
+    return [name for name in ranked if times[name].spelling.time_format is None][:_MOST_TIMES] or None
+
+
+def _rank(name: str, time: _Time, rows: int) -> tuple[int, int, bool, int]:
+    """The best first: one that all rows have, or nearly all, with the most usual name."""
+    last = name.rpartition(".")[2].strip("@_$").lower()
+    place = _BEST_NAMES.index(last) if last in _BEST_NAMES else len(_BEST_NAMES)
+    return round(10 * time.missing / max(1, rows)), place, not is_timely(name), name.count(".")
+
+
+def _date_and_clock(fields: Mapping[str, Sequence[Any]]) -> tuple[str, str] | None:
+    """Two fields, one with the date and one with the time of day."""
+    dates = [name for name, values in fields.items() if _all(_DATE, values)]
+    clocks = [name for name, values in fields.items() if _all(_CLOCK, values)]
+    return (dates[0], clocks[0]) if len(dates) == 1 and len(clocks) == 1 else None
+
+
+def _all(pattern: re.Pattern[str], values: Sequence[Any]) -> bool:
+    texts = [str(value) for value in values if value is not None]
+    return bool(texts) and all(map(pattern.fullmatch, texts))
+
+
+def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
+    """Times inside objects, by their paths."""
+    import json
+
+    values: dict[str, list[Any]] = {}
+    for name, texts in fields.items():
+        if not all(text is None or str(text)[:1] == "{" for text in texts) or all(text is None for text in texts):
+            continue
+        for text in texts:
+            _gather(json.loads(text) if text is not None else {}, _step(name), values, 0)
+    found = {}
+    for path, given in values.items():
+        spelling = spelling_of(path.replace('"', ""), given)
+        if spelling is not None and spelling.transform is None and is_timely(path.replace('"', "")):
+            rows = max(len(one) for one in fields.values())
+            found[path] = _Time(path, spelling, rows - len([one for one in given if one is not None]))
+    return found
+
+
+def _gather(value: Any, path: str, found: dict[str, list[Any]], depth: int) -> None:
+    if isinstance(value, dict) and depth < 3:
+        for key, inner in value.items():
+            _gather(inner, f"{path}.{_step(key)}", found, depth + 1)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool) and depth:
+        found.setdefault(path, []).append(value)
+
+
+def _step(key: str) -> str:
+    return key if _BARE.fullmatch(key) else '"' + key.replace('"', '""') + '"'
+
+
+def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[str, tuple[str, ...]]:
+    addresses = [name for name, values in fields.items() if _mostly(_is_address, values)]
+    emails = [name for name, values in fields.items() if _mostly(lambda text: bool(_EMAIL.fullmatch(text)), values)]
+    users = [name for name, values in fields.items() if _USER.search(name) and _mostly(_is_word, values)]
+    found: dict[str, tuple[str, ...]] = {}
+    if addresses:
+        found["tp_ips"] = tuple(map(_step, addresses))
+        named = [name for name in addresses if _SOURCE.search(name)]
+        source = named[0] if named else addresses[0] if len(addresses) == 1 else None
+        if source is not None:
+            found["tp_source_ip"] = (_step(source),)
+            points.append(guessed(f"tp_source_ip: {source}"))
+    if users:
+        found["tp_usernames"] = tuple(map(_step, users))
+    if emails:
+        found["tp_emails"] = tuple(map(_step, emails))
+    return found
+
+
+def _mostly(test: Any, values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and value]
+    return (
+        bool(texts)
+        and len(texts) == sum(value is not None and value != "" for value in values)
+        and all(map(test, texts))
+    )
+
+
+def _is_word(text: str) -> bool:
+    return text[0] not in "{["
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _quoted(name: str) -> str:
+    return name if _BARE.fullmatch(name) and name.lower() not in ("date", "time", "timestamp") else f'"{name}"'
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

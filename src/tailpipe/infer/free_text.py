@@ -1,0 +1,111 @@
+"""Free text: a regular expression for lines that share a time and a few fields before their message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tailpipe.formats.lines import Multiline, Regex
+from tailpipe.infer.times import TIMES_IN_TEXT
+
+__all__ = ["free_text"]
+
+_NEAR = 60
+"""The time stands among the first characters of a line."""
+_ALL = 0.98
+_SOME = 0.3
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
+_LONGEST_FIRST = sorted(_LEVELS.split("|"), key=len, reverse=True)
+_ANY_LEVEL = "|".join([*_LONGEST_FIRST, *(level.lower() for level in _LONGEST_FIRST)])
+_MOST_FIELDS = 6
+
+_TOKENS: tuple[tuple[str, str], ...] = (
+    ("level", rf"\[(?P<level>{_ANY_LEVEL})\]:?"),
+    ("level", rf"(?P<level>{_ANY_LEVEL}):?(?= |$)"),
+    ("pid", r"\[(?P<pid>\d+)\]:?"),
+    ("pid", r"(?P<pid>\d+)(?:#\d+)?:"),
+    ("thread", r"\[(?P<thread>[^\]\[]*)\]:?"),
+    ("logger", r"(?P<logger>[A-Za-z_][\w$]*(?:[./:][\w$-]+)+):?(?= |$)"),
+    ("ip", r"(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?= |:|$)"),
+    ("thread", r"\((?P<thread>[^()]*)\):?"),
+    ("", r"[-:|*]"),
+)
+"""Fields that may stand before the message; the first that all lines have is taken, again and again."""
+
+
+def free_text(lines: Sequence[str], encoding: str) -> tuple[Regex, bool] | None:
+    """A format for lines that begin with a time, or that have none: whether they have one. None for no lines."""
+    if not lines:
+        return None
+    whole = sum(1 for line in lines if not line[:1].isspace())  # others go on with an event
+    for time in TIMES_IN_TEXT:
+        pattern = re.compile(time)
+        starts = [match for line in lines if (match := pattern.search(line[: _NEAR + 40])) and match.start() <= _NEAR]
+        if len(starts) >= max(1, _SOME * whole) and _begins(lines[0], pattern):
+            return _with_time(lines, time, [match.start() for match in starts], encoding), True
+    layout = rf"^{_fields(list(lines))}(?P<message>.*)"
+    return Regex(name="text", layout=layout, encoding=encoding), False  # type: ignore[arg-type]
+
+
+def _begins(line: str, time: re.Pattern[str]) -> bool:
+    match = time.search(line[: _NEAR + 40])
+    return match is not None and match.start() <= _NEAR
+
+
+def _with_time(lines: Sequence[str], time: str, starts: Sequence[int], encoding: str) -> Regex:
+    prefix = _prefix(starts, lines, time)
+    begin = re.compile(f"^{prefix}(?P<time>{time})")
+    rests = [line[match.end() :] for line in lines if (match := begin.match(line))]
+    is_multiline = len(rests) < len(lines)
+    closing = r"\]?" if any(rest.startswith("]") for rest in rests) else ""
+    rests = [rest.removeprefix("]") for rest in rests] if closing else rests
+    zone = r"(?: (?P<zone>[A-Z]{3,4}))?" if _has_zone_name(rests) else ""
+    if zone:
+        rests = [re.sub(r"^ [A-Z]{3,4}(?= |,)", "", rest) for rest in rests]
+    message = "(?P<message>(?s:.*))" if is_multiline else "(?P<message>.*)"
+    layout = f"^{prefix}(?P<time>{time}){closing}{zone}{_fields(rests)}{message}"
+    multiline = Multiline(start=f"^{_unnamed(prefix)}(?:{time})") if is_multiline else None
+    return Regex(name="text", layout=layout, multiline=multiline, encoding=encoding)  # type: ignore[arg-type]
+
+
+def _prefix(starts: Sequence[int], lines: Sequence[str], time: str) -> str:
+    """What stands before the time: nothing, a bracket, or words of their own."""
+    if not any(starts):
+        return ""
+    heads = {line[: match.start()] for line in lines if (match := re.search(time, line[: _NEAR + 40]))}
+    if heads <= {"[", ""}:
+        return r"\[?"
+    return r"(?P<prefix>\S+(?: \S+)*?) \[?" if all(" " in head.rstrip("[") for head in heads if head) else r"\S*?"
+
+
+def _unnamed(pattern: str) -> str:
+    return re.sub(r"\?P<\w+>", "?:", pattern)
+
+
+def _has_zone_name(rests: Sequence[str]) -> bool:
+    """Whether a short name of a zone follows the time, such as CEST."""
+    levels = set(_LEVELS.split("|"))
+    found = [match[1] for rest in rests if (match := re.match(r" ([A-Z]{3,4})(?= |,)", rest))]
+    return len(found) >= _ALL * len(rests) and bool(rests) and not levels & set(found)
+
+
+def _fields(rests: list[str]) -> str:
+    """The fields that stand before the message in nearly all lines, as a pattern."""
+    pattern, taken = "", set[str]()
+    while len(taken) < _MOST_FIELDS and rests:
+        found = next((step for name, step in _TOKENS if name not in taken and _fits(step, rests, bool(pattern))), None)
+        if found is None:
+            break
+        name = next((name for name, step in _TOKENS if step == found), "")
+        blank = r"\s+" if pattern or all(rest[:1].isspace() for rest in rests) else r"\s*"
+        # RE2 looks neither ahead nor back, and a level that the sample does not have is one, too.
+        pattern += blank + found.replace("(?= |$)", "").replace("(?= |:|$)", "").replace(_ANY_LEVEL, r"[A-Za-z]+")
+        compiled = re.compile(blank + found)
+        rests = [rest[match.end() :] for rest in rests if (match := compiled.match(rest))]
+        taken.add(name or f"mark {len(taken)}")
+    return pattern + (r"\s*" if pattern or any(rest[:1].isspace() for rest in rests) else "")
+
+
+def _fits(step: str, rests: Sequence[str], has_more: bool) -> bool:
+    compiled = re.compile((r"\s+" if has_more else r"\s*") + step)
+    return sum(1 for rest in rests if compiled.match(rest)) >= _ALL * len(rests)

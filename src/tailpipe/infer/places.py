@@ -1,0 +1,152 @@
+"""Places: what a target names, the files there, and their groups by name; also where logs are as a rule."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from glob import has_magic
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
+from tailpipe.infer.layouts import Template, template_of
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.connection import Connection
+from tailpipe.model.source import Source
+from tailpipe.model.window import EVER
+
+__all__ = ["Group", "Place", "Target", "groups_of", "open_target", "rotated_beside", "usual_places"]
+
+_LISTED = 5000
+_USUAL = (
+    "/var/log/nginx",
+    "/var/log/apache2",
+    "/var/log/httpd",
+    "/var/log/audit",
+    "/var/log/syslog",
+    "/var/log/auth.log",
+    "/var/log/messages",
+    "/var/log/secure",
+    "/var/log/pods",
+    "/var/log/postgresql",
+    "/var/lib/docker/containers",
+    "/var/log",
+    "logs",
+    "log",
+)
+"""Where logs are as a rule; those that are not absolute are below the current directory."""
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@frozen
+class Target:
+    """What to look at: a source that lists it, and whether it is a single file."""
+
+    text: str
+    source: Source
+    is_file: bool = False
+
+    def artifacts(self) -> list[Artifact]:
+        """What is there; of very much the first few thousand."""
+        return list(islice(self.source.artifacts(EVER), _LISTED))
+
+
+@frozen
+class Group:
+    """Files whose paths have one template."""
+
+    template: Template
+    artifacts: tuple[Artifact, ...]
+
+    @property
+    def newest(self) -> list[Artifact]:
+        """The files that hold something, the newest first."""
+        full = [one for one in self.artifacts if one.size != 0]
+        return sorted(full, key=lambda one: (one.modified or _LONG_AGO, one.path), reverse=True)
+
+
+@frozen
+class Place:
+    """A place with logs on this machine."""
+
+    path: str
+    files: int
+    is_readable: bool
+
+
+def open_target(text: str, sources: Mapping[str, type[Source]], connection: Connection | None) -> Target:
+    """The target that a path, a glob or the address of a bucket names."""
+    if "://" in text:
+        return _bucket(text, sources, connection)
+    path = os.path.expanduser(text)  # noqa: PTH111 - keeps a "~" that is no one's home
+    if has_magic(path) and not os.path.lexists(path):
+        return Target(text, sources["file"](name="file", paths=(os.path.abspath(path),)))  # type: ignore[call-arg]  # noqa: PTH100
+    try:
+        real = Path(path).resolve(strict=True)
+        is_file, is_directory = real.is_file(), real.is_dir()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f'there is no "{text}"', hint="name a file, a directory or s3://bucket/folder/") from None
+        raise UsageError(f'cannot read "{text}": {(error.strerror or str(error)).lower()}') from None
+    if not is_file and not is_directory:
+        raise UsageError(f'"{text}" is neither a file nor a directory')
+    return Target(str(real), sources["file"](name="file", paths=(str(real),)), is_file)  # type: ignore[call-arg]
+
+
+def _bucket(text: str, sources: Mapping[str, type[Source]], connection: Connection | None) -> Target:
+    if not text.startswith("s3://"):
+        raise UsageError(f'"{text}" cannot be looked at', hint="name a file, a directory or s3://bucket/folder/")
+    if "aws_s3_bucket" not in sources:
+        raise UsageError('there is no source "aws_s3_bucket"', hint="install tailpipe with [aws]")
+    given: dict[str, Any] = {} if connection is None else {"connection": connection}
+    bucket, _, prefix = text.removeprefix("s3://").partition("/")
+    if not prefix or prefix.endswith("/"):
+        given |= {"bucket": bucket, "prefix": prefix.removesuffix("/")}
+    else:
+        given |= {"paths": (text,)}
+    return Target(text, sources["aws_s3_bucket"](name="aws_s3_bucket", **given))
+
+
+def groups_of(artifacts: Sequence[Artifact]) -> list[Group]:
+    """The files by template, those with the most files first."""
+    found: dict[tuple[str, bool], list[tuple[Template, Artifact]]] = defaultdict(list)
+    for artifact in artifacts:
+        template = template_of(artifact.path)
+        found[template.pattern, template.is_dated].append((template, artifact))
+    groups = [
+        Group(Template.merged(template for template, _ in pairs), tuple(artifact for _, artifact in pairs))
+        for pairs in found.values()
+    ]
+    return sorted(groups, key=lambda group: (-len(group.artifacts), group.template.pattern))
+
+
+def rotated_beside(target: Target) -> Target:
+    """The target with the rotated and compressed versions of a single file, if there are any beside it."""
+    path = Path(target.text)
+    mine = template_of(path.name)
+    if mine.is_dated or mine.is_rotated or has_magic(str(path)):
+        return target
+    beside = [template_of(one.name) for one in path.parent.iterdir() if one.name != path.name and one.is_file()]
+    if not any(one.pattern == mine.pattern and not one.is_dated for one in beside):
+        return target
+    return replace(target, source=replace(target.source, paths=(f"{path}*",)), is_file=False)  # type: ignore[call-arg]
+
+
+def usual_places(here: Path) -> Iterator[Place]:
+    """The usual places of logs that exist on this machine, with how many files each holds."""
+    for name in _USUAL:
+        path = here / name
+        try:
+            if path.is_dir():
+                files = sum(1 for one in islice(path.rglob("*"), _LISTED) if one.is_file())
+                if files:
+                    yield Place(str(path), files, os.access(path, os.R_OK | os.X_OK))
+            elif path.is_file():
+                yield Place(str(path), 1, os.access(path, os.R_OK))
+        except OSError:
+            yield Place(str(path), 0, is_readable=False)

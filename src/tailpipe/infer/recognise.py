@@ -1,0 +1,239 @@
+"""Recognise a shipped table: every table is held against a sample, first by what it declares, then by reading it.
+
+1. A table whose format reads JSON is held against the keys of the records, which costs nothing. A key that few
+   tables have tells more than one that many have.
+2. A table with another format is held against the sample by its format alone; tables that share a format share that.
+3. The few that are left read the sample. What counts is how many rows they keep, how many of their columns have a
+   value, and how much of a record has a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+
+from tailpipe.errors import TailpipeError
+from tailpipe.formats.grok import compile_layout
+from tailpipe.frozen import frozen
+from tailpipe.infer.claims import Claims, claims_of, weights
+from tailpipe.infer.records import Record, documents_in, leaves_of, paths_of, records_at, records_in_lines
+from tailpipe.infer.sample import Sample
+from tailpipe.infer.trial import Fit, fits, try_table
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.format import Format
+from tailpipe.model.outputs import COMMON_TYPES
+from tailpipe.model.source import Source
+from tailpipe.model.table import Table
+from tailpipe.sql.connection import connect
+from tailpipe.sql.duck import duckdb
+
+__all__ = ["Judged", "Recogniser"]
+
+_TRIED = 5
+"""So many tables read the sample at most, of those that name its keys."""
+_SOME_LINES = 60
+_MOSTLY = 0.75
+"""The part of the rows that a table must keep."""
+_HALF = 0.5
+"""The same for records, whose keys tell more than that they can be read."""
+_COVERED = 0.4
+"""The part of a record's values that must have a column."""
+_MANY_KEYS = 0.6
+"""Unless so many of the table's keys are there: a table may leave most of a record to its JSON column."""
+_EVIDENCE = 1.5
+"""What the keys that a record shares with a table must weigh; 1 is a key that no other table has."""
+_ALMOST = 0.9
+_COLUMNS = 4
+_FILLED = 0.2
+"""The part of a table's columns that must have a value, if its format says enough by itself."""
+_FILLED_ANYHOW = 0.5
+"""The same for a format that reads anything."""
+_DECOYS = (b"lorem ipsum dolor 7\n", b'{"lorem": "ipsum", "dolor": 7}\n')
+"""What no log has: a format that reads it tells nothing about a sample that it reads."""
+_LIKE = 0.97
+"""Scores that differ by less are equal."""
+_NEAR = 0.6
+"""Scores that differ by less are near: then the names of files and tables decide."""
+
+
+@frozen
+class Judged:
+    """How well a table fits a sample. `filled` of its `columns` have a value in some row."""
+
+    table: Table
+    fit: Fit
+    filled: int
+    columns: int
+    covered: float
+    score: float
+    nulls: Mapping[str, int]
+    """For each column, how many values did not fit its type."""
+
+    @property
+    def is_recognised(self) -> bool:
+        """Whether the table is the one that the log is for."""
+        return self.score > 0
+
+
+@frozen
+class _Known:
+    """A table with a format, and what it claims if that gives records."""
+
+    table: Table
+    format: Format
+    claims: Claims | None
+
+
+class Recogniser:
+    """Knows the tables; made once for all samples. A table that cannot be loaded is left out."""
+
+    def __init__(self, tables: Mapping[str, Table], now: datetime) -> None:
+        self._tables = tables
+        self._now = now
+
+    def candidates(self, sample: Sample, source: Source) -> list[Judged]:
+        """The tables that fit, the best first; of equal ones the one whose name the path has."""
+        if sample.encoding is None:
+            known = [one for one in self._known if one.format.encoding is None]
+            return self._ranked([self._read_text(one, sample) for one in self._fitting(known, sample)], sample, source)
+        found: list[Judged] = []
+        lines, looked_at = records_in_lines(sample)
+        is_json = sample.text.lstrip()[:1] in ("{", "[")
+        if is_json:
+            documents = [] if len(lines) > 0.5 * looked_at and looked_at > 1 else documents_in(sample)
+            found += [self._read_records(*one, sample) for one in self._alike(lines, documents)]
+        if not any(one.is_recognised for one in found):
+            text = [one for one in self._known if one.claims is None and one.format.encoding is not None]
+            found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
+        return self._ranked(found, sample, source)
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return connect()
+
+    @cached_property
+    def _known(self) -> list[_Known]:
+        found = []
+        for name in self._tables:
+            try:
+                table = self._tables[name]
+            except TailpipeError:
+                continue
+            if table.format is not None:
+                is_record = table.format.is_json
+                found.append(_Known(table, table.format, claims_of(table) if is_record else None))
+        return found
+
+    @cached_property
+    def _weights(self) -> dict[tuple[str | None, ...], float]:
+        return weights(one.claims for one in self._known if one.claims is not None)
+
+    def _alike(
+        self, lines: Sequence[Record], documents: Sequence[object]
+    ) -> Iterable[tuple[_Known, Sequence[Record], float, float]]:
+        """The tables of records that have most in common with the records, with what they have in common."""
+        found = []
+        seen: dict[tuple[tuple[str, ...], ...] | None, Sequence[Record]] = {None: lines}
+        for one in self._known:
+            if one.claims is None or not one.claims.columns:
+                continue
+            paths = getattr(one.format, "record_paths", None)
+            key = None if paths is None else tuple(paths)
+            if key not in seen:
+                seen[key] = records_at(documents or lines, key or ())
+            records = seen[key]
+            evidence, share = self._evidence(one.claims, records)
+            if evidence > 0:
+                found.append((one, records, evidence, share))
+        found.sort(key=lambda item: item[2] * item[3], reverse=True)
+        return found[:_TRIED]
+
+    def _evidence(self, claims: Claims, records: Sequence[Record]) -> tuple[float, float]:
+        """What the shared keys weigh, and the part of the table's keys that are there."""
+        present = paths_of(records)
+        mine = sum(self._weights[path] for path in claims.columns)
+        shared = sum(self._weights[path] for path in claims.columns if path in present)
+        return shared, shared / mine if mine else 0.0
+
+    def _read_records(
+        self, known: _Known, records: Sequence[Record], evidence: float, share: float, sample: Sample
+    ) -> Judged:
+        leaves = leaves_of(records)
+        claims = known.claims
+        assert claims is not None  # noqa: S101 - chosen for them
+        covered = sum(n for path, n in leaves.items() if claims.covers(path)) / max(1, leaves.total())
+        judged = self._read(known, sample, covered)
+        is_alike = evidence >= _EVIDENCE and (share >= _FILLED or covered >= _ALMOST)
+        is_known = judged.fit.share >= _HALF and (covered >= _COVERED or share >= _MANY_KEYS) and is_alike
+        score = judged.fit.share * evidence * share * covered if is_known else 0.0
+        return replace(judged, score=score)
+
+    def _fitting(self, known: Sequence[_Known], sample: Sample) -> list[_Known]:
+        """The tables whose formats read the sample."""
+        head = sample.head(_SOME_LINES)
+        tried: list[tuple[Format, bool]] = []
+        found = []
+        for one in known:
+            format = replace(one.format, name="sample", description="")
+            is_fitting = next((result for seen, result in tried if seen == format), None)
+            if is_fitting is None:
+                is_fitting = fits(format, head, self._now, self._connection, _MOSTLY)
+                tried.append((format, is_fitting))
+            if is_fitting:
+                found.append(one)
+        return found
+
+    def _read_text(self, known: _Known, sample: Sample) -> Judged:
+        judged = self._read(known, sample, 1.0)
+        share = judged.filled / judged.columns if judged.columns else 0.0
+        needed = _FILLED_ANYHOW if self._reads_anything(known.format) else _FILLED
+        is_known = judged.fit.share >= _MOSTLY and judged.filled >= _COLUMNS and share >= needed
+        score = judged.fit.share * judged.filled * share if is_known else 0.0
+        return replace(judged, score=score)
+
+    def _reads_anything(self, format: Format) -> bool:
+        return any(fits(format, decoy, self._now, self._connection) for decoy in self._decoys)
+
+    @cached_property
+    def _decoys(self) -> list[Sample]:
+        return [Sample(Artifact("decoy.log"), data, is_whole=True, encoding="utf-8") for data in _DECOYS]
+
+    def _read(self, known: _Known, sample: Sample, covered: float) -> Judged:
+        """What the table makes of the sample."""
+        own = [column.name for column in known.table.columns if column.name not in COMMON_TYPES]
+        try:
+            trial = try_table(known.table, known.format, sample, self._now)
+        except TailpipeError:
+            return Judged(known.table, Fit(0, 0), 0, len(own), covered, 0.0, {})
+        rows = trial.rows
+        filled = [n for n in own if rows is not None and n in rows.column_names and rows[n].null_count < len(rows)]
+        accounts = trial.accounts
+        read = Fit(0, 0) if trial.error else Fit(accounts.kept, accounts.read)
+        return Judged(known.table, read, len(filled), len(own), covered, 0.0, trial.nulls)
+
+    def _ranked(self, found: Iterable[Judged], sample: Sample, source: Source) -> list[Judged]:
+        fitting = sorted((one for one in found if one.is_recognised), key=lambda one: one.score, reverse=True)
+        if not fitting:
+            return []
+        best = fitting[0].score
+        words = set(re.split(r"[^a-z0-9]+", sample.artifact.uri.lower()))
+
+        def preference(one: Judged) -> tuple[int, bool, bool, int, str]:
+            name = one.table.name
+            shared = len(words & set(name.split("_")[:2]))
+            return -shared, one.score < _LIKE * best, not _has_layout(one.table, source, sample), len(name), name
+
+        alike = sorted((one for one in fitting if one.score >= _NEAR * best), key=preference)
+        return [*alike, *fitting[len(alike) :]]
+
+
+def _has_layout(table: Table, source: Source, sample: Sample) -> bool:
+    """Whether the table expects such a path from such a source, with a date in it."""
+    layout = table.layout(source)
+    if layout is None:
+        return False
+    match = compile_layout(layout).fullmatch(sample.artifact.path)
+    return match is not None and bool(match.groupdict().get("year"))

@@ -1,0 +1,129 @@
+"""What `init` writes is collected without edits: the same rows, types and times as the logs have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tailpipe.config.environment import Environment
+from tailpipe.infer.inference import Found, Inference, Known, infer
+from tailpipe.infer.places import open_target
+from tailpipe.model.window import Window
+from tailpipe.plugin import Registry
+from tailpipe.plugins.core import plugin as core
+from tailpipe.testing import InProcessEngine
+from tailpipe.workspace import Workspace
+from tests.unit.infer.logs import LOGS, write_logs
+
+NOW = datetime(2024, 2, 10, tzinfo=UTC)
+REGISTRY = Registry([core])
+
+
+def looked_at(path: Path, name: str | None = None) -> Inference:
+    target = open_target(str(path), REGISTRY.sources, None)
+    return infer(target, Known(REGISTRY.tables, REGISTRY.presets), NOW, name)
+
+
+def opened(install: Path, found: Inference) -> Workspace:
+    (install / "config").mkdir(parents=True)
+    text = "\n".join(one.text(REGISTRY.presets) for one in found.found)
+    (install / "config" / "logs.tpc").write_text(text)
+    environment = Environment.resolve({"TAILPIPE_INSTALL_DIR": str(install)})
+    return Workspace(environment, REGISTRY, engine=InProcessEngine())
+
+
+def words(found: Found, confidence: str) -> str:
+    return "\n".join(point.text for point in found.points if point.confidence == confidence)
+
+
+@pytest.mark.slow
+def test_every_kind_of_log_in_a_directory_is_collected_without_edits(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs")
+    found = looked_at(tmp_path / "logs")
+    by_file = {one.groups[0].artifacts[0].path: one for one in found.found}
+    assert found.skipped == ()
+    workspace = opened(tmp_path / "install", found)
+    workspace.check_sql()
+    report = workspace.collect((), Window.parse("2024-01-01", "2024-02-10", now=NOW))
+    kept = {one.partition: one.accounts for one in report.partitions}
+    with workspace.session() as session:
+        for log in LOGS:
+            one = by_file[log.name]
+            assert one.kind.table.format is not None
+            assert one.kind.table.format.type == log.format, log.name
+            accounts = kept[one.partition.address]
+            assert (accounts.kept, accounts.rejected) == (log.rows, 0), log.name
+            table = one.partition.table
+            types = {row[0]: row[1] for row in session.run(f"DESCRIBE {table}").rows}
+            assert log.types.items() <= types.items(), (log.name, types)
+            ((first,),) = session.run(f"SELECT min(tp_timestamp)::VARCHAR FROM {table}").rows
+            assert first == log.first, log.name
+
+
+def test_dates_in_paths_become_the_layout_and_the_first_day_to_collect(tmp_path: Path) -> None:
+    for day in ("30", "31"):
+        for name in ("a", "b"):
+            path = tmp_path / "logs" / "2023" / "12" / day / f"{name}-7.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text('{"time": "2023-12-31T10:00:00Z"}\n')
+    (found,) = looked_at(tmp_path / "logs").found
+    (source,) = found.partition.sources
+    assert source.file_layout == r"%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/[^/]*\.jsonl(\.(gz|bz2|xz|zst))?"  # type: ignore[attr-defined]
+    assert str(found.start) == "2023-12-30"
+
+
+def test_a_file_takes_its_rotated_versions_along_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("app.log", "app.log.1", "app.log-20240131", "app.log.bak", "other.log"):
+        (tmp_path / name).write_text("2024-01-31 10:00:00 INFO hello\n")
+    (found,) = looked_at(tmp_path / "app.log").found
+    (source,) = found.partition.sources
+    assert (source.paths, source.file_layout) == (
+        (f"{tmp_path}/app.log*",),
+        r"app\.log([.-][0-9-]+)?(\.(gz|bz2|xz|zst))?",
+    )  # type: ignore[attr-defined]
+    assert len(found.artifacts) == 3
+
+
+GUESSES = {
+    "days.csv": ("day,n\n03/04/2024,1\n04/05/2024,2\n", "if it is the day: %d/%m/%Y"),
+    "zones.csv": ("time,what,n\n2024-01-31 10:00:00,a,1\n2024-01-31 10:00:01,b,2\n", "no zone"),
+    "cron.log": ("Jan 31 10:00:00 web1 cron[7]: started\n" * 5, "no year"),
+    "two.jsonl": ('{"time": "2024-01-31T10:00:00Z", "created": "2024-01-30T10:00:00Z"}\n', "created also holds times"),
+    "ids.jsonl": ('{"time": "2024-01-31T10:00:00Z", "account_id": 7, "x": 1, "y": 2}\n', "account_id is a number"),
+    "long.jsonl": (
+        '{"at": "2024-01-31T10:00:00Z", "serial": 1234567890123456}\n',
+        "serial is text, because it has more than 15",
+    ),
+    "plain.txt": ("a line\nanother one\n", "no field holds a time"),
+    "one.jsonl": ('{"ts": "2024-01-31T10:00:00Z"}\n', "all of it from 1 row alone"),
+}
+
+
+def test_what_a_log_leaves_open_is_called_a_guess(tmp_path: Path) -> None:
+    for name, (text, _) in GUESSES.items():
+        (tmp_path / name).write_text(text)
+    by_file = {one.groups[0].artifacts[0].path: one for one in looked_at(tmp_path).found}
+    assert set(by_file) == set(GUESSES)
+    for name, (_, guess) in GUESSES.items():
+        assert guess in words(by_file[name], "guessed"), name
+
+
+def test_how_many_rows_were_read_is_counted(tmp_path: Path) -> None:
+    lines = ['{"time": "2024-01-31T10:00:00Z"}'] * 98 + ["no json", "{"]
+    (tmp_path / "x.log").write_text("\n".join(lines) + "\n")
+    (found,) = looked_at(tmp_path / "x.log").found
+    assert "98 of 100 rows parsed" in words(found, "sure")
+
+
+def test_values_never_get_into_the_config(tmp_path: Path) -> None:
+    secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+    rows = [f"2024-01-31 10:00:0{number};{secret};hunter{number}" for number in range(6)]
+    (tmp_path / "keys.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "keys.jsonl").write_text(f'{{"time": "2024-01-31T10:00:00Z", "{secret}": "hunter2"}}\n' * 6)
+    (tmp_path / "keys.txt").write_text(f"2024-01-31 10:00:00 password {secret} hunter2\n" * 6)
+    for found in looked_at(tmp_path).found:
+        text = found.text(REGISTRY.presets) + "".join(point.text for point in found.points)
+        assert secret not in text
+        assert "hunter" not in text
