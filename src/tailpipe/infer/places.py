@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from glob import has_magic
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from tailpipe.infer.layouts import Template, template_of
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.source import Source
-from tailpipe.model.window import EVER
+from tailpipe.model.window import Window
 
 __all__ = ["Group", "Place", "Target", "groups_of", "open_target", "rotated_beside", "usual_places"]
 
@@ -40,6 +40,8 @@ _USUAL = (
     "log",
 )
 """Where logs are as a rule; those that are not absolute are below the current directory."""
+_ANY_DAY = Window.of_day(date(2000, 1, 1))
+"""Without a layout no artifact has a day, and all of them are listed."""
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -53,7 +55,7 @@ class Target:
 
     def artifacts(self) -> list[Artifact]:
         """What is there; of very much the first few thousand."""
-        return list(islice(self.source.artifacts(EVER), _LISTED))
+        return list(islice(self.source.artifacts(_ANY_DAY), _LISTED))
 
 
 @frozen

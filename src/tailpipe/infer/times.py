@@ -21,7 +21,7 @@ _ISO = re.compile(
 _NO_YEAR = re.compile(rf"{_MONTH} [ \d]?\d {_CLOCK}(?:\.\d+)?")
 _DAY_FIRST_NO_YEAR = re.compile(rf"\d\d? {_MONTH} {_CLOCK}(?:\.\d+)?")
 _TIMELY = re.compile(
-    r"(?:^|[^a-z])(?:time|timestamp|ts|date|datetime|when|at|epoch|clock|created|updated|occurred|published|logged|t)$"
+    r"(?:^|[^a-z])(?:time|timestamp|ts|date|datetime|when|at|epoch|clock|created|updated|occurred|published|logged|t|rt|start|end)$"
     r"|time|date(?!d?b|base)|_(?:at|on|ts|ms|sec|epoch)$",
     re.IGNORECASE,
 )
