@@ -86,7 +86,8 @@ def _escaped(text: str) -> str:
 
 def index(registry: Registry) -> str:
     """The list of all tables, by the plugin that brings them."""
-    groups = sorted((plugin for plugin in registry.plugins.values() if plugin.parts("table")), key=_title)
+    groups = [plugin for plugin in registry.plugins.values() if plugin.parts("table")]
+    groups.sort(key=lambda plugin: _title(plugin).lower())
     parts = []
     for plugin in groups:
         tables = (registry.tables[name] for name in sorted(name for name, _ in plugin.parts("table")))
