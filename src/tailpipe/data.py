@@ -23,6 +23,7 @@ from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
 from tailpipe.model.nearest import named
+from tailpipe.model.option import unresolved_in
 from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
@@ -84,7 +85,17 @@ class Data:
         for directory in set(directories):
             refuse_foreign(directory, self.settings.workspace.name)
         make_directories(directories, self.say)
-        return replace(Layout.of(*directories), **self._hive())
+        return replace(Layout.of(*directories), wanted=self._wanted(), **self._hive())
+
+    def _wanted(self) -> dict[str, Path]:
+        """Where the config wants the local files of its partitions; what it does not name stays where it is."""
+        stores = {name: self.store_of(name) for name in self.config.partitions}
+        paths = {name: store.here.path if store and store.here else None for name, store in stores.items()}
+        return {
+            name: Path(path) if path else self.settings.data_dir.absolute()
+            for name, path in paths.items()
+            if not unresolved_in(path)
+        }
 
     def _hive(self) -> dict[str, Any]:
         """How the directories of the hive are named, if not as usual."""
@@ -226,13 +237,15 @@ class Data:
             return []
         return doctor.examine(layout, with_checksums=with_checksums)
 
-    def repair(self, *, with_checksums: bool) -> Repaired:
-        """Mend what the doctor finds."""
+    def repair(self, *, with_checksums: bool, accept_loss: bool = False) -> Repaired:
+        """Mend what the doctor finds; with `accept_loss` also if a disk that is not mounted is lost."""
         from tailpipe.catalog import doctor
 
         layout, pushing = self.prepare(), self.pushing()
         fetch = pushing.fetch if pushing else None
-        done = doctor.repair(layout, with_checksums=with_checksums, fetch=fetch, host=self.host)
+        done = doctor.repair(
+            layout, with_checksums=with_checksums, fetch=fetch, host=self.host, accept_loss=accept_loss
+        )
         if pushing:
             with self.catalog() as catalog:
                 self.pushed(catalog, done, self.config.partitions)

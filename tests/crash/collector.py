@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.failpoints import Failpoints
+from tailpipe.catalog.layout import Layout
 from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
@@ -61,7 +62,7 @@ def stage_rejected(staging: Path, name: str, count: int) -> StagedFile:
 
 
 def perform(
-    home: Path, steps: Sequence[Step], *, storage: LocalStorage = LOCAL, failpoints: Failpoints | None = None
+    home: Path | Layout, steps: Sequence[Step], *, storage: LocalStorage = LOCAL, failpoints: Failpoints | None = None
 ) -> None:
     """Do these steps, but none that the ledger says is done: that is how a run goes on after a crash."""
     with Catalog.open(home, storage=storage, failpoints=failpoints) as catalog:

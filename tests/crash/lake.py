@@ -10,7 +10,7 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.clean import GRACE
-from tailpipe.catalog.failpoints import NAMES, STORE_NAMES, Failpoints
+from tailpipe.catalog.failpoints import NAMES, ROOT_NAMES, STORE_NAMES, Failpoints
+from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.errors import TailpipeError
 from tailpipe.storage.object_stores import open_objects
@@ -59,7 +60,15 @@ def open_place(store: str) -> Objects:
     return remote(url, bucket, retries=2)
 
 
-def push_and_tier(home: Path, request: dict[str, Any], points: Failpoints) -> None:
+def layout_of(request: dict[str, Any]) -> Layout:
+    """The layout of a workspace whose config wants the files of the partition in a root."""
+    layout = Layout.of(Path(request["home"]))
+    if "root" not in request:
+        return layout
+    return replace(layout, wanted={PARTITION: Path(request["root"] or layout.data)})
+
+
+def push_and_tier(home: Layout, request: dict[str, Any], points: Failpoints) -> None:
     """What a command does after its commit; a store that fails too often is only told."""
     objects = open_place(request["store"])
     if request["faults"] == "lost-commit":
@@ -85,6 +94,11 @@ class LakeHarness(Harness):
     """A workspace with a store; the store is looked at as closely as the disk."""
 
     store: str = ""
+    roots: Sequence[str] = ("",)
+    """The directories that the config may want the files in; an empty text is the workspace itself."""
+    root: str = ""
+    moving: random.Random | None = None
+    """Names another root before each run: the config may be changed after a crash, too."""
     rule: str = "all"
     faults: str = ""
     has_grace: bool = False
@@ -96,12 +110,16 @@ class LakeHarness(Harness):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.objects = open_place(self.store)
+        self.was_cleaned = False
         self.entries: list[LogEntry] = []
         if isinstance(self.objects, RemoteObjects):
             self.objects.requests.clear()
 
     def _run(self, made: Step, failpoint: str) -> int:
         self.on_run(failpoint)
+        if self.moving is not None:
+            self.root = self.moving.choice(self.roots)
+        self.was_cleaned = made.kind == "clean" and not failpoint
         status, error = self.server.ask(
             home=str(self.home),
             steps=[json.dumps(asdict(made))],
@@ -110,6 +128,7 @@ class LakeHarness(Harness):
             disk=self.disk,
             journal="",
             store=self.store,
+            root=self.root,
             rule=self.rule,
             has_grace=self.has_grace and bool(failpoint),
             faults=self.faults if failpoint or self.faults == "lost-commit" else "",
@@ -139,6 +158,7 @@ class LakeHarness(Harness):
         if self._hive_rows() != here:
             raise BrokenError("the hive is not what is live and here")
         self.check_disk()
+        self._check_roots()
         self._check_log()
         with Catalog.open(self.home) as catalog:
             ask = catalog.database.connection.execute
@@ -150,6 +170,36 @@ class LakeHarness(Harness):
             for (path,) in ask("SELECT path FROM files WHERE here = 0 AND left_at IS NULL").fetchall():
                 if self._local(path).exists():
                     raise BrokenError(f"{path} is forgotten, but still on the disk")
+
+    def _check_roots(self) -> None:
+        """The files are where they are wanted, and after the grace period nowhere else."""
+        with Catalog.open(self.home, is_read_only=True) as catalog:
+            if (found := catalog.database.layout.root(PARTITION)) != Path(self.root or self.home):
+                raise BrokenError(f"the files are in {found}, and not in {self.root or self.home}")
+        for root in self._all_roots():
+            if root != found and not self.was_cleaned:
+                continue
+            staging = root / ".tailpipe" / "staging"
+            if left := list(staging.iterdir()) if staging.exists() else []:
+                raise BrokenError(f"left in staging: {left}")
+            if root == found:
+                continue
+            if left := [path for path in root.glob(".tailpipe/*/tp_table=*/**/*") if path.is_file()]:
+                raise BrokenError(f"left behind: {left}")
+
+    def _all_roots(self) -> list[Path]:
+        return [Path(root or self.home) for root in self.roots]
+
+    def _invite_strangers(self) -> None:
+        for root in self._all_roots():
+            for directory in root.glob("tp_table=*/*/*/*"):
+                stranger = directory / "notes.txt"
+                stranger.touch()
+                self.strangers.add(stranger)
+
+    def _hive_rows(self) -> Counter[str]:
+        found = (path for root in self._all_roots() for path in root.glob("tp_table=*/*/*/*/*.parquet"))
+        return read_ids([str(path) for path in found])
 
     def check_other_host(self, expected: Counter[str]) -> None:
         """Another host that knows the store alone has the same rows."""
@@ -189,7 +239,8 @@ class LakeHarness(Harness):
             ).fetchall()
 
     def _local(self, path: str) -> Path:
-        return self.home / ".tailpipe" / path
+        with Catalog.open(self.home, is_read_only=True) as catalog:
+            return catalog.database.layout.stored(path)
 
     def _snapshot_rows(self) -> Counter[str]:
         found: Counter[str] = Counter()
@@ -221,9 +272,16 @@ def soak_lake(harness: LakeHarness, kills: int) -> None:
     while harness.report.kills < kills:
         harness.rule = chance.choice(RULES)
         harness.faults = chance.choice(("", str(chance.randrange(10**6))))
-        points = STORE_NAMES if chance.random() < 0.8 else NAMES
+        points: Sequence[str] = STORE_NAMES if chance.random() < 0.8 else NAMES
+        again: Sequence[str] = (*AGAIN, *STORE_NAMES)
+        kinds: Sequence[StepKind] = KINDS
+        if len(harness.roots) > 1 and chance.random() < 0.4:
+            harness.moving = chance
+            points, again = ROOT_NAMES, (*AGAIN, *ROOT_NAMES)
+            kinds = ("clean", "append")
         first = f"{chance.choice(points)}:{chance.choice((0, 0, 1, 2))}"
-        second = chance.choice((*AGAIN, *STORE_NAMES)) if chance.random() < 0.5 else ""
-        harness.step(chance.choice(KINDS), first, second)
+        second = chance.choice(again) if chance.random() < 0.5 else ""
+        harness.step(chance.choice(kinds), first, second)
+        harness.moving = None
     harness.faults = ""
     harness.check_other_host(harness.world.rows())

@@ -36,9 +36,10 @@ def child(request: dict[str, Any]) -> None:
         (lake_mutants.LAKE_MUTANTS if request.get("store") else mutants.MUTANTS)[request["mutant"]].install()
     points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
     steps = [collector.step_from_json(text) for text in request["steps"]]
-    collector.perform(Path(request["home"]), steps, storage=disk, failpoints=points)
+    layout = lake.layout_of(request)
+    collector.perform(layout, steps, storage=disk, failpoints=points)
     if request.get("store"):
-        lake.push_and_tier(Path(request["home"]), request, points)
+        lake.push_and_tier(layout, request, points)
 
 
 def main() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.crash.harness import BrokenError, Harness, Report, Server, soak
@@ -26,7 +29,7 @@ def main() -> int:
     arguments = parser.parse_args()
     total = Report()
     broken = 0
-    with Server() as server, tempfile.TemporaryDirectory() as place:
+    with Server() as server, tempfile.TemporaryDirectory() as place, another_disk(Path(place)) as disk_two:
         number = 0
         while total.kills < arguments.kills and not broken:
             disk = DISKS[number % len(DISKS)]
@@ -50,7 +53,7 @@ def main() -> int:
             print(f"{total.kills} kills at {len(total.reached)} failpoints", file=sys.stderr)
             number += 1
         if not broken:
-            broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total)
+            broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total, disk_two)
     print(
         f"kills {total.kills}, rows lost {total.lost}, rows twice {total.twice},"
         f" partial days {total.partial}, other faults {broken}"
@@ -58,13 +61,31 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
+@contextlib.contextmanager
+def another_disk(than: Path) -> Iterator[Path]:
+    """A directory on another file system than that of a path, if there is one."""
+    tops = (top for top in ("/dev/shm", "/var/tmp") if os.access(top, os.W_OK))
+    other = next((top for top in tops if Path(top).stat().st_dev != than.stat().st_dev), None)
+    with tempfile.TemporaryDirectory(dir=other) as place:
+        yield Path(place)
+
+
+def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report, other: Path) -> int:
     """Kill pushes, with a new workspace and a new store for each round; returns how many rounds were broken."""
     done = number = 0
     reached: set[str] = set()
     while done < kills:
         (store := place / f"lake-{number}").mkdir()
-        harness = LakeHarness(server, place / f"lake-ws-{number}", seed=seed + number, store=str(store))
+        roots = [other / f"root-{number}-{letter}" for letter in "ab"] if number % 2 else []
+        for root in roots:
+            root.mkdir()
+        harness = LakeHarness(
+            server,
+            place / f"lake-ws-{number}",
+            seed=seed + number,
+            store=str(store),
+            roots=("", *map(str, roots)),
+        )
         try:
             soak_lake(harness, min(STORE_ROUND, kills - done))
         except BrokenError as problem:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog.failpoints import STORE_NAMES
+from tailpipe.catalog.failpoints import ROOT_NAMES, STORE_NAMES
 from tests.aws import proxy as proxies
 from tests.aws.conftest import TestBucket, bucket, no_credentials, proxy
 from tests.crash.harness import BrokenError, Server
@@ -45,6 +45,40 @@ def test_a_push_that_is_killed_anywhere_is_finished_by_the_next(
         harness.step("append", "push.appended", name)
     assert harness.report.reached[name] >= 1
     harness.check_other_host(harness.world.rows())
+
+
+@pytest.fixture
+def roots(place: Path, tmp_path: Path) -> tuple[str, ...]:
+    """The workspace itself, and two directories on another disk than it; on one disk if there is no other."""
+    others = [tmp_path / name for name in "ab"]
+    for other in others:
+        other.mkdir()
+    return ("", *map(str, others))
+
+
+@pytest.mark.parametrize("name", sampled(ROOT_NAMES, 4))
+def test_a_move_to_another_disk_that_is_killed_anywhere_is_finished_or_given_up(
+    server: Server, place: Path, store: str, roots: tuple[str, ...], name: str
+) -> None:
+    harness = _prepared(server, place / "ws", store, seed=ROOT_NAMES.index(name), roots=roots)
+    for root in (roots[1], roots[2], ""):
+        harness.root = root
+        harness.step("append", name)
+        harness.step("clean", name, ROOT_NAMES[ROOT_NAMES.index(name) - 1])
+    assert harness.report.reached[name] >= 1
+    harness.step("append", "root.copied")
+    harness.moving = random.Random(1)  # the path is changed again after the kill
+    harness.step("append", name, name)
+
+
+@pytest.mark.slow
+def test_random_kills_while_files_move_between_disks_lose_nothing(
+    server: Server, place: Path, store: str, roots: tuple[str, ...]
+) -> None:
+    harness = LakeHarness(server, place / "ws", seed=3, store=store, roots=roots)
+    soak_lake(harness, 60)
+    report = harness.report
+    assert (report.lost, report.twice, report.partial) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(("seed", "kills"), [(1, 12), pytest.param(2, 100, marks=pytest.mark.slow)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.layout import INTERNAL
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["free_name", "is_copy", "is_sound", "put_aside", "sound_copy"]
@@ -12,8 +13,9 @@ __all__ = ["free_name", "is_copy", "is_sound", "put_aside", "sound_copy"]
 
 def put_aside(database: Database, path: Path) -> Path:
     """Move a file of the data directory to `set-aside/`, where it keeps its path."""
-    base = database.layout.internal if path.is_relative_to(database.layout.internal) else database.layout.data
-    target = free_name(database.tree, database.layout.set_aside / path.relative_to(base))
+    root = database.layout.root_above(path)
+    base = root / INTERNAL if path.is_relative_to(root / INTERNAL) else root
+    target = free_name(database.tree, database.layout.set_aside(root) / path.relative_to(base))
     changed = database.tree.make_directory(target.parent)
     database.tree.rename(path, target)
     database.tree.settle({*changed, target.parent, path.parent})

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover
+from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover, roots
 from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
-from tailpipe.catalog.snapshot import Bring, ColumnSets, Snapshot, column_sets, sequence, snapshot
+from tailpipe.catalog.snapshot import Bring, ColumnSets, Snapshot, column_sets, roots_of, sequence, snapshot
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
@@ -149,7 +149,8 @@ class Catalog:
     def rejected_files(self, partition: str, unit: Unit | None = None) -> dict[str, Path]:
         """The stored files that hold the rejected rows of a partition or unit, those of the newest Day first."""
         files = read.rejected_files(self.database, partition, str(unit) if unit else None)
-        snapshot = Snapshot(self.database.layout.internal, tuple(files), {}, 0, bring=self.database.bring)
+        own = roots_of(self.database.connection)
+        snapshot = Snapshot(self.database.layout.internal, tuple(files), {}, 0, own, bring=self.database.bring)
         return {file.path: Path(path) for file, path in zip(files, snapshot.paths(), strict=True)}
 
     def rejected_paths(self, partition: str, unit: Unit) -> list[str]:
@@ -177,6 +178,7 @@ class Catalog:
                 held.enter_context(locks.hold(self.database, partition))
                 self.database.failpoints.reach("lock.taken")
                 partition_id, epoch = locks.take_over(self.database, partition)
+                roots.check_present(self.database, partition)
                 snapshot(self.database, partition=partition)  # nothing is written on top of damage
                 recovered = recover.recover(self.database, partition, partition_id)
             yield Writer(self.database, partition, partition_id, epoch, recovered)
@@ -314,7 +316,8 @@ class Writer:
 
     def check_space(self, size: int = 0) -> int:
         """Refuse to stage so many bytes where there is no room for them; how many bytes are free."""
-        staging = self.database.layout.staging
+        layout = self.database.layout
+        staging = layout.staging_in(layout.root(self.partition))
         with storage_errors(staging):
             free = self.database.tree.free(staging)
         needed = size + LEAST_BYTES

@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-from tailpipe.catalog import aside, layout
+from tailpipe.catalog import aside, layout, roots
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.recover import orphans
 from tailpipe.frozen import frozen
@@ -41,12 +41,13 @@ def clean(database: Database, partition: str, grace: timedelta = GRACE) -> Clean
     with database.writing() as connection:
         connection.executemany("DELETE FROM files WHERE path = ? AND state = 'retired'", [(path,) for path, _ in rows])
     remove_empty(database, partition, {database.layout.stored(path).parent for path, _ in rows})
+    roots.drop_copies(database, partition, grace)
     return Cleaned(len(rows), sum(size for _, size in rows))
 
 
 def is_due(database: Database, partition: str) -> bool:
     """Whether there are files that `clean` would unlink."""
-    return bool(_due(database, partition, GRACE))
+    return bool(_due(database, partition, GRACE)) or roots.is_due(database, partition, GRACE)
 
 
 def _due(database: Database, partition: str, grace: timedelta) -> list[tuple[str, int]]:
@@ -89,8 +90,8 @@ def sweep(database: Database, partition: str) -> Cleaned:
 
 def _set_aside(database: Database, path: Path) -> None:
     """Set a stored file aside, and take the same file out of the hive."""
-    if path.is_relative_to(database.layout.files):
-        public = database.layout.public(path.relative_to(database.layout.internal).as_posix())
+    if (stored := database.layout.stored_path(path)).startswith("files/"):
+        public = database.layout.public(stored)
         if aside.is_copy(database, public, path):
             database.tree.delete(public)
     aside.put_aside(database, path)
@@ -103,7 +104,8 @@ def _state(database: Database, transaction: str) -> str | None:
 
 def remove_empty(database: Database, partition: str, directories: set[Path]) -> None:
     """Remove directories of stored files in which nothing is left, up to that of the partition."""
-    top = os.fspath(database.layout.files / layout.partition_segment(partition))
+    internal = database.layout.root(partition) / layout.INTERNAL
+    top = os.fspath(internal / "files" / layout.partition_segment(partition))
     for directory in directories:
         place = directory
         while os.fspath(place).startswith(top + os.sep) and database.tree.remove_empty(place):

@@ -79,7 +79,7 @@ class Transaction:
     @property
     def staging(self) -> Path:
         """The private directory for the job's files; give them names that do not end in `.parquet`."""
-        return self.database.layout.staging / self.name
+        return self.database.layout.staging_in(self.database.layout.root(self.partition)) / self.name
 
     def commit(self, staged: Staged, meter: Meter | None = None) -> Committed:
         """Make all of it live, or raise and leave everything as it was."""

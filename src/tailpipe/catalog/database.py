@@ -7,7 +7,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tailpipe.catalog.home import has_history
 from tailpipe.catalog.hosts import own_hosts, remember_host
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.place import check_place, remember_place
+from tailpipe.catalog.root_facts import load_roots
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 from tailpipe.frozen import frozen
 from tailpipe.model.host import Host, check_host
@@ -127,6 +128,7 @@ def open_database(
                 remember_place(connection, layout)
                 remember_host(connection, host)
             own = own_hosts(connection, host)
+            layout = replace(layout, roots=load_roots(connection))
         except BaseException:
             connection.close()
             raise

@@ -33,6 +33,9 @@ def _findings(database: Database, with_checksums: bool) -> list[Finding]:
         return found
     found += findings.unknown(database)
     for name in findings.partitions(database):
+        if unmounted := list(findings.unmounted(database, name)):
+            found += unmounted
+            continue
         found += findings.stored(database, name, with_checksums)
         found += findings.lost(database, name)
         found += findings.hive(database, name, with_checksums)

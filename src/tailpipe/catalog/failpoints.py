@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = ["ACTIONS", "NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
+__all__ = ["ACTIONS", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
@@ -74,6 +74,17 @@ STORE_NAMES = (
 )
 """Those of a push and of tiers; a partition without a store never reaches them."""
 
+ROOT_NAMES = (
+    "root.copied",
+    "root.before",
+    "root.switched",
+    "root.recorded",
+    "root.withdraw",
+    "root.unlink",
+    "root.forget",
+)
+"""Those of a partition whose files move to another disk."""
+
 SHARED_NAMES = (
     "rebase.copied",
     "rebase.before",
@@ -105,7 +116,7 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            is_known = name in (*NAMES, *STORE_NAMES, *SHARED_NAMES)
+            is_known = name in (*NAMES, *STORE_NAMES, *ROOT_NAMES, *SHARED_NAMES)
             if not is_known or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)

@@ -12,6 +12,8 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import is_ours
 from tailpipe.catalog.recover import orphans
+from tailpipe.catalog.root_facts import absent
+from tailpipe.catalog.roots import is_present
 from tailpipe.catalog.schema import has_column, has_table, here_alone
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
@@ -28,6 +30,7 @@ __all__ = [
     "stored_partitions",
     "transactions",
     "unknown",
+    "unmounted",
     "unstored",
 ]
 
@@ -43,6 +46,7 @@ Trouble = Literal[
     "unrecorded",
     "unknown",
     "damaged",
+    "unmounted",
 ]
 REPAIR = "tailpipe doctor --repair"
 REPAIR_BYTES = "tailpipe doctor --repair --checksums"
@@ -76,7 +80,9 @@ def partitions(database: Database) -> list[str]:
 
 def stored_partitions(database: Database) -> set[str]:
     """The partitions that have stored files, whether or not the catalog knows them."""
-    found = {database.layout.partition_of(path) for path in database.storage.objects(database.layout.files)}
+    layout_ = database.layout
+    tops = (root / layout.INTERNAL / "files" for root in layout_.all_roots())
+    found = {layout_.partition_of(path) for top in tops for path in database.storage.objects(top)}
     return {name for name in found if name is not None}
 
 
@@ -94,6 +100,14 @@ def damage(database: Database) -> Iterator[Finding]:
             seals.verify(connection, path)
         except CatalogError as problem:
             yield Finding("damaged", path, problem.message, repair=REBUILD)
+
+
+def unmounted(database: Database, partition: str) -> Iterator[Finding]:
+    """A root that is not mounted: of its files nothing can be said."""
+    root = database.layout.root(partition)
+    if not is_present(database, root):
+        problem = absent(partition, root)
+        yield Finding("unmounted", str(root), f"{problem.message}; its files were not checked", partition, repair="")
 
 
 def stored(database: Database, partition: str, with_checksums: bool) -> Iterator[Finding]:
@@ -148,7 +162,7 @@ def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[F
         (partition,),
     ).fetchall()
     expected = {database.layout.public(path): (path, unit, size, sha256) for path, unit, size, sha256 in rows}
-    there = set(database.tree.objects(database.layout.data / layout.partition_segment(partition)))
+    there = set(database.tree.objects(database.layout.root(partition) / layout.partition_segment(partition)))
     for place, (path, unit, size, sha256) in expected.items():
         if place not in there:
             yield Finding("unlinked", str(place), f"{place} is not in the hive", partition, unit)

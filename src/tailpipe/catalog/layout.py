@@ -3,6 +3,7 @@
     <home>/tp_table=…/tp_partition=…/tp_index=…/tp_date=…/<name>.parquet   the hive, by `partition_by`
     <home>/.tailpipe/catalog.db · locks/                                   always on a local disk
     <data>/.tailpipe/files · staging · manifests · rejected                <data> is <home> unless told
+    <root>/.tailpipe/files · staging · rejected, and the hive              of a partition that has a root of its own
 
 Values become directory names by percent-encoding, which DuckDB and Spark undo. What no tool would
 bring back (an index of more than 120 bytes) becomes `prefix~hash`; the true value is in the file's
@@ -58,6 +59,10 @@ class Layout:
     """The directories of the hive of each partition, from the outside in, where they are not `PARTITION_BY`."""
     hive_of_others: Sequence[str] = PARTITION_BY
     """Those of partitions that the config no longer names."""
+    wanted: Mapping[str, Path] = field(default_factory=dict)
+    """Where the config wants the local files of partitions, if not in `data`."""
+    roots: dict[str, Path] = field(default_factory=dict)
+    """Where they are, by the catalog that was opened: see `roots.py`. It follows when a partition moves."""
 
     @classmethod
     def of(cls, home: Path | Layout, data: Path | None = None) -> Layout:
@@ -83,8 +88,25 @@ class Layout:
 
     @property
     def internal(self) -> Path:
-        """What stored paths are relative to."""
+        """What stored paths are relative to, unless their partition has a root of its own."""
         return self.data / INTERNAL
+
+    def root(self, partition: str) -> Path:
+        """The directory of the hive, the stored files and the staging of a partition."""
+        return self.roots.get(partition, self.data)
+
+    def all_roots(self) -> tuple[Path, ...]:
+        """The directories that partitions have as roots, that of the workspace first."""
+        return tuple(dict.fromkeys((self.data, *self.roots.values())))
+
+    def root_above(self, path: Path) -> Path:
+        """The root that a path is below."""
+        return next((root for root in self.roots.values() if path.is_relative_to(root)), self.data)
+
+    @property
+    def roots_record(self) -> Path:
+        """The roots of partitions, for a rebuild."""
+        return self.internal / "roots.json"
 
     @property
     def files(self) -> Path:
@@ -98,8 +120,12 @@ class Layout:
 
     @property
     def staging(self) -> Path:
-        """One directory for each running transaction."""
+        """One directory for each running transaction; see `staging_in`."""
         return self.internal / "staging"
+
+    def staging_in(self, root: Path) -> Path:
+        """The staging of partitions with this root: on the same disk as their files."""
+        return root / INTERNAL / "staging"
 
     @property
     def manifests(self) -> Path:
@@ -111,10 +137,9 @@ class Layout:
         """The file that names the newest transaction."""
         return self.internal / "head"
 
-    @property
-    def set_aside(self) -> Path:
-        """Where a repair puts what it takes out and must not delete."""
-        return self.internal / "set-aside"
+    def set_aside(self, root: Path) -> Path:
+        """Where a repair puts what it takes out of a root and must not delete."""
+        return root / INTERNAL / "set-aside"
 
     @property
     def cache(self) -> Path:
@@ -180,18 +205,30 @@ class Layout:
 
     def partition_of(self, stored: Path) -> str | None:
         """The partition of a stored file of `files/`, or None if its path is none of ours."""
-        table, name, *_ = (*stored.relative_to(self.files).parts, "", "")
+        files = self.root_above(stored) / INTERNAL / "files"
+        table, name, *_ = (*stored.relative_to(files).parts, "", "")
         if not (table.startswith("tp_table=") and name.startswith("tp_partition=")):
             return None
         return f"{_value(table)}.{_value(name)}"
 
-    def swap(self, transaction: str) -> Path:
-        """Where the projection builds directories before it exchanges them, in the shape of the hive."""
-        return self.staging / transaction / "swap"
+    def swap(self, transaction: str, root: Path) -> Path:
+        """Where the projection builds directories before it exchanges them, in the shape of the hive of a root."""
+        return self.staging_in(root) / transaction / "swap"
 
     def stored(self, path: str) -> Path:
         """The place of a stored file."""
-        return self.internal / path
+        return self._root_of(path.partition("/")[2]) / INTERNAL / path
+
+    def stored_path(self, place: Path) -> str:
+        """The stored path of a place."""
+        return place.relative_to(self.root_above(place) / INTERNAL).as_posix()
+
+    def _root_of(self, plain: str) -> Path:
+        """The root of a file whose directories begin with those of its table and partition."""
+        if not self.roots:
+            return self.data
+        table, name, *_ = (*plain.split("/", 2), "", "")
+        return self.root(f"{_value(table)}.{_value(name)}")
 
     def public(self, path: str) -> Path:
         """The place in the hive of a stored file of `files/`."""
@@ -201,26 +238,27 @@ class Layout:
     def public_directory(self, directory: str) -> Path:
         """The directory in the hive that mirrors a directory of `files/`."""
         plain = directory.removeprefix("files/")
-        parts = plain.split("/")
+        root, parts = self._root_of(plain), plain.split("/")
         if len(parts) != len(PARTITION_BY):
-            return self.data / plain
+            return root / plain
         table, name, index, day = (part.partition("=")[2] for part in parts)
         names = self.partition_by(f"{unquote(table)}.{unquote(name)}")
         if names == PARTITION_BY:
-            return self.data / plain
-        return self.data / _segments(names, table, name, index, day)
+            return root / plain
+        return root / _segments(names, table, name, index, day)
 
     def mirrored(self, public: Path) -> Path:
         """The stored file of a file in the hive, by whatever directories the hive has or had."""
-        relative = public.relative_to(self.data)
+        root = self.root_above(public)
+        relative, files = public.relative_to(root), root / INTERNAL / "files"
         values = dict(part.split("=", 1) for part in relative.parent.parts if "=" in part)
         if "tp_day" in values and "tp_date" not in values:
             values["tp_date"] = "-".join(values.get(part, "") for part in ("tp_year", "tp_month", "tp_day"))
         index = next((value for column, value in values.items() if column not in FILE_COLUMNS), "")
         values.setdefault("tp_index", index)
         if not all(name in values for name in PARTITION_BY):
-            return self.files / relative.with_suffix("")  # none of ours
-        return self.files / _segments(PARTITION_BY, *(values[name] for name in PARTITION_BY)) / public.stem
+            return files / relative.with_suffix("")  # none of ours
+        return files / _segments(PARTITION_BY, *(values[name] for name in PARTITION_BY)) / public.stem
 
 
 def data_path(partition: str, tp_index: str | None, tp_date: date, name: str) -> str:

@@ -25,6 +25,7 @@ from tailpipe.catalog.snapshot import (
     live_file,
     names_of,
     newest_commit,
+    roots_of,
     selected,
     sequence,
     sets_of,
@@ -95,7 +96,8 @@ class LargeSnapshot:
         sealed = seals.load(database.connection, "data", path) or {}
         known = names_of(database, database.connection, None, None)
         self._ids = {name: key for key, name in known if (one := sealed.get(key)) and one.entries}
-        self._empty = Snapshot(database.layout.internal, (), {}, newest_commit(database.connection))
+        own = roots_of(database.connection)
+        self._empty = Snapshot(database.layout.internal, (), {}, newest_commit(database.connection), own)
 
     @property
     def root(self) -> Path:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 from tailpipe.catalog.layout import INTERNAL, Layout
+from tailpipe.catalog.root_facts import load_roots
 from tailpipe.catalog.schema import has_table, here_alone
 from tailpipe.errors import WorkspaceError
 from tailpipe.storage.storage import LocalTree
@@ -26,7 +28,8 @@ def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree,
     if (may_be_lost and (is_known or known is None)) or (is_known and tree.is_directory(layout.files)):
         return
     query = f"SELECT path FROM files WHERE state = 'live'{here_alone(connection)} ORDER BY path"  # noqa: S608 - ours
-    live = [path for (path,) in connection.execute(query)]
+    elsewhere = replace(layout, roots=load_roots(connection))
+    live = [path for (path,) in connection.execute(query) if elsewhere.stored(path) == layout.stored(path)]
     if not live or (known is None and any(tree.exists(layout.stored(path)) for path in live)):
         return
     missing = sum(not tree.exists(layout.stored(path)) for path in live)

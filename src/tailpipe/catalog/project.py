@@ -13,6 +13,8 @@ from pathlib import Path
 from tailpipe.catalog.aside import free_name
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import is_our_name, partition_segment
+from tailpipe.catalog.root_facts import hive_fact
+from tailpipe.catalog.roots import withdraw
 from tailpipe.frozen import frozen
 from tailpipe.model.store import PARTITION_BY
 from tailpipe.storage.local import CANNOT_EXCHANGE, CANNOT_LINK
@@ -21,8 +23,6 @@ __all__ = ["drain", "is_ours", "project", "project_anew"]
 
 _OF_PARTITION = 2
 """How many directories lead to that of a partition."""
-_FACT = "hive:"
-"""What the fact begins with that names the directories of the hive of a partition."""
 
 
 @frozen
@@ -66,6 +66,7 @@ def project_anew(database: Database, partition: str) -> bool:
 
     The caller holds the partition's lock. What the hive has is noted down last, so it can be done again.
     """
+    root = database.layout.root(partition)
     wanted = ",".join(database.layout.partition_by(partition))
     if wanted == _known(database, partition):
         return False
@@ -74,18 +75,19 @@ def project_anew(database: Database, partition: str) -> bool:
         " WHERE p.name = ? AND state = 'live' AND role = 'data'",
         (partition,),
     ).fetchall()
+    withdraw(database, partition)
     expected = {database.layout.stored(path): database.layout.public(path) for (path,) in rows}
-    there = set(database.tree.objects(database.layout.data / partition_segment(partition)))
+    there = set(database.tree.objects(root / partition_segment(partition)))
     for place in sorted(there - set(expected.values())):
         if is_ours(database, place.name):
             database.failpoints.reach("project.unlink")
             _give_way(database, place, expected.get(database.layout.mirrored(place)))
     project(database, "anew", [path for (path,) in rows])
-    database.tree.remove_tree(database.layout.staging / "anew")
+    database.tree.remove_tree(database.layout.staging_in(root) / "anew")
     with database.writing() as connection:
         connection.execute(
             "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-            (f"{_FACT}{partition}", wanted),
+            (hive_fact(partition), wanted),
         )
     return True
 
@@ -102,15 +104,19 @@ def _give_way(database: Database, place: Path, target: Path | None) -> None:
 
 def _known(database: Database, partition: str) -> str:
     """The directories that the hive of a partition has."""
-    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (f"{_FACT}{partition}",)).fetchone()
+    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (hive_fact(partition),)).fetchone()
     return str(row[0]) if row else ",".join(PARTITION_BY)
 
 
 def drain(database: Database, transaction: str) -> None:
     """Empty what an exchange left aside: our links go, a stranger's files return to their directory."""
-    swap = database.layout.swap(transaction)
+    for root in database.layout.all_roots():
+        _drain(database, database.layout.swap(transaction, root), root)
+
+
+def _drain(database: Database, swap: Path, root: Path) -> None:
     for aside, directories, names in database.tree.directories(swap):
-        home = database.layout.data / aside.relative_to(swap)
+        home = root / aside.relative_to(swap)
         for name in names:
             database.failpoints.reach("project.drain")
             if is_ours(database, name):
@@ -164,7 +170,8 @@ def _unlink_then_link(database: Database, transaction: str, changes: list[_Chang
 def _exchange(database: Database, transaction: str, change: _Change) -> bool:
     """Build the directory aside and swap it in; False where the file system cannot do that."""
     public = database.layout.public_directory(change.directory)
-    aside = database.layout.swap(transaction) / public.relative_to(database.layout.data)
+    root = database.layout.root_above(public)
+    aside = database.layout.swap(transaction, root) / public.relative_to(root)
     database.tree.make_directory(aside)
     for path in change.live:
         database.failpoints.reach("project.link")
@@ -196,7 +203,8 @@ def _link(database: Database, transaction: str, path: str, target: Path) -> None
     except OSError as problem:
         if problem.errno not in CANNOT_LINK:
             raise
-        copied = database.layout.staging / transaction / target.name.removesuffix(".parquet")
+        staging = database.layout.staging_in(database.layout.root_above(target))
+        copied = staging / transaction / target.name.removesuffix(".parquet")
         database.tree.make_directory(copied.parent)
         database.tree.copy(database.layout.stored(path), copied)
         database.failpoints.reach("project.copy")
@@ -205,13 +213,15 @@ def _link(database: Database, transaction: str, path: str, target: Path) -> None
 
 def _with_parents(database: Database, directory: Path) -> list[Path]:
     """A directory of the hive and those above it, up to the workspace."""
-    above = [parent for parent in directory.parents if parent.is_relative_to(database.layout.data)]
+    root = database.layout.root_above(directory)
+    above = [parent for parent in directory.parents if parent.is_relative_to(root)]
     return [directory, *above]
 
 
 def _remove_empty(database: Database, directory: Path) -> None:
     """Remove an empty directory, and those above it up to its partition; the table is shared with other writers."""
-    while len(directory.relative_to(database.layout.data).parts) >= _OF_PARTITION:
+    root = database.layout.root_above(directory)
+    while len(directory.relative_to(root).parts) >= _OF_PARTITION:
         if not database.tree.remove_empty(directory):
             return
         directory = directory.parent

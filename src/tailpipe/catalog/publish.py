@@ -10,7 +10,7 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import drain, project
 from tailpipe.model.manifest import Manifest
 
-__all__ = ["drop_staging", "publish", "write_dropped"]
+__all__ = ["drop_staging", "publish", "remove_staging", "write_dropped"]
 
 
 def publish(database: Database, manifest: Manifest) -> None:
@@ -34,8 +34,15 @@ def drop_staging(database: Database, transaction: str) -> None:
     """Remove the staging directory of a transaction that is over."""
     database.failpoints.reach("staging.remove")
     drain(database, transaction)
-    database.tree.remove_tree(database.layout.staging / transaction)
+    remove_staging(database, transaction)
     database.failpoints.reach("staging.removed")
+
+
+def remove_staging(database: Database, transaction: str) -> None:
+    """Remove what a transaction has in staging, on all disks that are there."""
+    for root in database.layout.all_roots():
+        if database.tree.is_directory(place := database.layout.staging_in(root) / transaction):
+            database.tree.remove_tree(place)
 
 
 def write_dropped(database: Database, manifest: Manifest) -> None:

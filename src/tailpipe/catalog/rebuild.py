@@ -6,6 +6,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tailpipe.catalog.locks import hold_catalog
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.replay import replay
+from tailpipe.catalog.root_facts import absent, is_marked, read_roots, save_roots
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.manifest import Manifest
@@ -79,6 +81,7 @@ def rebuild(
         storage.settle(storage.make_directory(layout.locks))
     with storage_errors(layout.database), hold_catalog(layout, storage, alone=True):
         workspace = _workspace(layout, storage)
+        layout = replace(layout, roots=_roots(layout, storage, workspace, accept_loss))
         found = _find(layout, storage)
         history = read_history(found.manifests.values(), found.newest, found.accepted)
         is_empty = not found.manifests and has_files(layout, storage)
@@ -108,6 +111,17 @@ def _workspace(layout: Layout, tree: LocalTree) -> str:
     with contextlib.suppress(sqlite3.DatabaseError), _reading(layout.database) as connection:
         return head.workspace_of(connection) or ""
     return ""
+
+
+def _roots(layout: Layout, storage: Storage, workspace: str, accept_loss: bool) -> dict[str, Path]:
+    """The roots of partitions, which must be mounted: what is not there would count as lost."""
+    roots = read_roots(layout, storage)
+    for partition, root in roots.items():
+        if not accept_loss and not is_marked(root, workspace):
+            problem = absent(partition, root)
+            hint = "mount its disk; nothing was changed; if it is lost: tailpipe doctor --rebuild --accept-loss"
+            raise CatalogError(problem.message, path=str(root), hint=hint)
+    return roots
 
 
 def _find(layout: Layout, storage: Storage) -> _Found:
@@ -234,6 +248,7 @@ def _write_database(
         connection.execute("BEGIN")
         if workspace:
             connection.execute("UPDATE workspace SET id = ?", (workspace,))
+        save_roots(connection, layout.roots)
         if (bad := replay(connection, layout, tree, history.whole, dropped)) is not None:
             return bad
         connection.execute("COMMIT")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
-from tailpipe.catalog import head, layout, manifest
+from tailpipe.catalog import head, layout, manifest, roots
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.project import project_anew
-from tailpipe.catalog.publish import drop_staging, publish, write_dropped
+from tailpipe.catalog.publish import drop_staging, publish, remove_staging, write_dropped
 from tailpipe.catalog.seals import damaged
 from tailpipe.model.manifest import Manifest
 
@@ -19,7 +20,7 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
     """Bring the partition to a whole state; the caller holds its lock. Returns how much was to do."""
     database.failpoints.reach("recover.before")
     # Listed before the catalog is read: a transaction that begins meanwhile must not lose its directory.
-    staged = sorted(database.tree.entries(database.layout.staging))
+    staged = _staged(database, partition)
     open_ones = database.connection.execute(
         "SELECT name, state, record FROM transactions"
         " WHERE partition_id = ? AND state IN ('intent', 'committed') ORDER BY sequence, id",
@@ -36,7 +37,11 @@ def recover(database: Database, partition: str, partition_id: int) -> int:
     for name in staged:
         if _is_over(database, name):
             drop_staging(database, name)
-    project_anew(database, partition)
+    is_moved = roots.follow(database, partition)
+    if not roots.is_recorded(database):
+        roots.record(database)
+    if project_anew(database, partition) and is_moved:
+        database.on_commit()  # other clients name files by their paths
     head.ensure(database)
     database.failpoints.reach("recover.after")
     return len(open_ones)
@@ -73,9 +78,16 @@ def is_due(database: Database, partition: str) -> bool:
         " WHERE p.name = ? AND state IN ('intent', 'committed') LIMIT 1",
         (partition,),
     )
-    return is_open.fetchone() is not None or any(
-        _is_over(database, name) for name in database.tree.entries(database.layout.staging)
-    )
+    return is_open.fetchone() is not None or any(_is_over(database, name) for name in _staged(database, partition))
+
+
+def _staged(database: Database, partition: str) -> list[str]:
+    """The names in staging: of the workspace, where manifests are drafted, and of the partition's own root."""
+    found = set[str]()
+    for root in {database.layout.data, database.layout.root(partition)}:
+        with contextlib.suppress(FileNotFoundError):
+            found |= set(database.tree.entries(database.layout.staging_in(root)))
+    return sorted(found)
 
 
 def rollback(database: Database, partition: str, transactions: list[str], stored: Iterable[Path] | None = None) -> None:
@@ -92,7 +104,7 @@ def rollback(database: Database, partition: str, transactions: list[str], stored
         database.storage.delete(path)
     for name in transactions:
         database.failpoints.reach("rollback.staging")
-        database.tree.remove_tree(database.layout.staging / name)
+        remove_staging(database, name)
     database.failpoints.reach("rollback.before")
     with database.writing() as connection:
         connection.executemany(
@@ -104,11 +116,12 @@ def rollback(database: Database, partition: str, transactions: list[str], stored
 
 def orphans(database: Database, partition: str, transactions: Container[str] | None = None) -> Iterator[Path]:
     """The stored files of a partition that the catalog does not know; of all or of some transactions."""
-    for top in (database.layout.files, database.layout.rejected):
-        for path in database.storage.objects(top / layout.partition_segment(partition)):
+    internal = database.layout.root(partition) / layout.INTERNAL
+    for top in ("files", "rejected"):
+        for path in database.storage.objects(internal / top / layout.partition_segment(partition)):
             if transactions is not None and layout.is_our_name(path.name) not in transactions:
                 continue
-            relative = path.relative_to(database.layout.internal).as_posix()
+            relative = path.relative_to(internal).as_posix()
             known = database.connection.execute("SELECT 1 FROM files WHERE path = ?", (relative,))
             if known.fetchone() is None:
                 yield path

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from tailpipe.catalog import aside, clean, commit, findings, image
+from tailpipe.catalog import aside, clean, commit, findings, image, roots
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.findings import Finding
@@ -56,16 +56,22 @@ def repair(
     storage: LocalTree = LOCAL,
     fetch: Fetch | None = None,
     host: str | None = None,
+    accept_loss: bool = False,
 ) -> Repaired:
     """Finish, heal, relink and sweep; units with files of which no sound copy is left are marked as lost.
 
     Nothing that the catalog does not know is removed from the hive, and no file of which there is no other copy.
-    What the store has is never lost: `fetch` brings it back, and without it, it counts as remote.
+    What the store has is never lost: `fetch` brings it back, and without it, it counts as remote. A partition whose
+    disk is not mounted is left alone, unless the loss of that disk is accepted.
     """
     layout = Layout.of(home, data)
     with Catalog.open(layout, storage=storage, may_be_lost=True, host=host) as catalog:
+        if accept_loss:
+            roots.renew_marks(catalog.database)
 
         def mend(name: str) -> Repaired:
+            if unmounted := [one.message for one in findings.unmounted(catalog.database, name)]:
+                return Repaired(locked=tuple(unmounted))
             with catalog.writer(name) as writer, storage_errors(layout.home):
                 return _repaired(writer, with_checksums, fetch)
 
@@ -104,7 +110,7 @@ def _repaired(writer: Writer, with_checksums: bool, fetch: Fetch | None) -> Repa
 
 def _heal(database: Database, bad: Finding) -> bool:
     """Put the sound copy in the place of the stored file; False if it does not prove to be sound."""
-    target, draft = database.layout.stored(bad.path), database.layout.staging / "repair" / Path(bad.path).name
+    target, draft = database.layout.stored(bad.path), _draft(database, bad)
     database.tree.make_directory(draft.parent)
     database.tree.delete(draft)
     changed = database.storage.prepare(target)
@@ -128,9 +134,13 @@ def _heal(database: Database, bad: Finding) -> bool:
     return True
 
 
+def _draft(database: Database, bad: Finding) -> Path:
+    return database.layout.staging_in(database.layout.root(bad.partition)) / "repair" / Path(bad.path).name
+
+
 def _fetch(database: Database, bad: Finding, fetch: Fetch) -> bool:
     """Bring a file back from the store; False if that does not answer, or has other bytes."""
-    target, draft = database.layout.stored(bad.path), database.layout.staging / "repair" / Path(bad.path).name
+    target, draft = database.layout.stored(bad.path), _draft(database, bad)
     (key,) = database.connection.execute("SELECT key FROM files WHERE path = ?", (bad.path,)).fetchone()
     database.tree.make_directory(draft.parent)
     try:
@@ -176,8 +186,8 @@ def _relink(writer: Writer, with_checksums: bool) -> int:
     by_directory: dict[str, list[Path]] = defaultdict(list)
     for one in found:
         place = Path(one.path)
-        stored = database.layout.mirrored(place).relative_to(database.layout.internal)
-        by_directory[stored.parent.as_posix()].append(place)
+        stored = database.layout.stored_path(database.layout.mirrored(place))
+        by_directory[stored.rpartition("/")[0]].append(place)
     for directory, places in by_directory.items():
         for place in places:
             # Under a name of ours, but not the stored file: a broken copy, or a link that was retired.

@@ -43,7 +43,8 @@ def joined(layout: Layout, parts: Collection[Snapshot]) -> Snapshot:
         numbers = {number: len(columns) + place for place, number in enumerate(part.columns)}
         columns |= {numbers[number]: names for number, names in part.columns.items()}
         files += [file._replace(columns_id=numbers[file.columns_id]) for file in part.files]
-    return Snapshot(layout.internal, tuple(files), columns, 0)
+    roots = {name: root for part in parts for name, root in part.roots.items()}
+    return Snapshot(layout.internal, tuple(files), columns, 0, roots)
 
 
 def _check(database: Database, partition: str, moment: datetime) -> None:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from tailpipe.catalog import seals
 from tailpipe.catalog.database import Database, open_database
 from tailpipe.catalog.home import is_begun
-from tailpipe.catalog.layout import Layout, below, partition_segment
+from tailpipe.catalog.layout import INTERNAL, Layout, below, partition_segment
+from tailpipe.catalog.root_facts import absent, load_roots, mark_of
 from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.errors import WorkspaceError
 from tailpipe.frozen import frozen
@@ -98,7 +99,7 @@ class Snapshot:
     columns: ColumnSets
     sequence: int
     roots: Mapping[str, Path] = field(default_factory=dict)
-    """Other roots, by the beginning of the stored paths below them: the disk that a partition's local files are on."""
+    """Other roots, by partition: the disk that its local files are on."""
     bring: Bring | None = None
     """Brings files here that are in a store alone."""
     sets: Mapping[str, Collection[int]] | None = None
@@ -119,15 +120,16 @@ class Snapshot:
 
     def place(self, file: LiveFile) -> str:
         """The absolute path of a file that is here, as DuckDB takes it."""
-        for beginning, root in self.roots.items():
-            if file.path.startswith(beginning):
-                return f"{root}/{file.path}"
-        return f"{self.root}/{file.path}"
+        if (root := self.roots.get(file.partition)) is None:
+            return f"{self.root}/{file.path}"
+        if not mark_of(root.parent).exists():
+            raise absent(file.partition, root.parent)
+        return f"{root}/{file.path}"
 
     @property
     def directories(self) -> list[Path]:
         """The directories that hold what a query may read on this disk."""
-        return [*(root / name for root in (self.root,) for name in ("files", "schemas")), *self.roots.values()]
+        return [self.root / "schemas", *(root / "files" for root in dict.fromkeys((self.root, *self.roots.values())))]
 
     @property
     def partitions(self) -> frozenset[str]:
@@ -183,7 +185,8 @@ def snapshot(
             files += [live_file(name, *row) for row in rows]
         columns = sets_of(connection, {file.columns_id for file in files}, path)
         number = newest_commit(connection)
-    return Snapshot(database.layout.internal, tuple(files), columns, number, bring=database.bring)
+        own = roots_of(connection)
+    return Snapshot(database.layout.internal, tuple(files), columns, number, own, bring=database.bring)
 
 
 def selected(connection: sqlite3.Connection) -> str:
@@ -266,6 +269,11 @@ def sets_of(connection: sqlite3.Connection, used: Collection[int], path: str) ->
             seals.check(sealed.get(number), seals.sum_of(rows, ("columns",)), "columns", path)
         found[number] = json.loads(rows[0][0])
     return found
+
+
+def roots_of(connection: sqlite3.Connection) -> dict[str, Path]:
+    """What the stored paths of partitions are relative to, where that is not the data directory."""
+    return {name: root / INTERNAL for name, root in load_roots(connection).items()}
 
 
 def sequence(database: Database) -> int:

@@ -34,7 +34,10 @@ COLUMNS = {"trouble": "trouble", "message": "what was found"}
 )
 @click.option("--rebuild", "mode", flag_value="rebuild", help="Rebuild a lost or damaged catalog from its manifests.")
 @click.option(
-    "--accept-loss", is_flag=True, help="With --rebuild: if manifests are lost, return to the last provable state."
+    "--accept-loss",
+    is_flag=True,
+    help="Accept that an unmounted disk is lost; with --rebuild, also return to the last provable state"
+    " if manifests are lost.",
 )
 @output
 @common
@@ -48,12 +51,12 @@ def command(
     foreign files or the last copy of a file: the latter is moved aside.
     """
     workspace = workspace_of(context)
-    if accept_loss and mode != "rebuild":
-        raise UsageError("--accept-loss needs --rebuild")
+    if accept_loss and mode is None:
+        raise UsageError("--accept-loss needs --repair or --rebuild")
     if mode == "rebuild":
         _rebuild(workspace, accept_loss)
     elif mode == "repair":
-        _repair(workspace, checksums)
+        _repair(workspace, checksums, accept_loss)
         if stores:
             _, count = workspace.data.examine_stores(with_checksums=checksums, is_repaired=True)
             render.say(f"put back {render.counted(count, 'object')}")
@@ -67,6 +70,9 @@ def command(
             render.say(f"… and {_troubles(findings[_MOST:])}; --output json has all of them")
     if commands := _commands(findings):
         render.say("repair with: " + " or ".join(commands))
+        context.exit(EXIT_FAILED)
+    if any(finding.trouble == "unmounted" for finding in findings):
+        render.say("mount the disk, and run it again; if it is lost: tailpipe doctor --repair --accept-loss")
         context.exit(EXIT_FAILED)
     if lacking:
         render.say("this disk has no copy of what the store lacks")
@@ -101,8 +107,8 @@ def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
         render.say(f"the old one is {rebuilt.set_aside}")
 
 
-def _repair(workspace: Workspace, checksums: bool) -> None:
-    done = workspace.data.repair(with_checksums=checksums)
+def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
+    done = workspace.data.repair(with_checksums=checksums, accept_loss=accept_loss)
     parts = [
         f"linked {done.relinked:,}",
         f"restored {done.healed:,}",

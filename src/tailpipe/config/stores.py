@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 
 from tailpipe.errors import ObjectStoreError, UsageError
 from tailpipe.frozen import frozen
@@ -27,18 +28,14 @@ class StoreProblem:
 
 
 def store_problems(
-    stores: Iterable[Store], workspaces: Sequence[WorkspaceSettings], partitions: Sequence[Partition]
+    stores: Sequence[Store], workspaces: Sequence[WorkspaceSettings], partitions: Sequence[Partition]
 ) -> Iterator[StoreProblem]:
     """Every problem of the stores, and of what workspaces and partitions say about them."""
     places: dict[str, Location] = {}
     for store in stores:
         yield from _location_problems(store, places)
-        if store.here is not None and store.here.path is not None:
-            # Files, staging and hive would have to be on that disk together; until then it is not ignored silently.
-            hint = "leave it out: the files that stay here are in the workspace's data_dir"
-            yield StoreProblem(
-                f"{store.address}.here.path", "a path for the files that stay here is not supported yet", hint
-            )
+    for store in stores:
+        yield from _path_problems(store, places)
         users = [one for one in partitions if _uses(one, store, workspaces)]
         yield from _index_problems(f"{store.address}.partition_by", store.partition_by, users)
     for workspace in workspaces:
@@ -71,6 +68,23 @@ def _location_problems(store: Store, places: dict[str, Location]) -> Iterator[St
             yield StoreProblem(address, message, "give each store its own prefix", f"store.{name}.location")
             break
     places[store.name] = place
+
+
+def _path_problems(store: Store, places: Mapping[str, Location]) -> Iterator[StoreProblem]:
+    """What is wrong with the path of the local files: it must be a directory of its own."""
+    path, address = store.here.path if store.here else None, f"{store.address}.here.path"
+    if path is None or unresolved_in(path):
+        return
+    if not PurePath(path).is_absolute():
+        hint = 'write pathexpand("~/…")' if path.startswith("~") else "write the whole path"
+        yield StoreProblem(address, f'"{path}" is not an absolute path', hint)
+        return
+    own = parse_location(path)
+    for name, other in places.items():
+        if own.holds(other) or other.holds(own):
+            message = f'"{path}" overlaps with the location of store "{name}"'
+            yield StoreProblem(address, message, "name another directory", f"store.{name}.location")
+            return
 
 
 def _connection_problems(store: Store, place: Location) -> Iterator[StoreProblem]:

@@ -91,7 +91,9 @@ class Here(Declared):
         default=None,
     )
     path: str | None = option(
-        "Directory for the files that stay here, if not in the workspace.", default=None, check=check_directory
+        "Directory for the files that stay here, if not in the workspace. It must exist.",
+        default=None,
+        check=check_directory,
     )
 
     def oldest(self, now: datetime) -> date | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from fnmatch import translate
 from pathlib import Path
+from types import MappingProxyType
 
 from tailpipe.catalog.layout import partition_segment
 from tailpipe.catalog.snapshot import Snapshot
@@ -38,7 +39,8 @@ def statements_of(
     """The statements that make the views of a wish, over what the snapshot holds on this disk."""
     narrowing = Narrowing.parse(wish.start, wish.end, wish.partitions, wish.indexes, now=now)
     if wish.is_live:
-        return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, now=now)
+        hives = {name: root.parent for name, root in snapshot.roots.items()}
+        return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, hives, now=now)
     return listed_statements(_views_here(snapshot, tables, narrowing), schemas, now=now)
 
 
@@ -59,18 +61,28 @@ def listed_statements(views: Sequence[View], schemas: Iterable[Schema], *, now: 
 
 
 def live_statements(
-    views: Sequence[View], schemas: Iterable[Schema], narrowing: Narrowing, hive: Path, *, now: datetime
+    views: Sequence[View],
+    schemas: Iterable[Schema],
+    narrowing: Narrowing,
+    hive: Path,
+    hives: Mapping[str, Path] = MappingProxyType({}),
+    *,
+    now: datetime,
 ) -> list[str]:
-    """Views over whatever the hive holds when they are asked; a table without a file has no rows until then."""
+    """Views over whatever the hive holds when they are asked; a table without a file has no rows until then.
+
+    `hives` are those of partitions that are on another disk.
+    """
     blocks = list(schemas)
     statements = _schemas(blocks)
     for view in views:
-        statements.append(_live(replace(view, schema=_MAIN), hive, _conditions(narrowing)))
+        own_hives = sorted({hives.get(file.partition, hive) for file in view.files})
+        statements.append(_live(replace(view, schema=_MAIN), own_hives, _conditions(narrowing)))
         for block in blocks:
             if shows(block, view.name):
                 own = [*_conditions(narrowing), *_conditions(Narrowing.of_schema(block, now=now))]
                 own += [] if block.where is None else [block.where]
-                statements.append(_live(replace(view, schema=block.name), hive, own))
+                statements.append(_live(replace(view, schema=block.name), own_hives, own))
     return statements
 
 
@@ -78,12 +90,13 @@ def _schemas(blocks: Iterable[Schema]) -> list[str]:
     return [f"CREATE SCHEMA IF NOT EXISTS {quoted(block.name)}" for block in blocks]
 
 
-def _live(view: View, hive: Path, conditions: Iterable[str]) -> str:
+def _live(view: View, hives: Sequence[Path], conditions: Iterable[str]) -> str:
     if not view.files:
         return view.outline
-    glob = f"{_escaped(str(hive))}/{partition_segment(f'{view.name}.x').partition('/')[0]}/**/*.parquet"
+    table = partition_segment(f"{view.name}.x").partition("/")[0]
+    globs = [literal(f"{_escaped(str(hive))}/{table}/**/*.parquet") for hive in hives]
     live = replace(view, options="hive_partitioning = false, union_by_name = true", conditions=tuple(conditions))
-    return live.reading(literal(glob))
+    return live.reading(globs[0] if len(globs) == 1 else f"[{', '.join(globs)}]")
 
 
 def _escaped(path: str) -> str:

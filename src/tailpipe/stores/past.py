@@ -15,6 +15,7 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.catalog.rewind import joined
+from tailpipe.catalog.root_facts import save_roots
 from tailpipe.catalog.snapshot import Snapshot, snapshot
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, ObjectStoreError, UsageError
@@ -44,6 +45,7 @@ def told_database(layout: Layout) -> Iterator[Database]:
         connection.execute("PRAGMA foreign_keys = ON")
         seals.install(connection)
         schema.migrate(connection, "memory")
+        save_roots(connection, layout.roots)
         yield Database(layout, connection, is_read_only=False)
 
 
