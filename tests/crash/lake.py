@@ -142,8 +142,9 @@ class LakeHarness(Harness):
 
     def _damage(self) -> None:
         """Let the object of a file vanish that waits to be unlinked."""
+        layout = self._layout()
         for path, key, _, _, is_here in self._live():
-            if not is_here and self._local(path).exists():
+            if not is_here and layout.stored(path).exists():
                 self.objects.delete([key])
                 return
 
@@ -154,7 +155,8 @@ class LakeHarness(Harness):
 
     def check_settled(self, expected: Counter[str]) -> None:
         self._count(self._snapshot_rows(), expected, expected)
-        here = read_ids([str(self._local(path)) for path, _, _, _, is_here in self._live() if is_here])
+        layout = self._layout()
+        here = read_ids([str(layout.stored(path)) for path, _, _, _, is_here in self._live() if is_here])
         if self._hive_rows() != here:
             raise BrokenError("the hive is not what is live and here")
         self.check_disk()
@@ -168,7 +170,7 @@ class LakeHarness(Harness):
             if ask(unpushed).fetchone() != (0,):
                 raise BrokenError("something is not pushed")
             for (path,) in ask("SELECT path FROM files WHERE here = 0 AND left_at IS NULL").fetchall():
-                if self._local(path).exists():
+                if layout.stored(path).exists():
                     raise BrokenError(f"{path} is forgotten, but still on the disk")
 
     def _check_roots(self) -> None:
@@ -238,18 +240,20 @@ class LakeHarness(Harness):
                 + ("there = 1" if there else "role = 'data'")
             ).fetchall()
 
-    def _local(self, path: str) -> Path:
+    def _layout(self) -> Layout:
+        """Where the files are, by the catalog."""
         with Catalog.open(self.home, is_read_only=True) as catalog:
-            return catalog.database.layout.stored(path)
+            return catalog.database.layout
 
     def _snapshot_rows(self) -> Counter[str]:
         found: Counter[str] = Counter()
+        layout = self._layout()
         for path, key, size, sha256, is_here in self._live():
             if is_here:
-                found += read_ids([str(self._local(path))])
+                found += read_ids([str(layout.stored(path))])
                 continue
-            if self._local(path).exists() and self.damages:
-                found += read_ids([str(self._local(path))])  # it is still to be proved
+            if layout.stored(path).exists() and self.damages:
+                found += read_ids([str(layout.stored(path))])  # it is still to be proved
                 continue
             if not is_proved(self.objects, key, size, sha256):
                 raise BrokenError(f"{path} is not here, and {key} is not in the store")

@@ -27,6 +27,7 @@ from tailpipe.stores.push import Pushed, Target, push
 from tailpipe.stores.upload import Limits
 from tests.crash.collector import stage, stage_rejected
 from tests.objects.conftest import azure, azure_url, bucket, no_credentials, objects, opened, proxy
+from tests.stores.installed import configure
 from tests.unit.catalog.conftest import DAY, PARTITION, Clock, entry
 
 __all__ = ["Shared", "azure", "azure_url", "bucket", "no_credentials", "objects", "opened", "proxy"]
@@ -134,3 +135,12 @@ def lake(tmp_path: Path) -> Shared:
 
     (tmp_path / "lake").mkdir()
     return Shared(tmp_path / "ws", open_objects(str(tmp_path / "lake")))
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An install directory whose partition has the store `lake`."""
+    (tmp_path / "lake").mkdir()
+    configure(tmp_path)
+    monkeypatch.setenv("TAILPIPE_INSTALL_DIR", str(tmp_path))
+    return tmp_path

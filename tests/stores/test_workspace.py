@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,63 +14,19 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli import push as push_command
 from tailpipe.cli.app import app
 from tailpipe.cli.report import print_report
-from tailpipe.data import Data
 from tailpipe.errors import UsageError
 from tailpipe.model.store import Store
-from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.stores.upload import Limits
-from tailpipe.testing import InProcessEngine
-from tailpipe.workspace import Workspace
 from tests.objects.conftest import remote
 from tests.stores.conftest import Shared
+from tests.stores.installed import NAME, NOTHING, TODAY, configure, log, opened, write
 from tests.unit.catalog.conftest import PARTITION
-from tests.unit.collect.support import CONFIG
-
-TODAY = datetime.now(UTC).date()
-NAME = "app.x"
-
-
-@pytest.fixture
-def stays() -> list[Callable[[], bool]]:
-    """A rule that a test may change: whether files stay here."""
-    return [lambda: True]
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: list[Callable[[], bool]]) -> Path:
-    """An install directory whose partitions have the store `lake`."""
-    (tmp_path / "lake").mkdir()
-    store = Store(name="lake", location=str(tmp_path / "lake"))
-    monkeypatch.setattr(Data, "store_of", lambda _, name: store if name == NAME else None)
-    monkeypatch.setattr(Data, "host", property(lambda _: "web-1"))
-    use = StoreUse(store, tuple(store.partition_by), lambda files: [one.path for one in files if stays[0]()])
-    monkeypatch.setattr(Data, "_use_of", lambda _, name: use if name == NAME else None)
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "main.tpc").write_text(CONFIG.replace("LOGS", str(tmp_path / "logs")))
-    monkeypatch.setenv("TAILPIPE_INSTALL_DIR", str(tmp_path))
-    return tmp_path
-
-
-def opened(install: Path, say: Callable[[str], None] = lambda _: None) -> Workspace:
-    return Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(install)}, engine=InProcessEngine(), say=say)
-
-
-def write(install: Path, name: str, days: int = 1) -> None:
-    for back in range(days):
-        day = TODAY - timedelta(days=back + 2)
-        path = install / "logs" / name / f"{day}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"time": f"{day}T10:00:00Z", "message": name}) + "\n")
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, arguments, catch_exceptions=False, standalone_mode=False)
-
-
-def log(install: Path) -> list[str]:
-    return [one.key for one in open_objects(str(install / "lake")).list("log")]
 
 
 def test_each_unit_is_pushed_after_its_commit_and_the_report_says_so(
@@ -199,9 +154,9 @@ def test_push_fails_with_the_reason_if_the_store_does(install: Path) -> None:
     assert "app.x: there is no directory " in runner.stderr
 
 
-def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path, stays: list[Callable[[], bool]]) -> None:
+def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path) -> None:
     write(install, "a", days=2)
-    stays[0] = lambda: False
+    configure(install, here=NOTHING)
     report = opened(install).collect([NAME])
     assert report.partitions[0].push is not None
     assert report.partitions[0].push.left == 2
@@ -210,10 +165,10 @@ def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path, stays: li
     assert "app.x 0 files here" in result.stdout
 
 
-def test_pinned_files_stay_whatever_the_rule_says(install: Path, stays: list[Callable[[], bool]]) -> None:
+def test_pinned_files_stay_whatever_the_rule_says(install: Path) -> None:
     write(install, "a", days=2)
     opened(install).collect([NAME])
-    stays[0] = lambda: False
+    configure(install, here=NOTHING)
     result = run("partition", "pin", NAME, "--from", str(TODAY - timedelta(days=2)))
     assert result.stderr == "app.x: 1 file pinned\n"
     assert opened(install).sharing.push()[0].left == 1
@@ -221,8 +176,8 @@ def test_pinned_files_stay_whatever_the_rule_says(install: Path, stays: list[Cal
     assert opened(install).sharing.push()[0].left == 1
 
 
-def test_partitions_without_a_store_are_refused_by_push(install: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Data, "store_of", lambda *_: None)
+def test_partitions_without_a_store_are_refused_by_push(install: Path) -> None:
+    configure(install, has_store=False)
     with pytest.raises(UsageError, match="none of the partitions has a store"):
         run("push")
 
