@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,7 @@ QUERIES = (
     "SELECT count(*) FROM big_log WHERE tp_date = DATE '2021-05-05'",
     "SELECT count(*) FROM big_log WHERE tp_timestamp >= '2022-09-20'",
     "SELECT count(*) FROM big_log WHERE tp_date >= DATE '2022-09-01' AND tp_index = '3' AND tp_partition = 'p1'",
+    "SELECT count(*) FROM big_log WHERE tp_timestamp >= '2022-09-01' AND tp_index = '3'",
 )
 
 
@@ -67,16 +69,24 @@ def _status(place: Path) -> None:
     config.mkdir(parents=True)
     (config / "main.tpc").write_text(f'workspace "default" {{ location = "{place / "workspace"}" }}\n')
     env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(place / "install")}
-    for call in (["status"], ["query", "SELECT count(*), sum(rows) FROM tp_catalog.days"]):
+    views = [["query", f"SELECT count(*), sum(rows) FROM tp_catalog.{name}"] for name in ("days", "files")]
+    for call in (["status"], *views):
         for _ in range(2):
-            begun = time.perf_counter()
+            begun, cpu = time.perf_counter(), _children()
             subprocess.run([sys.executable, "-m", "tailpipe", *call], env=env, check=True, capture_output=True)
-            print(f"tailpipe {call[0]}{' tp_catalog.days' if call[1:] else ''}: {time.perf_counter() - begun:.2f} s")
+            spent = time.perf_counter() - begun
+            print(f"tailpipe {' '.join(call)}: {spent:.2f} s, {_children() - cpu:.2f} s of CPU")
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _plans(home: Path) -> None:
     for sql in QUERIES:
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         with Session(open_live(Layout.of(home)), {}) as session:
             ((_, files),) = session.needed(sql)
-        print(f"{time.perf_counter() - begun:.2f} s, {len(files):,} files left: {sql}")
+        spent = time.perf_counter() - begun
+        print(f"{spent:.2f} s, {time.process_time() - cpu:.2f} s of CPU, {len(files):,} files left: {sql}")

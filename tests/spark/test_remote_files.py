@@ -96,6 +96,7 @@ def test_no_credential_of_the_store_gets_into_spark(workspace: Workspace, spark:
         frame = frame_of(session, "app", lambda: spark, workspace.data.bring)
         plan = frame._jdf.queryExecution().toString()
     told = [plan, *(str(row) for row in spark.sql("SET -v").collect()), str(spark.sparkContext.getConf().getAll())]
+    assert spark.sparkContext._jvm is not None
     told += [str(spark.sparkContext._jvm.System.getProperties()), str(spark.sparkContext._jvm.System.getenv())]
     hadoop = spark.sparkContext._jsc.hadoopConfiguration().iterator()
     while hadoop.hasNext():

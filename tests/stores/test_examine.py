@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.stores.installed import NAME, write
 from tests.stores.test_publish import install, opened, run
-from tests.stores.test_workspace import NAME, write
 
 __all__ = ["install"]
 

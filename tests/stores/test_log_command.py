@@ -10,8 +10,8 @@ import pytest
 from tailpipe.catalog.changes import changes
 from tailpipe.errors import UsageError
 from tests.stores.conftest import Shared
+from tests.stores.installed import NAME, write
 from tests.stores.test_publish import install, opened, run
-from tests.stores.test_workspace import NAME, write
 from tests.unit.catalog.conftest import PARTITION
 
 __all__ = ["install"]

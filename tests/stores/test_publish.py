@@ -24,7 +24,7 @@ from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
 from tests.stores.conftest import Shared
-from tests.stores.test_workspace import NAME, write
+from tests.stores.installed import NAME, write
 from tests.unit.catalog.conftest import DAY, PARTITION
 from tests.unit.collect.support import CONFIG
 

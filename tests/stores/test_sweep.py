@@ -22,8 +22,8 @@ from tailpipe.stores.push import push
 from tailpipe.stores.sweep import Swept, sweep
 from tailpipe.stores.versions import make_tags
 from tests.stores.conftest import Shared
+from tests.stores.installed import NAME, write
 from tests.stores.test_publish import install, opened, run
-from tests.stores.test_workspace import NAME, write
 from tests.unit.catalog.conftest import PARTITION
 
 __all__ = ["install"]

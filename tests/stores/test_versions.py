@@ -19,8 +19,8 @@ from tailpipe.model.version import NOW, Version
 from tailpipe.stores.tags import tags_of
 from tailpipe.stores.versions import make_tags, past
 from tests.stores.conftest import Shared
+from tests.stores.installed import NAME, write
 from tests.stores.test_publish import install, opened, run
-from tests.stores.test_workspace import NAME, write
 from tests.unit.catalog.conftest import PARTITION
 
 __all__ = ["install"]

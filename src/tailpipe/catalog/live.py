@@ -6,12 +6,13 @@ view of the catalog open and loads what a statement's conditions leave.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tailpipe.catalog import seals
 from tailpipe.catalog.database import Database, open_database
@@ -38,7 +39,9 @@ __all__ = ["LARGE", "LargeSnapshot", "Part", "newer_live", "open_live"]
 LARGE = 20_000
 """With more live files than this, a query loads those alone that it may need."""
 _FEW_INDEXES = 500
-"""More values than this are not worth a condition."""
+"""More values than this are not worth a condition, nor looking for one by one."""
+_TO_INDEX = 4
+"""So many parts of a stored path lead to the directory of an index: `files`, table, partition, index."""
 
 
 @frozen
@@ -152,14 +155,45 @@ class LargeSnapshot:
         return [date.fromisoformat(day) for (day,) in rows]
 
     def indexes_of(self, partition: str) -> frozenset[str | None]:
-        """The values of `tp_index` that a partition has; this looks at all of its files."""
+        """The values of `tp_index` that a partition has, from directory to directory; of very many, by all files."""
         if partition not in self._indexes:
-            rows = self._database.connection.execute(
-                "SELECT DISTINCT tp_index FROM files WHERE path > ? AND path < ? AND state = 'live'",
-                below(f"files/{partition_segment(partition)}"),
-            )
-            self._indexes[partition] = frozenset(value for (value,) in rows)
+            begin, end = below(f"files/{partition_segment(partition)}")
+            found = set[str | None]()
+            where = "path > ? AND path < ? AND state = 'live'"
+            for _ in range(_FEW_INDEXES):
+                row = self._database.connection.execute(
+                    f"SELECT path, tp_index FROM files WHERE {where} ORDER BY path LIMIT 1",  # noqa: S608 - ours
+                    (begin, end),
+                ).fetchone()
+                if row is None:
+                    break
+                found.add(row[1])
+                begin = below("/".join(row[0].split("/")[:_TO_INDEX]))[1]  # a directory holds one index
+            else:
+                query = f"SELECT DISTINCT tp_index FROM files WHERE {where}"  # noqa: S608 - ours
+                found |= {value for (value,) in self._database.connection.execute(query, (begin, end))}
+            self._indexes[partition] = frozenset(found)
         return self._indexes[partition]
+
+    def sums_of(self, partition: str) -> Iterator[tuple[Any, ...]]:
+        """For each index and date of a partition: how many files, rows and bytes, the times, and where they are."""
+        return self._grouped(
+            partition,
+            "count(*), sum(rows), sum(bytes), min(min_timestamp), max(max_timestamp), min(here), min(key IS NOT NULL)",
+        )
+
+    def files_of(self, partition: str) -> Iterator[tuple[Any, ...]]:
+        """For each index and date of a partition, JSON arrays with what is known of each file."""
+        columns = ("rows", "bytes", "min_timestamp", "max_timestamp", "here", "key IS NOT NULL")
+        return self._grouped(partition, ", ".join(f"json_group_array({column})" for column in columns))
+
+    def _grouped(self, partition: str, columns: str) -> Iterator[tuple[Any, ...]]:
+        # By ranges of the primary key: files of an index and date are side by side there, so that sorting costs little.
+        return self._database.connection.execute(
+            f"SELECT tp_index, tp_date, {columns} FROM files WHERE path > ? AND path < ? AND state = 'live'"  # noqa: S608
+            " GROUP BY tp_index, tp_date",
+            below(f"files/{partition_segment(partition)}"),
+        )
 
     def load(self, part: Part) -> Snapshot:
         """The files of a part, with the columns of all files of its partitions."""

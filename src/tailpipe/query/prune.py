@@ -149,13 +149,14 @@ class Pruner:
             run(f"CREATE SCHEMA {CATALOG}")
             outline_summary(self._connection)
             self._has_catalog = True
+        run(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
         run(f"SET search_path = '{schema}'")
         planned = f"EXPLAIN (FORMAT json) {explained(sql)}"
         ((_, plan),) = (run(planned, dict(values)) if values else run(planned)).fetchall()
         scans: Scans = {}
         for table, filters in _scanned(json.loads(plan)):
-            _, in_schema, name = table.split(".")
-            scans.setdefault((in_schema.lower(), name.lower()), []).append(filters)
+            _, in_schema, name = (part.strip('"').lower() for part in table.split("."))  # a word of SQL has quotes
+            scans.setdefault((in_schema, name), []).append(filters)
         return scans
 
     def _needed(self, view: View, scans: Sequence[Sequence[str]]) -> tuple[LiveFile, ...]:

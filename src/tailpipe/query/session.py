@@ -328,7 +328,7 @@ class Session:
                 self._make(view if made[1] else view.plain, files, paths.get(view.address))
                 self._made[view.address] = made
         if CATALOG in said:
-            self._make_catalog()
+            self._make_catalog(sql, values)
         classes = self._shown.ocsf_views(sql)
         for statement in classes:
             self._connection.execute(statement)
@@ -352,13 +352,21 @@ class Session:
                 self._made[view.address] = None
         self._is_outlined = True
 
-    def _make_catalog(self) -> None:
-        """Fill the views of the catalog's own facts."""
-        if CATALOG not in self._made:
-            from tailpipe.query.summary import make_summary  # late, because few statements ask for it
+    def _make_catalog(self, sql: str, values: Params) -> None:
+        """Fill the tables of the catalog's own facts."""
+        from tailpipe.query.summary import make_large_summary, make_summary  # late, because few statements ask for it
 
-            make_summary(self._connection, self._shown.all_files())
-            self._made[CATALOG] = self.sequence
+        large = self._shown.large_whole
+        if large is None:
+            if CATALOG not in self._made:
+                make_summary(self._connection, self._shown.all_files())
+                self._made[CATALOG] = True
+            return
+        read = self._planning().read_tables(sql, (), self.schema, ("days", "files"), values)
+        with_files = read != ["days"]
+        if CATALOG not in self._made or (with_files and not self._made[CATALOG]):
+            make_large_summary(self._connection, large, with_files=with_files)
+            self._made[CATALOG] = with_files
 
     def _paths(self, sql: str, needed: Sequence[Needed]) -> dict[Address, list[str]]:
         """Where the files are that are not all on this disk, fetched where need be; DuckDB is let in where they are."""

@@ -126,6 +126,11 @@ class Shown:
         chosen = {view.address: found[view.address] for view in many if view.address in found}
         return [(view, chosen.get(view.address, view.files)) for view in views]
 
+    @property
+    def large_whole(self) -> LargeSnapshot | None:
+        """The same, if all of it is shown."""
+        return None if self._is_narrowed else self.large
+
     def all_files(self) -> tuple[LiveFile, ...]:
         """All files that the narrowing leaves."""
         if isinstance(self.snapshot, Snapshot):

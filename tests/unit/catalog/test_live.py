@@ -10,7 +10,7 @@ import pytest
 
 from tailpipe.catalog import live, read
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.layout import Layout, index_segment
 from tailpipe.catalog.live import LargeSnapshot, Part, newer_live, open_live
 from tailpipe.catalog.snapshot import Snapshot, current
 from tailpipe.query.narrowing import Narrowing
@@ -55,6 +55,25 @@ def layout(tmp_path: Path) -> Layout:
 
 @pytest.fixture
 def large(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Iterator[LargeSnapshot]:
+    monkeypatch.setattr(live, "LARGE", 10)
+    opened = open_live(layout)
+    assert isinstance(opened, LargeSnapshot)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def odd(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Iterator[LargeSnapshot]:
+    """The same with files of no index, and of one whose directory comes before that of another."""
+    columns = "partition_id, transaction_id, unit, role, tp_date, rows, bytes, sha256, min_timestamp, max_timestamp"
+    with Catalog.open(layout.home) as catalog, catalog.database.writing() as connection:
+        for index in (None, "i-2", "ü", "x" * 200):
+            connection.execute(
+                f"INSERT INTO files (path, tp_index, {columns}, columns_id, here, there, key)"
+                f" SELECT replace(path, 'tp_index=i', ?), ?, {columns}, columns_id, here, there, key"
+                " FROM files WHERE tp_index = 'i' AND tp_date < '2024-01-04'",
+                (index_segment(index), index),
+            )
     monkeypatch.setattr(live, "LARGE", 10)
     opened = open_live(layout)
     assert isinstance(opened, LargeSnapshot)
@@ -127,6 +146,30 @@ def test_a_narrowed_session_loads_its_part(large: LargeSnapshot, narrowing: Narr
         assert len(view.files) == count
         (rows,) = session.run("SELECT sum(files), sum(rows) FROM tp_catalog.days WHERE tp_table = 'a'").rows
         assert rows == (count, count * 5)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM tp_catalog.days ORDER BY ALL",
+        "FROM tp_catalog.files ORDER BY ALL",
+        "SELECT files, rows FROM tp_catalog.days WHERE tp_index IS NULL",
+        "SELECT count(*), sum(d.files) FROM tp_catalog.days d JOIN tp_catalog.files f USING (tp_table, tp_date)",
+        "DESCRIBE tp_catalog.days",
+    ],
+)
+def test_the_summary_of_a_large_catalog_is_that_of_all_files(layout: Layout, odd: LargeSnapshot, sql: str) -> None:
+    with Session(current(layout), {}) as whole, Session(odd, {}) as session:
+        assert list(session.run("SELECT count(*) FROM tp_catalog.days").rows)  # what is made of it first is the days
+        assert list(session.run(sql).rows) == list(whole.run(sql).rows) != []
+
+
+def test_many_indexes_are_found_whether_or_not_they_are_looked_for_one_by_one(
+    odd: LargeSnapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert odd.indexes_of("a.y") == {"i", "j", None, "i-2", "ü", "x" * 200}
+    monkeypatch.setattr(live, "_FEW_INDEXES", 1)
+    assert odd.indexes_of("a.x") == odd.indexes_of("a.y")
 
 
 def test_the_columns_of_a_large_catalog_are_told_without_files(large: LargeSnapshot) -> None:
