@@ -69,6 +69,7 @@ def test_a_store_that_is_gone_fails_the_day_and_changes_nothing(remote: Path) ->
     assert messages(remote) == Counter(a=2, new=2, b=2)
 
 
+@pytest.mark.slow
 def test_an_object_with_other_bytes_is_never_carried_over(remote: Path) -> None:
     shutil.rmtree(remote / "data" / "default" / ".tailpipe" / "cache", ignore_errors=True)
     objects = open_objects(str(remote / "lake"))
@@ -81,6 +82,7 @@ def test_an_object_with_other_bytes_is_never_carried_over(remote: Path) -> None:
     assert log(remote) == before
 
 
+@pytest.mark.slow
 def test_compaction_and_deletion_take_remote_files(remote: Path) -> None:
     for name in ("c", "d", "e"):
         write(remote, name)
@@ -93,6 +95,7 @@ def test_compaction_and_deletion_take_remote_files(remote: Path) -> None:
     assert messages(remote) == Counter()
 
 
+@pytest.mark.slow
 def test_what_comes_back_to_this_disk_comes_to_the_path_of_the_here_block(remote: Path) -> None:
     with another_disk(remote) as disk:
         configure(remote, here=f'path = "{disk}"')
