@@ -1,13 +1,15 @@
 """A warm process that forks one child for each request, so that a kill costs milliseconds.
 
 Each line on stdin is a request, each line on stdout tells how the child ended. The child is a real
-process of its own: it opens the catalog, does its steps, and is killed by its failpoint.
+process of its own: it opens the catalog, does its steps, and is killed by its failpoint, or after some seconds.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -19,11 +21,14 @@ import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, whi
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.storage.local import LocalStorage
-from tests.crash import collector, disks, lake, lake_mutants, mutants
+from tests.crash import collector, disks, hosts, lake, lake_mutants, mutants
 
 
 def child(request: dict[str, Any]) -> None:
     """Do the steps of one request."""
+    if "verb" in request:
+        hosts.perform(request)
+        return
     kinds = {
         "plain": LocalStorage,
         "no-links": disks.NoLinks,
@@ -56,6 +61,9 @@ def main() -> None:
                 code = 1
             os._exit(code)
         os.close(write)
+        moment = request.get("kill_after")
+        if moment is not None and not select.select([read], [], [], moment)[0]:
+            os.kill(pid, signal.SIGKILL)
         told = b""
         while chunk := os.read(read, 65536):
             told += chunk
