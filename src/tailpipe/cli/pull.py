@@ -88,8 +88,6 @@ def command(
         render.say("no partitions in the stores")
     if dry_run and done:
         render.say("dry run: nothing pulled")
-        if (with_data or dataset) and any(one.pulled for one in done):
-            render.say("files of commits that are not pulled yet are not counted; to count them: tailpipe pull")
     for one in done:
         for conflict in one.conflicts:
             render.say(conflict)

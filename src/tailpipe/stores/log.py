@@ -14,10 +14,21 @@ from itertools import count
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.errors import CatalogError, NewerError, ObjectStoreError
+from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.keys import STORE, checkpoint_key, checkpoint_of, log_key, log_prefix, version_of
 
-__all__ = ["append", "entries_after", "entry_of", "pause", "put_checkpoint", "store_id"]
+__all__ = [
+    "Ahead",
+    "ahead",
+    "append",
+    "entries_after",
+    "entry_of",
+    "pause",
+    "put_checkpoint",
+    "read_ahead",
+    "store_id",
+]
 
 FORMAT = 1
 _TRIES = 6
@@ -84,20 +95,52 @@ def _bad_id(objects: Objects, reason: str) -> ObjectStoreError:
     )
 
 
+@frozen
+class Ahead:
+    """What the log of a partition has after a version: the numbers of entries, and a checkpoint that spares many."""
+
+    version: int
+    numbers: tuple[int, ...]
+    checkpoint: int | None = None
+
+    @property
+    def head(self) -> int:
+        """The newest version."""
+        return max(self.numbers, default=self.version)
+
+    @property
+    def requests(self) -> int:
+        """How many requests reading it takes."""
+        if self.checkpoint is None:
+            return len(self.numbers)
+        return 1 + sum(number > self.checkpoint for number in self.numbers)
+
+
+def ahead(objects: Objects, partition: str, version: int, *, far: int | None = None) -> Ahead:
+    """What is to be read after a version, by one LIST; with the newest checkpoint if it spares `far` entries."""
+    after = log_key(partition, version) if version else None
+    keys = [one.key for one in objects.list(log_prefix(partition), after=after)]
+    marked = max((number for key in keys if (number := checkpoint_of(key)) is not None), default=0)
+    numbers = sorted(number for key in keys if (number := version_of(key)) is not None and number > version)
+    return Ahead(version, tuple(numbers), marked if far is not None and marked >= version + far else None)
+
+
 def entries_after(objects: Objects, partition: str, version: int, *, far: int | None = None) -> Iterator[LogEntry]:
     """The entries of the log after a version, in order: one LIST, and one GET for each of them.
 
     If the newest checkpoint spares `far` of them, it comes first, and only those after it.
     """
-    after = log_key(partition, version) if version else None
-    keys = [one.key for one in objects.list(log_prefix(partition), after=after)]
-    marked = [number for key in keys if (number := checkpoint_of(key)) is not None]
-    if far is not None and marked and max(marked) >= version + far:
-        checkpoint = _checkpoint(objects, partition, max(marked))
-        if checkpoint is not None:
-            version = checkpoint.version
-            yield checkpoint
-    numbers = sorted(number for key in keys if (number := version_of(key)) is not None and number > version)
+    yield from read_ahead(objects, partition, ahead(objects, partition, version, far=far))
+
+
+def read_ahead(objects: Objects, partition: str, found: Ahead) -> Iterator[LogEntry]:
+    """The checkpoint and the entries that were found."""
+    version = found.version
+    checkpoint = _checkpoint(objects, partition, found.checkpoint) if found.checkpoint else None
+    if checkpoint is not None:
+        version = checkpoint.version
+        yield checkpoint
+    numbers = [number for number in found.numbers if number > version]
     whole = [number for number, expected in zip(numbers, count(version + 1), strict=False) if number == expected]
     with ThreadPoolExecutor(_AT_ONCE, "log") as pool:
         for number, entry in zip(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import begin
 from tailpipe.catalog.database import storage_errors
 from tailpipe.catalog.learn import known_version
+from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.catalog.project import project
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
+from tailpipe.model.manifest import Manifest
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 from tailpipe.stores.follow import Followed, follow
@@ -32,6 +34,15 @@ class RemoteFile:
     key: str
     size: int
     sha256: str
+
+
+@frozen
+class _Known:
+    """A live file by the log, and what says to which part it belongs."""
+
+    file: RemoteFile
+    tp_date: str
+    tp_index: str | None
 
 
 def logged(objects: Objects) -> dict[str, int]:
@@ -53,14 +64,33 @@ def pull(writer: Writer, objects: Objects, host: str) -> tuple[int, Followed]:
     return known_version(writer.database, writer.partition_id, store), found
 
 
-def remote_files(catalog: Catalog, partition: str, part: Part) -> list[RemoteFile]:
-    """The live files of a part that are not on this disk."""
+def remote_files(catalog: Catalog, partition: str, part: Part, unread: Iterable[LogEntry] = ()) -> list[RemoteFile]:
+    """The live files of a part that are not on this disk; with `unread`, as if these entries of the log were known."""
     rows = catalog.database.connection.execute(
-        "SELECT path, key, bytes, sha256, tp_date, tp_index FROM files WHERE state = 'live' AND role = 'data'"
-        " AND here = 0 AND there = 1 AND partition_id = (SELECT id FROM partitions WHERE name = ?) ORDER BY path",
+        "SELECT path, key, bytes, sha256, tp_date, tp_index, here FROM files WHERE state = 'live' AND role = 'data'"
+        " AND there = 1 AND partition_id = (SELECT id FROM partitions WHERE name = ?) ORDER BY path",
         (partition,),
-    )
-    return [RemoteFile(*row[:4]) for row in rows if part.has(row[4], row[5])]
+    ).fetchall()
+    here = {row[0] for row in rows if row[6]}
+    live: dict[str, _Known] = {row[0]: _Known(RemoteFile(*row[:4]), row[4], row[5]) for row in rows}
+    for entry in unread:
+        for manifest in entry.manifests:
+            live = {} if entry.is_whole else live
+            for path in manifest.removed:
+                live.pop(path, None)
+            live |= {one.file.path: one for one in _added(manifest)}
+    return [one.file for path, one in live.items() if path not in here and part.has(one.tp_date, one.tp_index)]
+
+
+def _added(manifest: Manifest) -> Iterator[_Known]:
+    """The data files that a manifest or its image names."""
+    for row in (row.values for row in manifest.image if row.table == "files"):
+        if row["role"] == "data":
+            file = RemoteFile(str(row["path"]), str(row["key"]), int(str(row["bytes"])), str(row["sha256"]))
+            yield _Known(file, str(row["tp_date"]), None if row["tp_index"] is None else str(row["tp_index"]))
+    for one in manifest.added:
+        if one.key and one.role == "data":
+            yield _Known(RemoteFile(one.path, one.key, one.size, one.sha256), str(one.tp_date), one.tp_index)
 
 
 def bring(writer: Writer, objects: Objects, part: Part) -> tuple[int, int]:

@@ -10,6 +10,8 @@ from tailpipe.errors import LockedError, TailpipeError
 from tailpipe.model.pulled import PullReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
+from tailpipe.stores.follow import FAR
+from tailpipe.stores.log import ahead, read_ahead
 from tailpipe.stores.part import Part
 from tailpipe.stores.pull import bring, logged, pull, remote_files
 
@@ -28,20 +30,26 @@ class Pulling:
         return {partition: name for name, objects in self._objects.items() for partition in sorted(logged(objects))}
 
     def preview(self, catalog: Catalog, stores: Mapping[str, str], part: Part, *, with_data: bool) -> list[PullReport]:
-        """What a pull would bring; of the log only the number of entries is known before it is fetched."""
-        made = []
-        versions = {name: logged(objects) for name, objects in self._objects.items()}
-        for partition, store in stores.items():
-            version = versions[store].get(partition, 0)
-            row = catalog.database.connection.execute(
-                "SELECT max(version) FROM stores WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)",
-                (partition,),
-            ).fetchone()
-            entries = version - int(row[0] or 0)
-            files = remote_files(catalog, partition, part) if with_data else []
-            size = sum(file.size for file in files)
-            made.append(PullReport(partition, store, version, entries, len(files), size, 1 + entries + len(files)))
-        return made
+        """What a pull would bring. With data the log is read, as a pull does, and nothing is kept of it."""
+        return [self._preview(catalog, name, store, part, with_data) for name, store in stores.items()]
+
+    def _preview(self, catalog: Catalog, partition: str, store: str, part: Part, with_data: bool) -> PullReport:
+        made, objects, ask = PullReport(partition, store), self._objects[store], catalog.database.connection.execute
+        (known,) = ask(
+            "SELECT max(version) FROM stores WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)",
+            (partition,),
+        ).fetchone()
+        is_met = ask("SELECT 1 FROM facts WHERE name = ?", (f"store:{objects.location}",)).fetchone()
+        try:
+            found = ahead(objects, partition, known or 0, far=FAR)
+            unread = read_ahead(objects, partition, found) if with_data else ()
+            files = remote_files(catalog, partition, part, unread) if with_data else []
+        except (TailpipeError, OSError) as error:
+            return replace(made, error=error.with_hint if isinstance(error, TailpipeError) else str(error))
+        # A listing, the name of a store that is new here, the log, and the files.
+        requests = 1 + (is_met is None) + found.requests + len(files)
+        size, commits = sum(file.size for file in files), found.head - (known or 0)
+        return replace(made, version=found.head, pulled=commits, files=len(files), size=size, requests=requests)
 
     def pull(self, catalog: Catalog, stores: Mapping[str, str], part: Part, *, with_data: bool) -> list[PullReport]:
         """Fetch the logs of partitions, and on request the files of a part."""
