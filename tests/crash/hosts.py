@@ -90,6 +90,7 @@ def perform(request: dict[str, Any]) -> None:
     """What one process of a host does; unless it must succeed, a store that fails too often is borne."""
     os.environ |= {"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]}
     pushes.CHECKPOINT_EVERY = request["checkpoint_every"]
+    pushes.CHECKPOINT_SOON = max(1, request["checkpoint_every"] // 3)
     try:
         workspace, errors = opened(request["install"]), list[str]()
         if request["verb"] in ("collect", "commit"):

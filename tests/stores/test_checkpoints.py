@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from tailpipe.catalog.doctor import examine
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.stores import push as pushes
 from tailpipe.stores.keys import checkpoint_key
+from tests.aws.conftest import TestBucket
+from tests.aws.proxy import Proxy
 from tests.object_faults import Busy, FaultyObjects, on_key
+from tests.objects.conftest import remote
 from tests.stores.conftest import Shared
+from tests.stores.many_files import FIRST, checkpoints, fill, new_machine, pushing
 from tests.stores.test_rebase import rows_of, take
 from tests.unit.catalog.conftest import PARTITION
 
@@ -92,19 +97,34 @@ def _no_checkpoint(method: str, key: str, number: int) -> Busy | None:
     return Busy() if fault is not None and key.endswith(".checkpoint") else None
 
 
-def test_an_empty_machine_knows_ten_thousand_files_after_few_requests(lake: Shared, tmp_path: Path, often: int) -> None:
-    _grow(lake, 0, often - 1)
-    with lake.open() as catalog, catalog.database.writing() as connection:  # as if pushed before: objects are not read
-        connection.execute(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
-            " INSERT INTO files SELECT path || '-' || i, partition_id, transaction_id, unit, role, tp_index, tp_date,"
-            " rows, bytes, sha256, min_timestamp, max_timestamp, columns_id, state, retired_by, retired_at, 0, 1,"
-            " key || '-' || i, NULL, 0 FROM n, (SELECT * FROM files ORDER BY path LIMIT 1)"
-        )
-    _grow(lake, often - 1, often + 2)
-    other = Shared(tmp_path / "web-2", lake.objects, "web-2")
-    before = sum(lake.objects.requests.values())
-    other.push()
-    [(files,)] = other.ask("SELECT count(*) FROM files WHERE state = 'live'")
-    assert files == 10_000 + often + 2
-    assert sum(lake.objects.requests.values()) - before < 20
+def test_the_run_that_made_the_tenth_version_puts_a_checkpoint_at_its_end(lake: Shared) -> None:
+    for number in range(9):
+        take(lake, [f"s3://b/{number}"])
+        lake.push()
+    with lake.open() as catalog, pushing(lake) as run:
+        for number in (9, 10):
+            take(lake, [f"s3://b/{number}"])
+            with catalog.writer(PARTITION) as writer:
+                run.after_commit(writer)
+        assert checkpoints(lake) == []
+        run.finish(catalog, [PARTITION])
+    assert checkpoints(lake) == [checkpoint_key(PARTITION, 11)]
+    take(lake, ["s3://b/11"])
+    with lake.open() as catalog, pushing(lake) as run:
+        run.finish(catalog, [PARTITION])
+    assert len(checkpoints(lake)) == 1
+
+
+def test_a_new_machine_needs_few_requests_to_the_first_answer_over_ten_thousand_files(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path
+) -> None:
+    host = Shared(tmp_path / "web-1", remote(bucket.url, bucket.name, prefix="/lake"))
+    fill(host, versions=19, files=10_000)
+    machine = new_machine(tmp_path / "reader", proxy.url, bucket.name)
+    [done] = machine.sharing.pull()
+    assert (done.version, done.error) == (19, "")
+    day = FIRST + timedelta(days=18)
+    answer = machine.query(f"SELECT count(*) AS n FROM app_log WHERE tp_date = DATE '{day}'").to_pylist()
+    assert answer == [{"n": 2}]
+    assert machine.query("SELECT count(*) AS n FROM tp_catalog.files").to_pylist() == [{"n": 10_000 + 19}]
+    assert len(proxy.asked) < 20, [(one.method, one.path) for one in proxy.asked]

@@ -86,7 +86,7 @@ def test_a_dry_run_tells_what_the_pull_brings_on_a_new_machine_and_on_one_that_i
     _expect_as_planned(reader, files=3)
     second.write("a", 1)
     second.open().collect([NAME])
-    first.open().delete(
+    first.open().keeping.delete(
         NAME, Window(datetime(2000, 1, 1, tzinfo=UTC), datetime.combine(TODAY - timedelta(days=3), time(), UTC))
     )
     _expect_as_planned(reader, files=1)

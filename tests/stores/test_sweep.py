@@ -17,8 +17,9 @@ from tailpipe.catalog.changes import changes
 from tailpipe.catalog.layout import Layout
 from tailpipe.model.store import Store
 from tailpipe.stores import sweep as sweeping
+from tailpipe.stores.keys import checkpoint_key
 from tailpipe.stores.log import store_id
-from tailpipe.stores.push import push
+from tailpipe.stores.push import push, put_checkpoint
 from tailpipe.stores.sweep import Swept, sweep
 from tailpipe.stores.versions import make_tags
 from tests.stores.conftest import Shared
@@ -102,6 +103,18 @@ def test_what_a_tag_names_is_kept_until_it_is_dropped(lake: Shared) -> None:
     assert swept(lake).objects == 0
     lake.objects.delete(["tags/kept.json"])
     assert swept(lake).objects == 1
+
+
+def test_of_checkpoints_the_newest_is_kept(lake: Shared) -> None:
+    for number in range(3):
+        lake.collect([f"a{number}"], index=str(number))
+        lake.push()
+        with lake.writer() as writer:
+            put_checkpoint(writer, lake.target())
+    assert swept(lake, age=timedelta(days=1)).objects == 0
+    assert swept(lake).objects == 2
+    assert [key for key in lake.keys("log") if key.endswith(".checkpoint")] == [checkpoint_key(PARTITION, 3)]
+    assert len(named(lake)) == 3
 
 
 def test_objects_of_a_partition_without_a_log_are_left_alone(lake: Shared) -> None:

@@ -274,12 +274,12 @@ class _Rebase:
     def _place_files(self, before: _Before, lost: set[str]) -> list[str]:
         """Say of each file again where it is, and keep those on the disk that are live no more as retired ones."""
         rows = self.connection.execute(
-            "SELECT path, f.state, t.number, f.there FROM files f JOIN transactions t ON t.id = transaction_id"
-            " WHERE f.partition_id = ?",
+            "SELECT path, f.state, t.number, f.there, (f.here, f.left_at, f.is_pinned) IS (0, NULL, 0)"
+            " FROM files f JOIN transactions t ON t.id = transaction_id WHERE f.partition_id = ?",
             (self.partition_id,),
         ).fetchall()
         changed = []
-        for path, state, number, is_there in rows:
+        for path, state, number, is_there, is_plain in rows:
             row = before.files.get(path)
             was_live = row is not None and row["state"] == "live"
             if row is not None and (was_live or state == "retired"):
@@ -293,6 +293,8 @@ class _Rebase:
                     raise _MissingError(owner)
             if was_live != (state == "live"):
                 changed.append(path)
+            if row is None and is_plain and not is_here:
+                continue  # a new machine has ten thousand of these
             self.connection.execute(
                 "UPDATE files SET here = ?, left_at = ?, is_pinned = ?, key = coalesce(key, ?) WHERE path = ?",
                 (is_here, left_at, row["is_pinned"] if row else 0, row["key"] if row else None, path),

@@ -25,10 +25,15 @@ from tailpipe.model.staged import Covered, Staged
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 
-__all__ = ["FAR", "Conflict", "Followed", "follow"]
+__all__ = ["Conflict", "Followed", "far", "follow"]
 
 FAR = 20
 """If a checkpoint spares so many entries, it is used."""
+
+
+def far(version: int) -> int:
+    """How many entries a checkpoint must spare a host that knows a version; one that knows nothing always uses it."""
+    return FAR if version else 1
 
 
 @frozen
@@ -80,8 +85,8 @@ def follow(
     """
     database, reach = writer.database, writer.database.failpoints.reach
     pulled, conflicts = 0, list[Conflict]()
-    entries = log.entries_after(objects, writer.partition, known_version(database, writer.partition_id, store), far=FAR)
-    for entry in entries:
+    version = known_version(database, writer.partition_id, store)
+    for entry in log.entries_after(objects, writer.partition, version, far=far(version)):
         try:
             if entry.is_checkpoint:
                 raise learning.conflict(writer, entry, "it is a checkpoint")

@@ -10,7 +10,7 @@ from tailpipe.errors import LockedError, TailpipeError
 from tailpipe.model.pulled import PullReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.follow import FAR
+from tailpipe.stores.follow import far
 from tailpipe.stores.log import ahead, read_ahead
 from tailpipe.stores.part import Part
 from tailpipe.stores.pull import bring, logged, pull, remote_files
@@ -41,7 +41,7 @@ class Pulling:
         ).fetchone()
         is_met = ask("SELECT 1 FROM facts WHERE name = ?", (f"store:{objects.location}",)).fetchone()
         try:
-            found = ahead(objects, partition, known or 0, far=FAR)
+            found = ahead(objects, partition, known or 0, far=far(known or 0))
             unread = read_ahead(objects, partition, found) if with_data else ()
             files = remote_files(catalog, partition, part, unread) if with_data else []
         except (TailpipeError, OSError) as error:

@@ -41,10 +41,12 @@ from tailpipe.stores.follow import Conflict, follow
 from tailpipe.stores.keys import data_key, rejected_key
 from tailpipe.stores.upload import Limits, Upload, upload
 
-__all__ = ["Progress", "Pushed", "Target", "WouldPush", "preview", "push"]
+__all__ = ["Progress", "Pushed", "Target", "WouldPush", "preview", "push", "put_checkpoint"]
 
 CHECKPOINT_EVERY = 100
-"""After so many versions the state is put beside the log."""
+"""After so many versions the state is put beside the log, also in the middle of a run."""
+CHECKPOINT_SOON = 10
+"""After so many it is put at the end of the run that made the last of them."""
 _RACES = 50
 """So often other hosts may be quicker."""
 
@@ -86,6 +88,11 @@ class Pushed:
     conflicts: tuple[Conflict, ...] = ()
     """What other hosts had taken before it was pushed."""
 
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether the end of the run should put a checkpoint."""
+        return self.transactions > 0 and self.version % CHECKPOINT_SOON == 0 and self.version % CHECKPOINT_EVERY != 0
+
 
 @frozen
 class WouldPush:
@@ -125,6 +132,17 @@ def preview(catalog: Catalog, partition: str, target: Target) -> WouldPush:
 def push(writer: Writer, target: Target, *, is_fetched: bool = False) -> Pushed:
     """Steps 1 to 4. If the log was fetched a moment ago, the listing can be spared: a conflict shows at the append."""
     return _Push(writer, target).run(is_fetched)
+
+
+def put_checkpoint(writer: Writer, target: Target) -> None:
+    """Spare others the log up to the version that is known here; without a checkpoint they read all entries."""
+    database = writer.database
+    store = log.store_id(database, target.objects, may_make=False)
+    version = known_version(database, writer.partition_id, store) if store else 0
+    made = checkpoint(writer, store, target.host, version) if store and version else None
+    if made is not None:
+        log.put_checkpoint(target.objects, writer.partition, made)
+        database.failpoints.reach("push.checkpointed")
 
 
 class _Push:
@@ -216,15 +234,8 @@ class _Push:
         self.reach("push.learned")
         self.transactions += len(names)
         if version % CHECKPOINT_EVERY == 0:
-            self._checkpoint(version)
+            put_checkpoint(self.writer, self.target)
         return True
-
-    def _checkpoint(self, version: int) -> None:
-        """Spare others the log up to here; without it they read all entries."""
-        made = checkpoint(self.writer, self.store, self.target.host, version)
-        if made is not None:
-            log.put_checkpoint(self.objects, self.writer.partition, made)
-            self.reach("push.checkpointed")
 
     def _pushed(self) -> Pushed:
         return Pushed(

@@ -16,7 +16,7 @@ from tailpipe.storage.remote_objects import RemoteObjects
 from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
 from tailpipe.stores.pull import pull
-from tailpipe.stores.push import Progress, Target, preview, push
+from tailpipe.stores.push import Progress, Target, preview, push, put_checkpoint
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
 
@@ -57,6 +57,8 @@ class Pushing:
     _opened: dict[str, Objects] = field(default_factory=dict)
     _failed: dict[str, str] = field(default_factory=dict)
     _publishers: dict[str, Publisher] = field(default_factory=dict)
+    _due: set[str] = field(default_factory=set)
+    """Partitions that get a checkpoint at the end."""
 
     def before_run(self, catalog: Catalog, names: Iterable[str]) -> None:
         """Fetch the logs of partitions, so that a run knows what other hosts have taken; a failure is only reported."""
@@ -143,6 +145,11 @@ class Pushing:
             )
             if use.store.publish == "delta" and (done.transactions or done.pulled or with_tiers):
                 made = self._published(writer, target, made)
+            if done.is_checkpoint_due:
+                self._due.add(writer.partition)
+            if with_tiers and writer.partition in self._due:
+                self._due.discard(writer.partition)
+                put_checkpoint(writer, target)
             if with_tiers:
                 tiered = settle(writer, target.objects, use.stays)
                 made = replace(made, left=tiered.left, freed_files=tiered.freed_files, freed_size=tiered.freed_size)

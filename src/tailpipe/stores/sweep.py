@@ -19,7 +19,7 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import ObjectFacts, Objects
 from tailpipe.stores import log
-from tailpipe.stores.keys import DATA, LOG, REJECTED, logged_partition, version_of
+from tailpipe.stores.keys import DATA, LOG, REJECTED, checkpoint_of, logged_partition, version_of
 from tailpipe.stores.past import entry_at, since_image, tell_entries, told_database
 from tailpipe.stores.tags import tags_of
 
@@ -67,6 +67,7 @@ def sweep(
             count += 1
         else:
             doomed.append(one)
+    doomed += [one for one in _superseded(objects) if one.modified < before]
     if not dry_run:
         for begin in range(0, len(doomed), _AT_ONCE):
             objects.delete(one.key for one in doomed[begin : begin + _AT_ONCE])
@@ -125,6 +126,17 @@ def _files(objects: Objects) -> Iterator[ObjectFacts]:
         for one in objects.list(prefix):
             if "/_delta_log/" not in one.key:
                 yield one
+
+
+def _superseded(objects: Objects) -> Iterator[ObjectFacts]:
+    """The checkpoints that are not the newest of their partition: nobody reads them."""
+    newest: dict[str, ObjectFacts] = {}
+    for one in objects.list(LOG):  # in the order of their versions
+        name = logged_partition(one.key)
+        if name is not None and checkpoint_of(one.key) is not None:
+            if name in newest:
+                yield newest[name]
+            newest[name] = one
 
 
 def _partition(key: str) -> str:
