@@ -13,7 +13,7 @@ import pytest
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.doctor import examine
 from tailpipe.catalog.rebuild import rebuild
-from tailpipe.errors import StorageError
+from tailpipe.errors import CatalogError, StorageError
 from tailpipe.kernel.task import row_prefix
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
@@ -281,3 +281,42 @@ def test_the_same_path_on_two_hosts_gives_different_ids(host: Shared, tmp_path: 
     for one in (host, other):
         found = one.rows()
         assert sum(found.values()) == len(found) == 3
+
+
+def test_a_lost_manifest_of_what_is_not_pushed_is_named_with_the_way_out(lake: Shared, tmp_path: Path) -> None:
+    other = _other(lake, tmp_path)
+    take(lake, ["s3://b/1"])
+    lake.push()
+    other.push()
+    take(other, ["s3://b/2", "s3://b/3"])
+    take(lake, ["s3://b/3"])
+    lake.push()
+    [(name,)] = other.ask("SELECT name FROM transactions WHERE id NOT IN (SELECT transaction_id FROM pushed)")
+    (other.home / ".tailpipe" / "manifests" / f"{name}.manifest").unlink()
+    with pytest.raises(CatalogError, match=r"its manifest .* is missing or damaged") as caught:
+        other.push()
+    assert "tailpipe doctor --rebuild --accept-loss, then tailpipe collect" in caught.value.hint
+    rebuild(other.home, accept_loss=True)
+    other.push()
+    assert other.rows() == rows_of(["s3://b/1", "s3://b/3"])
+    take(other, ["s3://b/2"])
+    other.push()
+    lake.push()
+    assert lake.rows() == other.rows() == rows_of([f"s3://b/{number}" for number in (1, 2, 3)])
+
+
+def test_two_workspaces_with_the_name_of_one_host_are_reported_once_both_push(lake: Shared, tmp_path: Path) -> None:
+    other = Shared(tmp_path / "second", lake.objects, lake.host)
+    take(lake, ["s3://b/1"])
+    lake.push()
+    assert other.push().notes == ()  # a workspace that was lost and made anew looks the same
+    take(lake, ["s3://b/2"])
+    lake.push()
+    [note] = other.push().notes
+    assert note == (
+        f'{PARTITION}: another workspace also pushes as host "web-1"; name each: workspace "default" {{ host = "…" }}'
+    )
+    take(other, ["s3://b/3"])
+    other.push()
+    assert len(lake.push().notes) == 1
+    assert lake.push().notes == ()

@@ -23,7 +23,7 @@ from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.catalog.recover import dropped_fact
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.catalog.tell import tell
-from tailpipe.errors import CommitError
+from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Advance, Drop, Request
 from tailpipe.model.host import qualified
@@ -84,12 +84,26 @@ class _MissingError(Exception):
         self.transaction = transaction
 
 
-def unpushed(database: Database, names: Iterable[tuple[str, str | None]]) -> list[tuple[Manifest, bool]]:
+def unpushed(
+    database: Database, partition: str, names: Iterable[tuple[str, str | None]]
+) -> list[tuple[Manifest, bool]]:
     """The manifests of pending transactions and whether they are published; CatalogError if one is lost."""
-    return [
-        (manifests.from_text(record) if record else manifests.read(database.layout.manifest(name)), record is None)
-        for name, record in names
-    ]
+    found = []
+    for name, record in names:
+        path = database.layout.manifest(name)
+        try:
+            found.append((manifests.from_text(record) if record else manifests.read(path), record is None))
+        except NewerError:
+            raise
+        except CatalogError as problem:
+            raise CatalogError(
+                f"{partition}: other hosts have pushed, and a transaction that this host has not pushed cannot be"
+                f" applied on top of that: its manifest {path} is missing or damaged",
+                path=str(path),
+                hint="restore that file from a backup, or forget what is not pushed and collect it again:"
+                " tailpipe doctor --rebuild --accept-loss, then tailpipe collect",
+            ) from problem
+    return found
 
 
 def rebase(

@@ -74,6 +74,8 @@ class Followed:
 
     pulled: int = 0
     conflicts: tuple[Conflict, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a person should know beside that."""
 
 
 def follow(
@@ -84,26 +86,36 @@ def follow(
     The caller holds the partition. Each entry is applied in a transaction of its own, so it may be called again.
     """
     database, reach = writer.database, writer.database.failpoints.reach
-    pulled, conflicts = 0, list[Conflict]()
+    pulled, conflicts, notes = 0, list[Conflict](), dict[str, None]()
     version = known_version(database, writer.partition_id, store)
     for entry in log.entries_after(objects, writer.partition, version, far=far(version)):
         try:
             if entry.is_checkpoint:
                 raise learning.conflict(writer, entry, "it is a checkpoint")
-            pulled += learn(writer, store, entry)
+            new = learn(writer, store, entry)
         except ConflictError:
             new, found = _rebase(writer, store, objects, host, entry)
-            pulled, conflicts = pulled + new, conflicts + found
+            conflicts += found
+        pulled += new
+        # On the first meeting it may be this machine, before its workspace was lost.
+        if new and version and entry.host == host and not entry.is_checkpoint:
+            notes[_namesake(writer.partition, host)] = None
         reach("push.fetched")
         check()
     _project(writer)
-    return Followed(pulled, tuple(conflicts))
+    return Followed(pulled, tuple(conflicts), tuple(notes))
+
+
+def _namesake(partition: str, host: str) -> str:
+    return (
+        f'{partition}: another workspace also pushes as host "{host}"; name each: workspace "default" {{ host = "…" }}'
+    )
 
 
 def _rebase(writer: Writer, store: str, objects: Objects, host: str, newest: LogEntry) -> tuple[int, list[Conflict]]:
     database = writer.database
     entries = _since_whole(writer, objects, newest)
-    waiting = unpushed(database, pending(database, writer.partition_id))
+    waiting = unpushed(database, writer.partition, pending(database, writer.partition_id))
     with storage_errors(database.layout.log):
         keep_copy(database, writer.partition, newest)
     database.failpoints.reach("rebase.copied")

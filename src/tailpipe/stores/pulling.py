@@ -61,7 +61,9 @@ class Pulling:
         try:
             with catalog.writer(partition) as writer:
                 version, found = pull(writer, objects, self.host)
-                made = replace(made, version=version, pulled=found.pulled, conflicts=tuple(map(str, found.conflicts)))
+                made = replace(
+                    made, version=version, pulled=found.pulled, conflicts=(*map(str, found.conflicts), *found.notes)
+                )
                 if with_data:
                     files, size = bring(writer, objects, part)
                     made = replace(made, files=files, size=size)

@@ -87,6 +87,8 @@ class Pushed:
     pulled: int = 0
     conflicts: tuple[Conflict, ...] = ()
     """What other hosts had taken before it was pushed."""
+    notes: tuple[str, ...] = ()
+    """What a person should know beside that."""
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -154,6 +156,7 @@ class _Push:
         self.files = self.size = self.pulled = self.transactions = 0
         self.put: set[str] = set()
         self.conflicts: tuple[Conflict, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     def run(self, is_fetched: bool) -> Pushed:
         names = pending(self.database, self.writer.partition_id)
@@ -194,6 +197,7 @@ class _Push:
         found = follow(self.writer, self.store, self.objects, self.target.host, self.pace.check)
         self.pulled += found.pulled
         self.conflicts = (*self.conflicts, *found.conflicts)
+        self.notes = (*self.notes, *found.notes)
 
     def _upload(self) -> None:
         found = unpushed_files(self.database, self.writer.partition_id)
@@ -247,4 +251,5 @@ class _Push:
             self.size,
             self.pulled,
             self.conflicts,
+            tuple(dict.fromkeys(self.notes)),
         )

@@ -79,7 +79,7 @@ class Pushing:
                 self._add(PushReport(name, use.store.name, error=reason))
                 continue
             requests = sum(target.objects.requests.values()) - before
-            conflicts = tuple(map(str, found.conflicts))
+            conflicts = (*map(str, found.conflicts), *found.notes)
             self._add(PushReport(name, use.store.name, requests=requests, pulled=found.pulled, conflicts=conflicts))
 
     def after_commit(self, writer: Writer) -> None:
@@ -141,7 +141,7 @@ class Pushing:
                 files=done.files,
                 size=done.size,
                 pulled=done.pulled,
-                conflicts=tuple(map(str, done.conflicts)),
+                conflicts=(*map(str, done.conflicts), *done.notes),
             )
             if use.store.publish == "delta" and (done.transactions or done.pulled or with_tiers):
                 made = self._published(writer, target, made)
