@@ -19,7 +19,9 @@ from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
 from tailpipe.errors import ConfigError
+from tailpipe.model.detection import HIT_TABLE
 from tailpipe.model.format import Format
+from tailpipe.model.hit import DETECTION_HIT
 from tailpipe.model.nearest import named
 from tailpipe.model.saved import SavedQuery
 from tailpipe.model.selector import Selection
@@ -38,6 +40,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.collect.trial import SourceTrial
+    from tailpipe.detecting import Detecting
     from tailpipe.keeping import Keeping
     from tailpipe.kernel.engine import Engine
     from tailpipe.kernel.trial import Trial
@@ -116,8 +119,9 @@ class Workspace:
 
     @cached_property
     def known_tables(self) -> Mapping[str, Table]:
-        """All declared tables by name: those of the config, and those of plugins, each loaded when asked for."""
-        return ChainMap(self.config.tables, self.registry.tables)  # type: ignore[arg-type] # they are only read
+        """All declared tables by name: those of the config, those of plugins, each loaded when asked for, and hits."""
+        own = {HIT_TABLE: DETECTION_HIT}
+        return ChainMap(self.config.tables, self.registry.tables, own)  # type: ignore[arg-type] # they are only read
 
     @cached_property
     def data(self) -> Data:
@@ -137,6 +141,13 @@ class Workspace:
         from tailpipe.sharing import Sharing
 
         return Sharing(self.data)
+
+    @cached_property
+    def detecting(self) -> Detecting:
+        """What runs detections and delivers alerts."""
+        from tailpipe.detecting import Detecting
+
+        return Detecting(self.data, self.registry)
 
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""
@@ -262,12 +273,13 @@ class Workspace:
         return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC))
 
     def check_sql(self) -> None:
-        """Raise `ConfigError` with every problem in the SQL of the config's partitions, their tables and schemas."""
+        """Raise `ConfigError` with every problem in the SQL of partitions, their tables, schemas and detections."""
         from tailpipe.collect.check import check_sql
+        from tailpipe.detect.check import check_detections
         from tailpipe.query.check import check_schemas
 
-        schemas = check_schemas(self.config, self.known_tables)
-        check_sql(self.config, choose(self.config, self.known_tables, ()), schemas, self.config.tables.values())
+        others = [*check_schemas(self.config, self.known_tables), *check_detections(self.config, self.known_tables)]
+        check_sql(self.config, choose(self.config, self.known_tables, ()), others, self.config.tables.values())
 
     # What there is
 

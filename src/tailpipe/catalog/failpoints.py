@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = ["ACTIONS", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
+__all__ = ["ACTIONS", "DETECT_NAMES", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
@@ -95,6 +95,12 @@ SHARED_NAMES = (
 )
 """Those that only a host reaches which shares its store with others, or has a long log."""
 
+DETECT_NAMES = (
+    "alert.sent",
+    "alert.noted",
+)
+"""Those of alerts."""
+
 
 class Failpoints:
     """The armed points of this process; with none of them armed, reaching one costs a dict lookup."""
@@ -116,7 +122,7 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            is_known = name in (*NAMES, *STORE_NAMES, *ROOT_NAMES, *SHARED_NAMES)
+            is_known = name in (*NAMES, *STORE_NAMES, *ROOT_NAMES, *SHARED_NAMES, *DETECT_NAMES)
             if not is_known or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)

@@ -35,6 +35,8 @@ COMMANDS: dict[str, str] = {
     "connect": "Create a DuckDB database for other clients.",
     "connection": "List and show connections.",
     "dataset": "List, show and drop datasets.",
+    "detect": "Run detections over new rows.",
+    "detection": "List, show and test detections.",
     "doctor": "Verify files against the catalog and repair them.",
     "expire": "Delete days that exceed the retention of their partition.",
     "format": "List, show and test formats.",

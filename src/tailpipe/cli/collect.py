@@ -74,6 +74,7 @@ class CollectCommand(click.Command):
 @click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
 @click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)
 @click.option("--push/--no-push", default=True, help="Push to the store after each commit.", show_default=True)
+@click.option("--detect", is_flag=True, help="Run detections over the new rows after the run.")
 @click.option("--progress/--no-progress", default=True, help="Show progress.", show_default=True)
 @click.option("--profile", is_flag=True, help="Show where wall and CPU time went. The JSON report always has it.")
 @click.option(
@@ -103,6 +104,8 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     from tailpipe.cli.progress import Display
     from tailpipe.cli.report import print_profile, print_report
 
+    if flags["detect"]:
+        workspace.detecting.begin()
     display = Display(flags["progress"])
     try:
         report = workspace.collect(
@@ -123,8 +126,15 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
     _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
-    if not report.is_done:
+    is_detected = _detect(workspace) if flags["detect"] else True
+    if not (report.is_done and is_detected):
         context.exit(EXIT_FAILED)
+
+
+def _detect(workspace: Workspace) -> bool:
+    from tailpipe.cli.detect import detect_now
+
+    return detect_now(workspace)
 
 
 def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:

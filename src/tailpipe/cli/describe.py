@@ -196,6 +196,7 @@ def plugin_record(plugin: Plugin) -> Record:
         "formats": [name for name, _ in plugin.parts("format")],
         "connections": [name for name, _ in plugin.parts("connection")],
         "queries": [name for name, _ in plugin.parts("query")],
+        "detections": [name for name, _ in plugin.parts("detection")],
     }
 
 

@@ -13,10 +13,12 @@ import click
 from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
+from tailpipe.cli.alerts import alert_lines, alert_records
 from tailpipe.cli.grid import grid
 from tailpipe.cli.options import common, examples, workspace_of
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.detection import HITS
 from tailpipe.model.visible import shorten, visible, width
 from tailpipe.workspace import Workspace
 
@@ -42,17 +44,20 @@ def command(context: click.Context, output: str) -> None:
 
     Days counts the collected days, with or without events. A gap is a requested day that is not collected yet: the
     next collect retries it. Days that no run has requested are listed below the table: collect --fill collects
-    them. An asterisk marks partitions that were removed from the config.
+    them. An asterisk marks partitions that were removed from the config. Alerts that could not
+    be delivered are listed with the reason.
     """
     workspace, now = workspace_of(context), datetime.now(UTC)
     records = _records(workspace, now)
     total = {name: sum(record[name] for record in records) for name in SUMS}
     settings = workspace.settings
+    alerts = alert_records(workspace.detecting.waiting())
     whole = {
         "workspace": settings.workspace.name,
         "location": str(settings.location),
         "partitions": records,
         "total": {"partitions": len(records), **total},
+        "alerts": alerts,
     }
     if output == "json":
         render.data(json.dumps(whole, indent=2, ensure_ascii=False))
@@ -66,7 +71,7 @@ def command(context: click.Context, output: str) -> None:
     room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else None
     headings, fitted = _fitted(cells, room)
     render.data("\n".join(grid(headings, fitted, numbers=range(headings.index("days"), len(headings))).lines))
-    for line in (*_stores(records, now), *_remarks(records)):
+    for line in (*_stores(records, now), *_remarks(records), *alert_lines(alerts, now, _age)):
         render.data(line)
 
 
@@ -85,7 +90,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
         records.append(
             {
                 "partition": name,
-                "is_in_config": partition is not None,
+                "is_in_config": partition is not None or name == HITS,
                 "last_run": {
                     "begun_at": run.begun_at.isoformat(timespec="seconds"),
                     "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,

@@ -21,9 +21,11 @@ from tailpipe.config.tables import extended, mapped, says, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.dataset import Dataset
+from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.option import construct
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_config"]
 
-_IN_PACKS = ("format", "table")
+_IN_PACKS = ("detection", "format", "table")
 
 
 def build_config(
@@ -51,8 +53,8 @@ def build_config(
 ) -> Config:
     """The config that the texts say, or a `ConfigError` with every problem of all of them.
 
-    `found` are problems from before, such as files that could not be read. The texts of a pack have tables and formats,
-    which may be its own presets, and nothing else.
+    `found` are problems from before, such as files that could not be read. The texts of a pack have tables, detections
+    and formats, which may be its own presets, and nothing else.
     """
     return _Builder(registry, around, list(found), is_pack=is_pack).build(texts)
 
@@ -70,6 +72,7 @@ class _Builder:
             "connection": registry.connections,
             "format": registry.formats,
             "source": registry.sources,
+            "notifier": NOTIFIERS,
         }
         single: dict[str, type] = {
             "workspace": WorkspaceSettings,
@@ -80,6 +83,8 @@ class _Builder:
             "dataset": Dataset,
             "query": SavedQuery,
             "queries": QueryDirectory,
+            "detection": Detection,
+            "detections": DetectionSet,
         }
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
         makers: dict[Reference, Callable[[], Any]] = {
@@ -135,7 +140,7 @@ class _Builder:
         if self.is_pack and block.type == "plugin":
             return
         if self.is_pack and block.type not in _IN_PACKS:
-            hint = "a pack has tables and formats; the rest belongs into the config of whoever uses it"
+            hint = "a pack has tables, formats and detections; the rest belongs into the config of whoever uses it"
             self.decoder.report(text, Problem(f'a pack has no block "{block.type}"', block.span, hint))
             return
         if block.type not in LABELS:
@@ -194,6 +199,11 @@ class _Builder:
     def _check(self, reference: Reference, value: Any) -> None:
         located = self.scope.blocks[reference]
         if reference.kind == "table":
+            if reference.labels[0] == HIT_TABLE:
+                hint = "tailpipe detect writes this table; give yours another name"
+                self.decoder.report(
+                    located.text, Problem(f'table "{HIT_TABLE}" is built in', located.block.labels[0].span, hint)
+                )
             for problem in table_problems(value, located.block, self.registry.sources):
                 self.decoder.report(located.text, problem)
             if value is not None:
@@ -207,6 +217,21 @@ class _Builder:
             self.decoded[reference] = mapped(value)
         elif isinstance(value, SavedQuery):
             self.decoded[reference] = self.saved.query(located.text, located.block, value)
+        elif isinstance(value, Detection | DetectionSet):
+            self._check_detection(located, value)
+
+    def _check_detection(self, located: Located, value: Detection | DetectionSet) -> None:
+        from tailpipe.config.detections import detection_problems, set_problems  # late, because most have none
+
+        if isinstance(value, Detection):
+            problems = detection_problems(value, located.block, self._known_tables(), self._table)
+        else:
+            problems = set_problems(value, located.block, self.registry.detections)
+        for problem in problems:
+            self.decoder.report(located.text, problem)
+
+    def _known_tables(self) -> list[str]:
+        return [*self.registry.tables, *(one.labels[0] for one in self.scope.blocks if one.kind == "table")]
 
     def _read_directories(self) -> None:
         """Take the saved queries of all directories; a name that is taken is reported."""
@@ -265,7 +290,7 @@ class _Builder:
         name, own = table.extend, Reference("table", (table.extend,))
         located = self.scope.blocks[reference]
         text, span = self.decoder.spans[f"{reference}.extend"]
-        known = [*self.registry.tables, *(one.labels[0] for one in self.scope.blocks if one.kind == "table")]
+        known = self._known_tables()
         if name not in known:
             problem = Problem(f'unknown table "{name}"', span, did_you_mean(name, known, "see: tailpipe table list"))
         elif own == reference and name not in self.registry.tables:
@@ -284,8 +309,7 @@ class _Builder:
         own = Reference("table", (name,))
         table = self.decoded.get(own) or self.registry.tables.get(name)
         if table is None and own not in self.scope.blocks:
-            known = [*self.registry.tables, *(r.labels[0] for r in self.scope.blocks if r.kind == "table")]
-            hint = did_you_mean(name, known, f'define it: table "{name}" {{ … }}, or install its plugin')
+            hint = did_you_mean(name, self._known_tables(), f'define it: table "{name}" {{ … }}, or install its plugin')
             yield Problem(f'unknown table "{name}"', block.labels[0].span, hint)
         if table is None or partition is None:
             return  # the problems of each are told
@@ -342,6 +366,9 @@ class _Builder:
             datasets=kinds["dataset"],
             queries={**kinds["query"], **self.from_files},
             query_directories=kinds["queries"],
+            notifiers=kinds["notifier"],
+            detections=kinds["detection"],
+            detection_sets=kinds["detections"],
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )

@@ -11,7 +11,9 @@ from tailpipe.errors import Diagnostic, Place
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.dataset import Dataset
+from tailpipe.model.detection import Detection, DetectionSet
 from tailpipe.model.format import Format
+from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
@@ -24,7 +26,8 @@ __all__ = ["Config"]
 
 @frozen
 class Config:
-    """What the `.tpc` files say. Connections and formats are known by `type.name`, partitions by `table.name`."""
+    """What the `.tpc` files say. Connections, formats and notifiers are known by `type.name`, partitions by
+    `table.name`."""
 
     workspaces: Mapping[str, WorkspaceSettings] = field(default_factory=dict)
     connections: Mapping[str, Connection] = field(default_factory=dict)
@@ -37,6 +40,9 @@ class Config:
     queries: Mapping[str, SavedQuery] = field(default_factory=dict)
     """The saved queries, those of directories too."""
     query_directories: Mapping[str, QueryDirectory] = field(default_factory=dict)
+    notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+    detections: Mapping[str, Detection] = field(default_factory=dict)
+    detection_sets: Mapping[str, DetectionSet] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -66,14 +72,14 @@ class Config:
 
     @property
     def unresolved(self) -> tuple[Diagnostic, ...]:
-        """What connections, stores and sources lack on this machine, such as variables; a problem if they are used."""
-        found = unresolved_in((self.connections, self.stores, self.partitions))
+        """What connections, notifiers, stores and sources lack here, such as variables; a problem if they are used."""
+        found = unresolved_in((self.connections, self.stores, self.partitions, self.notifiers))
         return tuple(sorted(found, key=lambda one: (one.place.file, one.place.line, one.place.column)))
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts of all secrets, for whoever keeps them out of logs."""
-        return secrets_in((self.connections, self.stores, self.partitions))
+        return secrets_in((self.connections, self.stores, self.partitions, self.notifiers))
 
     @property
     def is_empty(self) -> bool:

@@ -14,12 +14,13 @@ from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Secret, type_name
 from tailpipe.model.store import Store
 
 __all__ = ["Reference", "convert"]
 
-_REFERRED = {"connection": Connection, "format": Format, "store": Store}
+_REFERRED = {"connection": Connection, "format": Format, "notifier": Notifier, "store": Store}
 """The blocks that an argument may refer to as a whole."""
 Resolve = Callable[["Reference"], Any]
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -58,7 +59,7 @@ def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve:
         return _sequence(arguments[0], value, expression, resolve)
     if origin in (Mapping, dict):
         return _mapping(arguments[1], value, expression, resolve)
-    if isinstance(annotation, type) and issubclass(annotation, Connection | Format | Store):
+    if isinstance(annotation, type) and issubclass(annotation, Connection | Format | Notifier | Store):
         return _referred(annotation, value, expression, resolve)
     return _scalar(annotation, value, expression)
 

@@ -16,6 +16,7 @@ from tailpipe.errors import Diagnostic, Note, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
 from tailpipe.model.nearest import did_you_mean, nearest
+from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Option, Unresolved, Variant, construct, options_of, variants_of
 from tailpipe.model.paths import is_plain_path
 from tailpipe.model.source import Source
@@ -23,8 +24,8 @@ from tailpipe.model.store import Store
 
 __all__ = ["Decoder"]
 
-_TYPED = ("connection", "format", "source")
-"""Blocks whose first label is a type that a plugin brings."""
+_TYPED = ("connection", "format", "notifier", "source")
+"""Blocks whose first label is a type."""
 
 
 @dataclass
@@ -57,10 +58,10 @@ class Decoder:
 
         A format inside the block `parent` may have no name, and then has that one's.
 
-        In a connection, store or source, and where it `may_wait` because it is inside of one, an option that depends on
-        an unset variable stays unresolved.
+        In a connection, notifier, store or source, and where it `may_wait` because it is inside of one, an option that
+        depends on an unset variable stays unresolved.
         """
-        may_wait = may_wait or issubclass(declared, Connection | Source | Store)
+        may_wait = may_wait or issubclass(declared, Connection | Notifier | Source | Store)
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if _is_typed(block.type, declared) else block.labels

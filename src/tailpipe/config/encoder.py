@@ -12,6 +12,7 @@ from tailpipe.config.printer import literal, print_body
 from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, List, Literal, Map, Name
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
+from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Option, Secret, Unresolved, Variant, options_of
 from tailpipe.model.redaction import DOTS, REDACTOR, looks_secret, redacted, redacted_arguments
 from tailpipe.model.source import Source
@@ -23,7 +24,7 @@ __all__ = ["config_data", "config_text", "encode", "plain_data"]
 _BARE_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _VALUES = ("true", "false", "null")
 
-_MANY = {"query": "queries", "queries": "query_directories"}
+_MANY = {"query": "queries", "queries": "query_directories", "detections": "detection_sets"}
 
 
 def config_text(config: Config) -> str:
@@ -39,7 +40,7 @@ def config_data(config: Config) -> dict[str, Any]:
 
 def encode(kind: str, value: Any) -> Block:
     """A noun as the block that would make it."""
-    labels = [Label(value.type)] if isinstance(value, Connection | Format | Source | Variant) else []
+    labels = [Label(value.type)] if isinstance(value, Connection | Format | Notifier | Source | Variant) else []
     body = Body()
     for option in options_of(type(value)).values():
         given = getattr(value, option.field)
@@ -76,10 +77,10 @@ def _paths(value: str | Sequence[str]) -> Expression:
 
 
 def plain_data(value: Any) -> Any:
-    """A noun as plain data, with all its options; connections, formats and stores in it by their address."""
+    """A noun as plain data, with all its options; connections, formats, notifiers and stores in it by their address."""
     if not dataclasses.is_dataclass(value):
         return _plain_value(value)
-    typed = isinstance(value, Connection | Format | Source | Variant)
+    typed = isinstance(value, Connection | Format | Notifier | Source | Variant)
     data = {"type": getattr(value, "type", None)} if typed else {}
     for option in options_of(type(value)).values():
         data[option.name] = _plain_value(getattr(value, option.field))
@@ -89,7 +90,7 @@ def plain_data(value: Any) -> Any:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, Secret | Unresolved):
         return repr(value)
-    if isinstance(value, Connection | Format | Store):
+    if isinstance(value, Connection | Format | Notifier | Store):
         return value.address
     if isinstance(value, Mapping):
         return {key: DOTS if _is_secret(key, item) else _plain_value(item) for key, item in value.items()}
@@ -113,7 +114,7 @@ def _is_secret(key: Any, value: Any) -> bool:
 def _expression(value: Any) -> Expression:
     if isinstance(value, Unresolved):
         return Name([value.call])
-    if isinstance(value, Connection | Format | Store):
+    if isinstance(value, Connection | Format | Notifier | Store):
         return Name(value.address.split("."))
     if isinstance(value, Mapping):
         return Map(
@@ -142,4 +143,7 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         ("dataset", config.datasets),
         ("query", {name: query for name, query in config.queries.items() if not query.origin}),
         ("queries", config.query_directories),
+        ("notifier", config.notifiers),
+        ("detection", config.detections),
+        ("detections", config.detection_sets),
     )

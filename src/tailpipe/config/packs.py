@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from tailpipe.config.parser import parse
 from tailpipe.config.syntax import Block
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, PluginError
+from tailpipe.model.detection import Detection
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, label, option
 from tailpipe.model.table import Table
@@ -68,6 +69,7 @@ def read_pack(folder: str) -> Plugin:
         description=info.description,
         tables=table_files(folder),
         presets=presets,
+        detections=Path(folder) / "detections",
         package="pack",
         version=info.version,
         folder=folder,
@@ -75,14 +77,17 @@ def read_pack(folder: str) -> Plugin:
 
 
 def load_file(kind: str, name: str, place: str, registry: Registry | None) -> Any:
-    """The table or format of that name in a file."""
+    """The table, format or detection of that name in a file."""
     path = Path(place)
     text = _text(path)
     folder = path.parent if path.name == PACK else path.parent.parent
     config = _built([text], _context(registry, str(folder)))
-    found: Any = (config.tables if kind == "table" else config.formats).get(name)
+    kinds: Mapping[str, Mapping[str, Any]] = {"table": config.tables, "detection": config.detections}
+    found: Any = kinds.get(kind, config.formats).get(name)
     if found is None:
-        raise PluginError(f'"{place}" has no {"table" if kind == "table" else "format"} "{name}"', plugins=())
+        raise PluginError(f'"{place}" has no {kind if kind in kinds else "format"} "{name}"', plugins=())
+    if isinstance(found, Detection):
+        return dataclasses.replace(found, is_shipped=True, origin=place)
     return dataclasses.replace(found, is_shipped=True) if isinstance(found, Table) else found
 
 

@@ -29,6 +29,9 @@ LABELS: Mapping[str, int] = {
     "dataset": 1,
     "query": 1,
     "queries": 1,
+    "notifier": 2,
+    "detection": 1,
+    "detections": 1,
 }
 """How many labels name a block of each kind."""
 

@@ -327,4 +327,8 @@ def type_name(annotation: Any) -> str:
     if annotation in plain:
         return plain[annotation]
     kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()
-    return f"{kind} {getattr(annotation, 'type', '')}".strip() if kind in ("connection", "format", "store") else "block"
+    return (
+        f"{kind} {getattr(annotation, 'type', '')}".strip()
+        if kind in ("connection", "format", "notifier", "store")
+        else "block"
+    )

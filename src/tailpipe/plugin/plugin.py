@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "Late", "Plugin", "load_part", "refuse_misfit"]
 
-Kind = Literal["table", "source", "format", "preset", "connection", "query"]
+Kind = Literal["table", "source", "format", "preset", "connection", "query", "detection"]
 """What a plugin can bring."""
 
 
@@ -47,6 +47,8 @@ class Plugin:
     connections: Sequence[type[Connection] | Late] = ()
     queries: Path | None = None
     """Directory of `.sql` files, each a saved query of the file's name."""
+    detections: Path | None = None
+    """Directory of `.tpc` files, each a detection of the file's name."""
     package: str = field(default="", compare=False)
     """Distribution that brought it; filled in when it is found."""
     version: str = field(default="", compare=False)
@@ -61,13 +63,10 @@ class Plugin:
             "format": self.formats,
             "preset": self.presets,
             "connection": self.connections,
-            "query": self._queries() if kind == "query" else (),
+            "query": _files(self.queries, ".sql") if kind == "query" else (),
+            "detection": _files(self.detections, ".tpc") if kind == "detection" else (),
         }
         return [_made(kind, part) for part in parts[kind]]
-
-    def _queries(self) -> list[Late]:
-        files = [] if self.queries is None else sorted(self.queries.glob("*.sql"))
-        return [Late(file.stem, str(file)) for file in files]
 
     def parts(self, kind: Kind) -> list[tuple[str, Any]]:
         """The parts of a kind with their names."""
@@ -80,6 +79,12 @@ class Plugin:
     def from_package(self, package: str, version: str) -> Plugin:
         """The same plugin, knowing where it came from."""
         return dataclasses.replace(self, package=package, version=version)
+
+
+def _files(directory: Path | None, suffix: str) -> list[Late]:
+    """The files of a directory, each a part of the file's name."""
+    files = [] if directory is None else sorted(directory.glob(f"*{suffix}"))
+    return [Late(file.stem, str(file)) for file in files]
 
 
 def load_part(kind: Kind, part: Any, registry: Registry | None = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from tailpipe.errors import ConfigError, PluginError, TailpipeError
 from tailpipe.model.connection import Connection
+from tailpipe.model.detection import Detection
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.saved import SavedQuery
@@ -93,6 +94,11 @@ class Registry:
     def queries(self) -> Mapping[str, SavedQuery]:
         """Saved queries by name."""
         return self._parts("query")
+
+    @cached_property
+    def detections(self) -> Mapping[str, Detection]:
+        """Detections by name."""
+        return self._parts("detection")
 
     def owner(self, kind: Kind, name: str) -> str | None:
         """The plugin that brings a name, if one does."""

@@ -119,6 +119,9 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
         "datasets": [],
         "queries": [],
         "query_directories": [],
+        "notifiers": [],
+        "detections": [],
+        "detection_sets": [],
     }
     assert config_text(build("")) == ""
 

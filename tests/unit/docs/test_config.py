@@ -14,6 +14,8 @@ from tailpipe.config.functions import FUNCTIONS
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
 from tailpipe.model.dataset import Dataset
+from tailpipe.model.detection import Detection, DetectionSet
+from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.option import Option, options_of, type_name, variants_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.settings import WorkspaceSettings
@@ -49,6 +51,9 @@ def declared_blocks() -> dict[str, type[Any]]:
         "partition": Partition,
         "schema": Schema,
         "dataset": Dataset,
+        "detection": Detection,
+        "detections": DetectionSet,
+        **{f'notifier "{name}"': declared for name, declared in NOTIFIERS.items()},
         **{f'connection "{name}"': declared for name, declared in registry.connections.items()},
         **{f'format "{name}"': declared for name, declared in registry.formats.items()},
         **{f'source "{name}"': declared for name, declared in registry.sources.items()},

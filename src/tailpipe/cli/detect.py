@@ -1,0 +1,139 @@
+"""`tailpipe detect`: runs detections over new rows, stores hits and sends alerts."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.logs import log_from
+from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.model.detection import SEVERITIES
+from tailpipe.model.window import requested_window
+
+if TYPE_CHECKING:
+    from tailpipe.detect.deliver import Delivered
+    from tailpipe.detect.run import Run
+
+__all__ = ["command", "detect_now"]
+
+COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", "known": "known", "title": "title"}
+
+
+@click.command(
+    "detect",
+    epilog=examples(
+        "tailpipe detect",
+        "tailpipe detect root_login --dry-run",
+        "tailpipe detect --from T-7d",
+        "tailpipe detect --retry",
+    ),
+)
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=completes(lambda one: sorted(one.detecting.chosen))
+)
+@click.option("--from", "start", metavar="TIME", help="Search rows from this time on, seen before or not.")
+@click.option("--to", "end", metavar="TIME", help="End time of --from. A bare date includes that day.")
+@click.option("--dry-run", is_flag=True, help="Print the hits without storing or sending them.")
+@click.option("--notify/--no-notify", default=None, help="Send alerts [default: yes, but not with --from].")
+@click.option("--retry", is_flag=True, help="Send all waiting alerts now, and those that were given up.")
+@click.option(
+    "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Output format."
+)
+@common
+@click.pass_context
+def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> None:
+    """Run detections over rows collected since the last run. Store each hit once and send alerts.
+
+    NAME is a detection, or a pattern such as 'aws_*'. Without one, all detections run. The first run only notes where
+    to start: use --from to search rows that were collected before it. Hits are rows of the table detection_hit. The
+    exit code is 1 if a detection fails; the others run.
+    """
+    workspace = workspace_of(context)
+    log_from(workspace.settings.log_levels, workspace.config.secrets)
+    if flags["end"] is not None and flags["start"] is None:
+        raise UsageError("--to needs --from")
+    window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
+    if not workspace.detecting.chosen:
+        hint = "add a detection block, or select those of plugins with a detections block"
+        raise UsageError("the config has no detections", hint=hint)
+    run = workspace.detecting.detect(names, window, dry_run=flags["dry_run"], with_alerts=flags["notify"])
+    delivered = None
+    if not flags["dry_run"] and flags["notify"] is not False:
+        delivered = workspace.detecting.deliver(retry=flags["retry"])
+    report(run, delivered, flags["output"])
+    if any(one.failure for one in run.results):
+        context.exit(EXIT_FAILED)
+
+
+def detect_now(workspace: Any) -> bool:
+    """Run all detections after a collection and report them; whether none failed."""
+    run = workspace.detecting.detect()
+    report(run, workspace.detecting.deliver(), "pretty", is_talk=True)
+    return not any(one.failure for one in run.results)
+
+
+def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool = False) -> None:
+    """Print what was found and sent; as talk if the data of the command is something else."""
+    found = [one for one in run.results if one.hits or one.known]
+    found.sort(key=lambda one: (-SEVERITIES.index(one.detection.severity), one.detection.name))
+    if output == "json":
+        render.data(json.dumps(_whole(run, delivered), indent=2, ensure_ascii=False))
+    elif found and not is_talk:
+        records = [
+            {
+                "detection": one.detection.name,
+                "severity": one.detection.severity,
+                "new": len(one.hits),
+                "known": one.known,
+                "title": one.detection.title,
+            }
+            for one in found
+        ]
+        render.records(records, "pretty", COLUMNS)
+    for one in run.results:
+        if one.failure:
+            render.problem(f'detection "{one.detection.name}" failed: {one.failure}', "it catches up once it is fixed")
+    new = sum(len(one.hits) for one in run.results)
+    render.say(f"{render.counted(len(run.results), 'detection')} run: {render.counted(new, 'new hit')}{_stored(run)}")
+    if run.is_first and run.request.window is None:
+        render.say(
+            "first run: detections start with rows collected from now on; for older rows: tailpipe detect --from T-30d"
+        )
+    _tell_of_alerts(delivered)
+
+
+def _stored(run: Run) -> str:
+    return " (not stored: --dry-run)" if run.request.dry_run and any(one.hits for one in run.results) else ""
+
+
+def _tell_of_alerts(delivered: Delivered | None) -> None:
+    if delivered is None or not (delivered.sent or delivered.waiting):
+        return
+    lost = [one for one in delivered.waiting if one.is_given_up]
+    waits = len(delivered.waiting) - len(lost)
+    parts = [f"{render.counted(delivered.sent, 'alert')} sent", f"{waits} waiting" if waits else ""]
+    parts.append(f"{len(lost)} given up" if lost else "")
+    render.say(", ".join(filter(None, parts)) + ("; see: tailpipe status" if delivered.waiting else ""))
+
+
+def _whole(run: Run, delivered: Delivered | None) -> dict[str, Any]:
+    return {
+        "is_first_run": run.is_first,
+        "detections": [
+            {
+                "name": one.detection.name,
+                "severity": one.detection.severity,
+                "title": one.detection.title,
+                "hits": [hit.record for hit in one.hits],
+                "known_hits": one.known,
+                "error": one.failure or None,
+            }
+            for one in run.results
+        ],
+        "alerts": None if delivered is None else {"sent": delivered.sent, "waiting": len(delivered.waiting)},
+    }

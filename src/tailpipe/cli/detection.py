@@ -1,0 +1,120 @@
+"""`tailpipe detection`: lists, shows and tests detections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, output, output_with_tpc, workspace_of
+from tailpipe.config.detections import find_detection
+from tailpipe.errors import EXIT_FAILED
+from tailpipe.model.detection import Detection
+
+__all__ = ["command"]
+
+COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "is_on": "runs", "title": "title"}
+CASES = {"detection": "detection", "case": "case", "result": "result", "reason": "reason"}
+_NAMES = completes(lambda workspace: sorted(workspace.detecting.known))
+
+
+@click.group("detection")
+def command() -> None:
+    """List, show and test detections."""
+
+
+@command.command("list", epilog=examples("tailpipe detection list", "tailpipe detection list --all --output json"))
+@click.option(
+    "--all", "with_others", is_flag=True, help="Also list detections of plugins that no config block selects."
+)
+@output
+@common
+@click.pass_context
+def list_(context: click.Context, with_others: bool, output: str) -> None:
+    """List the detections that run."""
+    workspace = workspace_of(context)
+    detecting = workspace.detecting
+    known = detecting.known if with_others else detecting.chosen
+    records = [_record(workspace, known[name]) for name in sorted(known)]
+    if output == "pretty":
+        records = [{**record, "is_on": "yes" if record["is_on"] else "no"} for record in records]
+    render.records(records, output, COLUMNS)
+    if not records:
+        render.say("no detections; add a detection block, or select those of plugins with a detections block")
+
+
+@command.command(
+    "show",
+    epilog=examples("tailpipe detection show root_login", "tailpipe detection show root_login --output tpc"),
+)
+@click.argument("name", shell_complete=_NAMES)
+@output_with_tpc
+@common
+@click.pass_context
+def show(context: click.Context, name: str, output: str) -> None:
+    """Show the detection NAME, of the config or of a plugin."""
+    workspace = workspace_of(context)
+    detection = find_detection(name, workspace.detecting.known)
+    if output == "tpc":
+        from tailpipe.config.encoder import encode
+        from tailpipe.config.printer import print_body
+        from tailpipe.config.syntax import Body
+
+        render.data(print_body(Body([], [encode("detection", detection)])).rstrip("\n"))
+        return
+    record = _record(workspace, detection)
+    if output == "pretty":
+        record |= {name: len(record[name]) for name in ("must_hit", "must_not_hit")}
+    render.record(record, output)
+
+
+@command.command("test", epilog=examples("tailpipe detection test", "tailpipe detection test 'aws_*' --output json"))
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_NAMES)
+@output
+@common
+@click.pass_context
+def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
+    """Run detections on the events in their must_hit and must_not_hit. No collected data is read.
+
+    NAME is a detection, or a pattern such as 'aws_*'. Without one, all detections that run are tested. The exit code
+    is 1 if an event gives another result than it must.
+    """
+    workspace = workspace_of(context)
+    detecting = workspace.detecting
+    chosen = detecting.select(names, detecting.known if names else detecting.chosen)
+    records, failed = [], 0
+    for detection in chosen:
+        cases = detecting.test(detection)
+        failed += sum(not case.is_passed for case in cases)
+        records += [_case(detection, case) for case in cases]
+    render.records(records, output, CASES)
+    untested = [one.name for one in chosen if not one.must_hit]
+    if untested:
+        render.say(f"no must_hit event: {', '.join(untested[:10])}" + (" …" if len(untested) > 10 else ""))
+    render.say(f"{render.counted(len(records), 'event')} tested, {failed} failed")
+    if failed:
+        context.exit(EXIT_FAILED)
+
+
+def _case(detection: Detection, case: Any) -> dict[str, Any]:
+    reason = case.failure or ("" if case.is_passed else f"{render.counted(case.hits, 'hit')}")
+    return {
+        "detection": detection.name,
+        "case": f"{case.kind} {case.number}",
+        "result": "passed" if case.is_passed else "failed",
+        "reason": reason,
+    }
+
+
+def _record(workspace: Any, detection: Detection) -> dict[str, Any]:
+    from tailpipe.config.encoder import plain_data
+
+    is_own = not detection.is_shipped
+    return {
+        "name": detection.name,
+        "plugin": None if is_own else workspace.registry.owner("detection", detection.name),
+        "is_on": detection.name in workspace.detecting.chosen,
+        **{key: value for key, value in plain_data(detection).items() if key != "name"},
+        "version": detection.version,
+    }

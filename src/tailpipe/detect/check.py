@@ -1,0 +1,63 @@
+"""Check the SQL of the config's detections, and show problems where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tailpipe.catalog.snapshot import Snapshot
+from tailpipe.config.config import Config
+from tailpipe.detect.jail import Jail, why
+from tailpipe.errors import Diagnostic, TailpipeError
+from tailpipe.model.detection import NEW_ROWS, Detection
+from tailpipe.model.hit import DETECTION_HIT
+from tailpipe.model.table import Table
+from tailpipe.query.views import table_views
+from tailpipe.sql.check import check_condition
+from tailpipe.sql.duck import duckdb
+
+__all__ = ["check_detections"]
+
+_NOTHING = Snapshot(Path("/"), (), {}, 0)
+
+
+def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
+    """Every problem in conditions, expressions and statements."""
+    for one in config.detections.values():
+        columns = _columns(tables[one.table])
+        is_closed = not tables[one.table].map_fields
+        parts = [("where", one.where, False), ("distinct", one.distinct, True)]
+        parts += [(name, text, True) for name in ("group_by", "first_seen") for text in getattr(one, name)]
+        for argument, text, is_value in parts:
+            if text is None:
+                continue
+            condition = f"({text}\n) IS NOT NULL" if is_value else text
+            for problem in check_condition(argument, condition, columns, is_closed=is_closed):
+                address = f"detection.{one.name}.{argument}"
+                position = None if is_value else problem.position
+                place = config.place_of(address, text) if is_value else config.place(address, position, problem.length)
+                if place is not None:
+                    yield Diagnostic(problem.message, place, problem.hint)
+        yield from _statement_problems(config, one, tables)
+
+
+def _statement_problems(config: Config, one: Detection, tables: Mapping[str, Table]) -> Iterator[Diagnostic]:
+    place = config.place(f"detection.{one.name}.sql")
+    if one.sql is None or place is None:
+        return
+    known = {**tables, DETECTION_HIT.name: DETECTION_HIT}
+    with Jail([], known, [one]) as jail:
+        try:
+            jail.check(one)
+            jail.show(NEW_ROWS, one.table, _NOTHING)
+            for table in known:
+                if table in one.sql:
+                    jail.show(table, table, _NOTHING)
+            jail.connection.execute(f"EXPLAIN SELECT tp_id FROM (\n{one.sql}\n)")
+        except (duckdb.Error, TailpipeError) as error:
+            yield Diagnostic(why(error), place)
+
+
+def _columns(table: Table) -> Mapping[str, str]:
+    (view,) = table_views(_NOTHING, {table.name: table}, only=[table.name])
+    return view.columns

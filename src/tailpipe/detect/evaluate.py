@@ -1,0 +1,231 @@
+"""Evaluate the detections of one table over the rows to examine: one scan for all of them, and candidates of hits.
+
+The condition of each detection becomes one bit of a number, so that all of them share a scan, and only rows that some
+of them found are read whole. If the statement fails, each condition is tried alone: one broken detection fails alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tailpipe.detect.counting import count_groups
+from tailpipe.detect.jail import Jail, why
+from tailpipe.errors import TailpipeError, UsageError
+from tailpipe.model.detection import NEW_ROWS, Detection
+from tailpipe.model.hit import Hit, hit_id
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.quoting import literal, quoted
+
+__all__ = ["SEEN_LIMIT", "Found", "evaluate", "key_sql"]
+
+_BITS = 62
+_MASKS = "tp__masks"
+_ROWS = "tp__rows"
+_SQL = "tp__sql"
+SEEN_LIMIT = 100_000
+"""So many values of `first_seen` are kept for a detection; a column with more of them gives no useful hits."""
+
+Context = Callable[[Detection, Sequence[datetime]], str]
+"""Makes the relation in which a threshold is counted around these times, and gives its name."""
+
+
+@dataclass
+class Found:
+    """What one detection has found: candidates of hits in the order of time, values that are new, or a failure."""
+
+    detection: Detection
+    hits: list[Hit] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """Prints of values that `first_seen` has met for the first time."""
+    failure: str = ""
+
+
+def evaluate(
+    jail: Jail,
+    detections: Sequence[Detection],
+    columns: Sequence[str],
+    context: Context,
+    seen: Mapping[str, set[str]],
+) -> list[Found]:
+    """What these detections of one table find in the view `new_rows`.
+
+    `columns` are those of the table itself, `seen` the values that a `first_seen` knows, by detection.
+    """
+    found = {one.name: Found(one) for one in detections}
+    checked = [one for one in detections if _is_sound(jail, found[one.name])]
+    places = _match(jail, [one for one in checked if one.sql is None], found)
+    for one in checked:
+        result = found[one.name]
+        if result.failure:
+            continue
+        try:
+            relation, condition = _queried(jail, one) if one.sql is not None else (_ROWS, places.get(one.name, ""))
+            if condition:
+                _collect(jail, result, relation, condition, columns, context, seen.get(one.name, set()))
+        except (duckdb.Error, TailpipeError) as error:
+            result.failure = why(error)
+    for name in (_MASKS, _ROWS, _SQL):
+        jail.connection.execute(f"DROP TABLE IF EXISTS {name}")
+    return list(found.values())
+
+
+def key_sql(expressions: Sequence[str]) -> str:
+    """The values of expressions as one JSON text."""
+    return "to_json([" + ", ".join(f"({text}\n)::VARCHAR" for text in expressions) + "]::VARCHAR[])::VARCHAR"
+
+
+def _is_sound(jail: Jail, result: Found) -> bool:
+    try:
+        jail.check(result.detection)
+    except TailpipeError as error:
+        result.failure = error.message
+    return not result.failure
+
+
+def _match(jail: Jail, detections: list[Detection], found: Mapping[str, Found]) -> dict[str, str]:
+    """Find the rows of all conditions at once; the condition on them by detection, if there are any."""
+    if not detections:
+        return {}
+    try:
+        counts = _scan(jail, detections)
+    except (duckdb.Error, RuntimeError):
+        for one in detections:
+            found[one.name].failure = _failure(jail, one)
+        detections = [one for one in detections if not found[one.name].failure]
+        counts = _scan(jail, detections) if detections else {}
+    return {name: _bit(number) for number, name in enumerate(counts) if counts[name]}
+
+
+def _scan(jail: Jail, detections: Sequence[Detection]) -> dict[str, int]:
+    run, masks = jail.connection.execute, []
+    for start in range(0, len(detections), _BITS):
+        cases = (
+            f"CASE WHEN ({one.where}\n) THEN {1 << place}::BIGINT ELSE 0::BIGINT END"
+            for place, one in enumerate(detections[start : start + _BITS])
+        )
+        masks.append(f"({' | '.join(cases)}) AS tp__m{start // _BITS}")
+    names = [f"tp__m{number}" for number in range(len(masks))]
+    some = " OR ".join(f"{name} <> 0" for name in names)
+    run(
+        f"CREATE OR REPLACE TEMP TABLE {_MASKS} AS SELECT * FROM"
+        f" (SELECT tp_id, {', '.join(masks)} FROM {NEW_ROWS}) WHERE {some}"
+    )
+    counts = ", ".join(f"count_if({_bit(number)})" for number in range(len(detections)))
+    (row,) = run(f"SELECT {counts} FROM {_MASKS}").fetchall()
+    if any(row):
+        run(
+            f"CREATE OR REPLACE TEMP TABLE {_ROWS} AS SELECT r.*, {', '.join(f'm.{name}' for name in names)}"
+            f" FROM {NEW_ROWS} r JOIN {_MASKS} m ON r.tp_id = m.tp_id"
+        )
+    return {one.name: number for one, number in zip(detections, row, strict=True)}
+
+
+def _bit(number: int) -> str:
+    return f"(tp__m{number // _BITS} & {1 << number % _BITS}) <> 0"
+
+
+def _failure(jail: Jail, detection: Detection) -> str:
+    """Why a condition cannot be evaluated; empty if it can."""
+    try:
+        jail.connection.execute(f"SELECT count(*) FROM {NEW_ROWS} WHERE ({detection.where}\n)").fetchall()
+    except (duckdb.Error, RuntimeError) as error:
+        return why(error)
+    return ""
+
+
+def _queried(jail: Jail, detection: Detection) -> tuple[str, str]:
+    """Run the statement of a detection; where its rows are, and the condition on them."""
+    jail.connection.execute(f"CREATE OR REPLACE TEMP TABLE {_SQL} AS SELECT DISTINCT tp_id FROM (\n{detection.sql}\n)")
+    return NEW_ROWS, f"tp_id IN (SELECT tp_id FROM {_SQL})"
+
+
+def _collect(
+    jail: Jail,
+    result: Found,
+    relation: str,
+    condition: str,
+    columns: Sequence[str],
+    context: Context,
+    seen: set[str],
+) -> None:
+    one = result.detection
+    if one.is_counting:
+        result.hits = _counted(jail, one, relation, condition, columns, context)
+        return
+    keys = one.first_seen or one.group_by
+    key = key_sql(keys) if keys else "NULL"
+    source = f"SELECT *, {key} AS tp__key"
+    source = f"{source} FROM {relation} WHERE {condition}"
+    if one.first_seen:  # the first row of each value; the others tell nothing new
+        source += " QUALIFY row_number() OVER (PARTITION BY tp__key ORDER BY tp_timestamp, tp_id) = 1"
+    shown = _event(one, columns)
+    rows = jail.connection.execute(
+        f"SELECT tp_id, tp_timestamp, tp_partition, tp__key, {shown} FROM ({source}) ORDER BY tp_timestamp, tp_id"
+    ).fetchall()
+    for tp_id, at, partition, key_text, event in rows:
+        identity = [tp_id]
+        if one.first_seen:
+            value = hit_id(key_text)[:16]
+            if value in seen:
+                continue
+            result.seen.add(value)
+            identity = ["first", key_text]
+        result.hits.append(Hit.of(one, identity, partition, tp_id, at, key=key_text, event=_plain(event)))
+    if len(seen) + len(result.seen) > SEEN_LIMIT:
+        raise UsageError(f"first_seen has more than {SEEN_LIMIT:,} values; narrow where, or name other columns")
+
+
+def _counted(
+    jail: Jail, one: Detection, relation: str, condition: str, columns: Sequence[str], context: Context
+) -> list[Hit]:
+    """The episodes of a threshold; the row that begins one is read from where it was counted."""
+    times = jail.connection.execute(
+        f"SELECT DISTINCT tp_timestamp FROM {relation} WHERE {condition} ORDER BY 1"
+    ).fetchall()
+    counted_in = context(one, [at for (at,) in times])
+    fresh = f"SELECT tp_id FROM {relation} WHERE {condition}"
+    episodes = count_groups(jail.connection, one, counted_in, fresh, key_sql(one.group_by))
+    if not episodes:
+        return []
+    ids = ", ".join(literal(episode.tp_id) for episode in episodes)
+    rows = jail.connection.execute(
+        f"SELECT tp_id, tp_partition, {_event(one, columns)} FROM {counted_in} WHERE tp_id IN ({ids})"
+    ).fetchall()
+    events = {tp_id: (partition, event) for tp_id, partition, event in rows}
+    return [
+        Hit.of(
+            one,
+            [episode.key, episode.tp_id],
+            events[episode.tp_id][0],
+            episode.tp_id,
+            episode.at,
+            first_at=episode.first_at,
+            last_at=episode.last_at,
+            count=episode.count,
+            key=episode.key,
+            event=_plain(events[episode.tp_id][1]),
+        )
+        for episode in episodes
+    ]
+
+
+def _event(one: Detection, columns: Sequence[str]) -> str:
+    """The columns that a hit shows, as one JSON text."""
+    items = ", ".join(f"{quoted(name)} := {quoted(name)}" for name in one.show or columns)
+    return f"to_json(struct_pack({items}))::VARCHAR" if items else "'{}'"
+
+
+def _plain(event: str) -> dict[str, Any]:
+    """What a row has values of; inside of it, too."""
+    return _filled(json.loads(event)) or {}
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: _filled(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not None} or None
+    return value

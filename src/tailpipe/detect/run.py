@@ -1,0 +1,251 @@
+"""Run detections: over what has come since the last time, or over a window; hits are stored exactly once.
+
+All that a run finds, how far it came, what it has learnt and which alerts are due are one transaction of the partition
+of hits. A run that is killed before it has done nothing; one that is killed after it has done all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tailpipe.catalog.arrivals import Arrivals, Position, arrivals, heads
+from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.detect.counting import reach, spans
+from tailpipe.detect.evaluate import Found, evaluate
+from tailpipe.detect.jail import Jail
+from tailpipe.detect.learn import learn
+from tailpipe.detect.outbox import enqueue
+from tailpipe.detect.past import known_hits, new_hits
+from tailpipe.detect.state import State
+from tailpipe.detect.store import store_hits
+from tailpipe.frozen import frozen
+from tailpipe.model.detection import HIT_TABLE, HITS, Detection
+from tailpipe.model.hit import Hit
+from tailpipe.model.table import Table
+from tailpipe.model.window import Window
+from tailpipe.query.statements import words
+from tailpipe.sql.quoting import moment
+
+__all__ = ["Request", "Result", "Run", "begin_detecting"]
+
+_CONTEXT = "tp__context"
+
+
+@frozen
+class Request:
+    """What is wanted of a run: all detections or some, over new rows or over a window."""
+
+    now: datetime
+    is_partial: bool = False
+    """Whether only some detections are run: then the position stays for the others."""
+    window: Window | None = None
+    """The rows to examine, whether they were seen or not; None for new ones."""
+    dry_run: bool = False
+    with_alerts: bool = True
+
+
+@frozen
+class Result:
+    """What became of a detection: its new hits, how many were known already, or why it failed."""
+
+    detection: Detection
+    hits: tuple[Hit, ...] = ()
+    known: int = 0
+    failure: str = ""
+
+
+@dataclass
+class Run:
+    """One run over a catalog."""
+
+    catalog: Catalog
+    tables: Mapping[str, Table]
+    detections: Sequence[Detection]
+    request: Request
+    results: list[Result] = field(default_factory=list)
+    rows: int = 0
+    """How many rows the files hold that were examined, new or not."""
+    is_first: bool = False
+    """Whether it was the first run, which notes where detections begin."""
+
+    def run(self) -> Run:
+        """Do it; what happened stands in `results`."""
+        writing = nullcontext(None) if self.request.dry_run else self.catalog.writer(HITS)
+        with writing as writer:
+            state = State(self.catalog.cursors(HITS))
+            directories = self._directories()
+            with Jail(directories, {**self.tables, **_own()}, self.detections) as jail:
+                found = list(self._replay(jail, state) if self.request.window else self._go_on(jail, state))
+                self._settle(jail, state, found)
+            if writer is not None:
+                self._store(writer, state)
+        return self
+
+    # What is examined
+
+    def _go_on(self, jail: Jail, state: State) -> Iterable[Found]:
+        """Evaluate over what has come since the last time; a detection that failed then, since before that."""
+        ends = {name: head for name, head in heads(self.catalog.database).items() if name != HITS}
+        self.is_first = not state.is_started
+        if self.is_first:
+            state.change("started", self.request.now.isoformat())
+        since = state.positions(ends)
+        late = {one.name: state.behind(one.name) for one in self.detections}
+        for positions, some in _by_positions(self.detections, since, late):
+            new = arrivals(self.catalog.database, _of_tables(positions, some))
+            for found in self._evaluate(jail, state, some, new):
+                if not self.request.is_partial:
+                    state.fall_behind(found.detection.name, _missed(found, positions, new))
+                yield found
+        if not self.request.is_partial:
+            state.move(ends)
+
+    def _evaluate(self, jail: Jail, state: State, some: Sequence[Detection], new: Arrivals) -> Iterable[Found]:
+        for table in dict.fromkeys(one.table for one in some):
+            files = [file for file in new.snapshot.files if file.table == table]
+            groups: dict[str, list[LiveFile]] = {}
+            for file in files:
+                stamps = ", ".join(moment(one) for one in new.stamps[file.partition, file.unit])
+                groups.setdefault(f"tp_ingest_timestamp IN ({stamps})", []).append(file)
+            yield from self._of_table(jail, state, [one for one in some if one.table == table], new.snapshot, groups)
+
+    def _replay(self, jail: Jail, state: State) -> Iterable[Found]:
+        """Evaluate over the rows of a window."""
+        window = self.request.window or Window.of_day(self.request.now.date())
+        condition = f"tp_timestamp >= {moment(window.start)} AND tp_timestamp < {moment(window.end)}"
+        for table in dict.fromkeys(one.table for one in self.detections):
+            snapshot = self._near(table, [(_naive(window.start), _naive(window.end))])
+            own = [one for one in self.detections if one.table == table]
+            yield from self._of_table(jail, state, own, snapshot, {condition: snapshot.files} if snapshot.files else {})
+
+    def _of_table(
+        self,
+        jail: Jail,
+        state: State,
+        own: Sequence[Detection],
+        snapshot: Snapshot,
+        groups: Mapping[str, Sequence[LiveFile]],
+    ) -> Iterable[Found]:
+        """Evaluate the detections of one table; without rows only what has to learn is done."""
+        learning = [one for one in own if one.first_seen and not state.has_begun(one.name, one.version)]
+        if learning and self.request.window is None:
+            yield from learn(jail, self.catalog, learning, state)
+            own = [one for one in own if one not in learning]
+        table, files = (own or learning)[0].table, [file for some in groups.values() for file in some]
+        if not files or not own:
+            yield from (Found(one) for one in own)
+            return
+        self.rows += sum(file.rows for file in files)
+        jail.show_groups(table, snapshot, groups)
+        self._show_others(jail, own)
+        seen = {one.name: state.seen(one.name) for one in own if one.first_seen}
+        columns = [column.name for column in self.tables[table].columns if not column.name.startswith("tp_")]
+        yield from evaluate(jail, own, columns, lambda one, times: self._context(jail, one, times), seen)
+
+    def _show_others(self, jail: Jail, own: Sequence[Detection]) -> None:
+        """Let statements read the other tables that they name."""
+        said = {word for one in own if one.sql is not None for word in words(one.sql)}
+        for table in {**self.tables, **_own()} if said else ():
+            if table.lower() in said:
+                jail.show(table, table, self.catalog.snapshot(table))
+
+    def _context(self, jail: Jail, one: Detection, times: Sequence[datetime]) -> str:
+        """The rows of a table near these times, in which a threshold is counted."""
+        near = spans(times, reach(one))
+        snapshot = self._near(one.table, near)
+        conditions = " OR ".join(f"tp_timestamp BETWEEN {moment(low)} AND {moment(high)}" for low, high in near)
+        jail.show(_CONTEXT, one.table, snapshot, conditions or "false")
+        return _CONTEXT
+
+    def _near(self, table: str, near: Sequence[tuple[datetime, datetime]]) -> Snapshot:
+        """The live files of a table that may hold rows of these times; the catalog is asked for these dates alone."""
+        found: dict[str, LiveFile] = {}
+        known: Snapshot | None = None
+        columns: dict[int, Mapping[str, str]] = {}
+        for totals in heads(self.catalog.database):
+            if totals.partition(".")[0] != table:
+                continue
+            for low, high in near:
+                known = self.catalog.snapshot(partition=totals, dates=(low.date(), high.date()))
+                columns |= known.columns
+                found |= {file.path: file for file in known.files if _overlaps(file, low, high)}
+        if known is None:
+            known = self.catalog.snapshot(partition=f"{table}.")
+        return replace(known, files=tuple(found.values()), columns=columns)
+
+    # What is done with it
+
+    def _settle(self, jail: Jail, state: State, found: Sequence[Found]) -> None:
+        """Tell new hits from those that are known, and note what was learnt."""
+        known = known_hits(jail, self.catalog, {one.detection.name: (one.detection, one.hits) for one in found})
+        for one in found:
+            new = new_hits(one.detection, one.hits, known)
+            self.results.append(Result(one.detection, tuple(new), len(one.hits) - len(new), one.failure))
+            if not one.failure:
+                state.see(one.detection.name, one.seen)
+
+    def _store(self, writer: Writer, state: State) -> None:
+        hits = [hit for result in self.results for hit in result.hits]
+        if self.request.with_alerts:
+            for result in self.results:
+                enqueue(state, result.detection, result.hits, self.request.now)
+        store_hits(writer, hits, state.changes, self.request.now)
+
+    def _directories(self) -> list[Path]:
+        layout = self.catalog.database.layout
+        return [*self.catalog.snapshot(partition=HITS).directories, layout.cache]
+
+
+def begin_detecting(catalog: Catalog, now: datetime) -> None:
+    """Note where detections begin, if they were never run: what is collected from now on is new to them."""
+    with catalog.writer(HITS) as writer:
+        state = State(catalog.cursors(HITS))
+        if not state.is_started:
+            state.change("started", now.isoformat())
+            state.move({name: head for name, head in heads(catalog.database).items() if name != HITS})
+            store_hits(writer, (), state.changes, now)
+
+
+def _own() -> dict[str, Table]:
+    from tailpipe.model.hit import DETECTION_HIT
+
+    return {HIT_TABLE: DETECTION_HIT}
+
+
+def _by_positions(
+    detections: Sequence[Detection],
+    since: Mapping[str, Position | None],
+    late: Mapping[str, Mapping[str, Position | None]],
+) -> list[tuple[dict[str, Position | None], list[Detection]]]:
+    """Detections that go on from the same positions, together."""
+    usual = [one for one in detections if not late[one.name]]
+    groups = [({**since}, usual)] if usual else []
+    return groups + [({**since, **late[one.name]}, [one]) for one in detections if late[one.name]]
+
+
+def _of_tables(positions: Mapping[str, Position | None], some: Sequence[Detection]) -> dict[str, Position | None]:
+    tables = {one.table for one in some}
+    return {name: at for name, at in positions.items() if name.partition(".")[0] in tables}
+
+
+def _missed(found: Found, positions: Mapping[str, Position | None], new: Arrivals) -> dict[str, Position | None]:
+    """From where a detection that failed has to go on: the partitions of its table that had something new."""
+    if not found.failure:
+        return {}
+    changed = {name for name, _ in new.stamps if name.partition(".")[0] == found.detection.table}
+    return {name: positions[name] for name in changed}
+
+
+def _overlaps(file: LiveFile, low: datetime, high: datetime) -> bool:
+    first, last = file.min_timestamp, file.max_timestamp
+    return first is None or last is None or (_naive(first) <= high and _naive(last) >= low)
+
+
+def _naive(moment: datetime) -> datetime:
+    """A time in UTC as the files have it."""
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

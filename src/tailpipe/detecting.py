@@ -1,0 +1,106 @@
+"""The verbs of detections: run them over new rows or a window, try them on their events, deliver alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tailpipe.config.detections import chosen_detections, find_detection
+from tailpipe.data import Data
+from tailpipe.errors import UsageError
+from tailpipe.model.detection import Detection
+from tailpipe.model.window import Window
+
+if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
+    from tailpipe.detect.deliver import Delivered
+    from tailpipe.detect.outbox import Alert
+    from tailpipe.detect.run import Run
+    from tailpipe.detect.trial import Case
+    from tailpipe.plugin.registry import Registry
+
+__all__ = ["Detecting"]
+
+
+class Detecting:
+    """The detections of a workspace; one method for each verb."""
+
+    def __init__(self, data: Data, registry: Registry) -> None:
+        self.data = data
+        self._registry = registry
+
+    @cached_property
+    def chosen(self) -> Mapping[str, Detection]:
+        """The detections that run, by name."""
+        config = self.data.config
+        return chosen_detections(config.detections, config.detection_sets, self._registry.detections)
+
+    @cached_property
+    def known(self) -> Mapping[str, Detection]:
+        """All detections, those of plugins that do not run too."""
+        return {**self._registry.detections, **self.chosen}
+
+    def select(self, names: Sequence[str], known: Mapping[str, Detection]) -> list[Detection]:
+        """The detections of these names and patterns, each once; all without any."""
+        if not names:
+            return list(known.values())
+        found: dict[str, Detection] = {}
+        for name in names:
+            if not any(sign in name for sign in "*?["):
+                found[name] = find_detection(name, known)
+                continue
+            matching = {one: known[one] for one in sorted(known) if fnmatchcase(one, name)}
+            if not matching:
+                raise UsageError(f'no detection matches "{name}"', hint="see: tailpipe detection list")
+            found |= matching
+        return list(found.values())
+
+    def detect(
+        self,
+        names: Sequence[str] = (),
+        window: Window | None = None,
+        *,
+        dry_run: bool = False,
+        with_alerts: bool | None = None,
+    ) -> Run:
+        """Run all detections, or some, over rows that are new since the last run of all, or over a window.
+
+        Hits of a window are stored and not sent, unless `with_alerts`.
+        """
+        from tailpipe.detect.run import Request, Run
+
+        chosen = self.select(names, self.chosen)
+        alerts = window is None if with_alerts is None else with_alerts
+        request = Request(datetime.now(UTC), bool(names), window, dry_run, alerts)
+        with self.data.catalog(is_read_only=dry_run and self.data.begun() is not None) as catalog:
+            return self.data.followed(Run(catalog, self.data.tables, chosen, request).run(), dry_run)
+
+    def begin(self) -> None:
+        """Note where detections begin, if they were never run: what is collected from now on is new to them."""
+        from tailpipe.detect.run import begin_detecting
+
+        with self.data.catalog() as catalog:
+            begin_detecting(catalog, datetime.now(UTC))
+
+    def deliver(self, *, retry: bool = False) -> Delivered:
+        """Send the alerts that are due, or all that wait and were given up."""
+        from tailpipe.detect.deliver import deliver
+
+        notifiers = {one.address: one for one in self.data.config.notifiers.values()}
+        with self.data.catalog() as catalog:
+            return deliver(catalog, notifiers, lambda: datetime.now(UTC), retry=retry)
+
+    def waiting(self) -> list[Alert]:
+        """The alerts that wait or were given up."""
+        from tailpipe.detect.deliver import waiting
+
+        return self.data.read(waiting, [])
+
+    def test(self, detection: Detection) -> list[Case]:
+        """Try a detection on the events beside it; nothing is read or written."""
+        from tailpipe.detect.trial import try_detection
+
+        table, files = self.data.tables[detection.table], self._registry.sources["file"]
+        return try_detection(detection, table, files, datetime.now(UTC))

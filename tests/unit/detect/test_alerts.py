@@ -1,0 +1,75 @@
+"""The outbox: an alert for each hit and notifier, delivered at least once, whatever the receiver does meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tailpipe.cli.alerts import alert_records
+from tests.unit.detect.receiver import Receiver
+from tests.unit.detect.test_run import ALL
+from tests.unit.detect.world import World
+
+RULES = """
+notifier "file" "log" { path = "HOME/hits.jsonl" }
+notifier "webhook" "siem" {
+  webhook_url = "URL"
+  secret      = "a-very-secret-key"
+}
+notifier "slack" "unset" { webhook_url = env("NOT_SET_ANYWHERE") }
+detection "failed" {
+  table  = "app_log"
+  where  = "event = 'failed'"
+  notify = [notifier.file.log, notifier.webhook.siem]
+}
+detection "large" {
+  table  = "app_log"
+  where  = "size > 10"
+  notify = [notifier.slack.unset]
+}
+"""
+
+
+def test_every_alert_arrives_though_the_receiver_fails_hangs_and_dies(tmp_path: Path) -> None:
+    with Receiver(500, "die", 200) as receiver:
+        world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", receiver.url))
+        world.begin()
+        world.append(*({"event": "failed", "user": str(number)} for number in range(3)), {"size": 11})
+        world.detect()
+        detecting = world.open().detecting
+        first = detecting.deliver()
+        assert (first.sent, len(first.waiting)) == (3, 4)  # the file has all; the server failed, the others wait
+        records = {one["notifier"]: one for one in alert_records(detecting.waiting())}
+        assert records["notifier.webhook.siem"]["error"] == "the server answered 500"
+        assert "NOT_SET_ANYWHERE" in records["notifier.slack.unset"]["error"]
+        for _ in range(3):
+            detecting.deliver(retry=True)
+        assert [one.notifier for one in detecting.waiting()] == ["notifier.slack.unset"]
+    ids = {str(hit_id) for (hit_id,) in world.rows("SELECT tp_id FROM detection_hit WHERE detection = 'failed'")}
+    assert {json.loads(body)["id"] for _, _, body in receiver.requests} == ids
+    lines = (tmp_path / "hits.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["event"]["user"] for line in lines) == ["0", "1", "2"]
+    texts = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
+    assert b"a-very-secret-key" not in texts
+    assert b"TOKEN-IN-PATH" not in texts
+
+
+def test_hits_of_a_window_are_stored_and_not_sent(tmp_path: Path) -> None:
+    world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", "http://localhost:9/"))
+    world.append({"event": "failed", "user": "a"})
+    world.detect(window=ALL)
+    assert world.hits() == [("failed", "a")]
+    assert world.open().detecting.waiting() == []
+
+
+def test_an_alert_whose_notifier_is_gone_waits_and_says_so(tmp_path: Path) -> None:
+    world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", "http://localhost:9/"))
+    world.begin()
+    world.append({"event": "failed", "user": "a"})
+    world.detect()
+    world.configure("")
+    (one, other) = world.open().detecting.deliver().waiting
+    assert {one.error, other.error} == {
+        "notifier.file.log is not in the config",
+        "notifier.webhook.siem is not in the config",
+    }
