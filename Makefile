@@ -66,7 +66,7 @@ bench: setup ## measure; figures go to the terminal
 table-pages: setup ## write the pages of tables that are shipped in packs
 	$(BIN)/python -m tests.table_pages
 
-soak: setup ## kill collectors 10,000, pushes 1,000 times, and hosts of one store during 1,000 commits (about an hour)
+soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and hosts of one store during 1,000 commits (about an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000
 	TAILPIPE_COMMITS=1000 $(BIN)/python -m pytest -o faulthandler_timeout=0 -s -m slow tests/stores/test_many_hosts.py tests/crash/test_host_kills.py
 	TAILPIPE_EXAMPLES=all $(BIN)/python -m pytest -n $(JOBS) tests/properties

@@ -21,13 +21,17 @@ import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, whi
 from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.storage.local import LocalStorage
-from tests.crash import collector, disks, hosts, lake, lake_mutants, mutants
+from tests.crash import collector, detecting, disks, hosts, lake, lake_mutants, mutants
 
 
 def child(request: dict[str, Any]) -> None:
     """Do the steps of one request."""
     if "verb" in request:
         hosts.perform(request)
+        return
+    points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
+    if "detect" in request:
+        detecting.perform(Path(request["home"]), request["seed"], request["detect"], points)
         return
     kinds = {
         "plain": LocalStorage,
@@ -39,7 +43,6 @@ def child(request: dict[str, Any]) -> None:
     disk = disks.Journaled(Path(journal)) if journal else kinds[request["disk"]]()
     if request["mutant"]:
         (lake_mutants.LAKE_MUTANTS if request.get("store") else mutants.MUTANTS)[request["mutant"]].install()
-    points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})
     steps = [collector.step_from_json(text) for text in request["steps"]]
     layout = lake.layout_of(request)
     collector.perform(layout, steps, storage=disk, failpoints=points)

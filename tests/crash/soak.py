@@ -13,9 +13,11 @@ from pathlib import Path
 
 from tests.crash.harness import BrokenError, Harness, Report, Server, soak
 from tests.crash.lake import LakeHarness, soak_lake
+from tests.crash.test_detect_kills import kill_often
 
 ROUND = 250
 STORE_ROUND = 100
+DETECT_ROUND = 100
 DISKS = ("plain", "plain", "power", "no-exchange", "neither")
 
 
@@ -25,6 +27,7 @@ def main() -> int:
     parser.add_argument(
         "--store-kills", type=int, default=1_000, help="kills of pushes and tiers, with faults of a store"
     )
+    parser.add_argument("--detect-kills", type=int, default=1_000, help="kills of detections and alerts")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     arguments = parser.parse_args()
     total = Report()
@@ -53,7 +56,13 @@ def main() -> int:
             print(f"{total.kills} kills at {len(total.reached)} failpoints", file=sys.stderr)
             number += 1
         if not broken:
+<<<<<<< HEAD
             broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total, disk_two)
+=======
+            broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total)
+        if not broken:
+            broken += _soak_detections(server, Path(place), arguments.detect_kills, arguments.seed, total)
+>>>>>>> 3892a78 (crash: detections are killed at every point of the commit and of delivering)
     print(
         f"kills {total.kills}, rows lost {total.lost}, rows twice {total.twice},"
         f" partial days {total.partial}, other faults {broken}"
@@ -61,6 +70,7 @@ def main() -> int:
     return 1 if broken else 0
 
 
+<<<<<<< HEAD
 @contextlib.contextmanager
 def another_disk(than: Path) -> Iterator[Path]:
     """A directory on another file system than that of a path, if there is one."""
@@ -71,6 +81,24 @@ def another_disk(than: Path) -> Iterator[Path]:
 
 
 def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report, other: Path) -> int:
+=======
+def _soak_detections(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
+    """Kill detections; 1 if hits were lost or repeated, or an alert did not arrive."""
+    done, number = 0, 0
+    while done < kills:
+        try:
+            done += kill_often(server, place / f"detect-{number}", seed + number, min(DETECT_ROUND, kills - done))
+        except AssertionError as problem:
+            print(f"detections, seed {seed + number}: {problem}", file=sys.stderr)
+            return 1
+        number += 1
+        print(f"{done} kills of detections", file=sys.stderr)
+    total.kills += done
+    return 0
+
+
+def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
+>>>>>>> 3892a78 (crash: detections are killed at every point of the commit and of delivering)
     """Kill pushes, with a new workspace and a new store for each round; returns how many rounds were broken."""
     done = number = 0
     reached: set[str] = set()

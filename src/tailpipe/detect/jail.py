@@ -134,6 +134,7 @@ def _refuse_more(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     if expression.subqueries:
         raise UsageError("a subquery has no meaning in one row", hint="write the detection as sql")
     if expression.weak_arrows:
-        raise UsageError(*weakness(expression.weak_arrows[0]))
+        message, hint = weakness(expression.weak_arrows[0])
+        raise UsageError(message, hint=hint)
     if refused := [word.name for word in expression.functions if is_refused(word.name)]:
         raise UsageError(f'the function "{refused[0]}" may do more than read')
