@@ -63,8 +63,9 @@ fmt: setup ## format the code and mend what can be mended
 bench: setup ## measure; figures go to the terminal
 	$(BIN)/python -m bench
 
-table-pages: setup ## write the pages of tables that are shipped in packs
+table-pages: setup ## write the pages of tables and detections that are shipped
 	$(BIN)/python -m tests.table_pages
+	$(BIN)/python -m tests.detection_pages
 
 soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and hosts of one store during 1,000 commits (about an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.config.detections import chosen_detections, find_detection
 from tailpipe.data import Data
-from tailpipe.errors import UsageError
+from tailpipe.errors import PluginError, UsageError
 from tailpipe.model.detection import Detection
 from tailpipe.model.window import Window
 
@@ -35,12 +35,24 @@ class Detecting:
     def chosen(self) -> Mapping[str, Detection]:
         """The detections that run, by name."""
         config = self.data.config
-        return chosen_detections(config.detections, config.detection_sets, self._registry.detections)
+        shipped = self._shipped if config.detection_sets else {}
+        return chosen_detections(config.detections, config.detection_sets, shipped)
+
+    @cached_property
+    def _shipped(self) -> Mapping[str, Detection]:
+        """The detections of plugins; one that cannot be read is left out with a warning."""
+        found = {}
+        for name in self._registry.detections:
+            try:
+                found[name] = self._registry.detections[name]
+            except PluginError as error:
+                self.data.say(f"warning: {error.message}")
+        return found
 
     @cached_property
     def known(self) -> Mapping[str, Detection]:
         """All detections, those of plugins that do not run too."""
-        return {**self._registry.detections, **self.chosen}
+        return {**self._shipped, **self.chosen}
 
     def select(self, names: Sequence[str], known: Mapping[str, Detection]) -> list[Detection]:
         """The detections of these names and patterns, each once; all without any."""

@@ -16,7 +16,7 @@ from tailpipe.plugin.registry import Registry
 
 __all__ = ["InstalledPack", "check_pack", "install_pack", "remove_pack"]
 
-_COPIED = ("plugin.tpc", "tables/*.tpc", "samples/*", "*.md", "LICENSE*")
+_COPIED = ("plugin.tpc", "tables/*.tpc", "detections/*.tpc", "samples/*", "*.md", "LICENSE*")
 _CODE = (".py", ".pyc", ".so", ".dll", ".dylib", ".exe", ".sh", ".jar", ".whl")
 _LARGEST = 16 * 1024 * 1024
 
@@ -50,12 +50,13 @@ def install_pack(source: Path, packs: Path, registry: Registry, *, force: bool) 
 
 
 def check_pack(plugin: Plugin, registry: Registry) -> None:
-    """Read every table and format of a pack, and check their SQL, as they would be read beside the other plugins."""
+    """Read every table, format and detection of a pack beside the other plugins, and check the SQL of tables."""
     from tailpipe.sql.check import check_table  # late, because it loads DuckDB
 
     others = [one for one in registry.plugins.values() if one.name != plugin.name]
     around = Registry([*others, plugin])
-    for kind, parts in (("table", plugin.tables), ("preset", plugin.presets)):
+    detections = plugin.declared("detection")
+    for kind, parts in (("table", plugin.tables), ("preset", plugin.presets), ("detection", detections)):
         for part in parts:
             made = load_file(kind, part.name, part.place, around)  # type: ignore[union-attr] # a pack's are files
             for problem in check_table(made) if kind == "table" else ():

@@ -64,7 +64,7 @@ def count_groups(
     `fresh` selects the `tp_id` of rows that are new, `key` is the SQL of a group's values.
     """
     counted = "count(DISTINCT tp__value)" if one.distinct else "count(*)"
-    frame = f"RANGE BETWEEN INTERVAL {one.window // timedelta(microseconds=1)} MICROSECONDS PRECEDING AND CURRENT ROW"
+    frame = f"RANGE BETWEEN INTERVAL '{one.window // timedelta(microseconds=1)} microseconds' PRECEDING AND CURRENT ROW"
     value = f"({one.distinct}\n)" if one.distinct else "1"
     matched = (
         f"SELECT tp_id, tp_timestamp AS tp__at, {key} AS tp__key, {value} AS tp__value,"

@@ -66,6 +66,22 @@ def test_an_installed_pack_is_a_plugin_like_others(pack: Path, tmp_path: Path) -
     assert "shop" not in Registry.installed(str(packs)).plugins
 
 
+def test_a_pack_brings_detections_which_are_checked_when_it_is_installed(pack: Path, tmp_path: Path) -> None:
+    packs = tmp_path / "packs"
+    (pack / "detections").mkdir()
+    rule = 'detection "shop_anna" { table = "shop_order" where = "buyer = \'anna\'" }'
+    file = pack / "detections" / "shop_anna.tpc"
+    file.write_text(rule.replace("shop_order", "shop_ordr"))
+    with pytest.raises(ConfigError) as caught:
+        install_pack(pack, packs, Registry.installed(str(packs)), force=False)
+    assert caught.value.diagnostics[0].message == 'unknown table "shop_ordr"'
+    file.write_text(rule)
+    install_pack(pack, packs, Registry.installed(str(packs)), force=False)
+    registry = Registry.installed(str(packs))
+    assert registry.detections["shop_anna"].is_shipped
+    assert registry.owner("detection", "shop_anna") == "shop"
+
+
 def test_a_pack_is_checked_with_its_samples(pack: Path) -> None:
     second = [pack / "samples" / f"shop_order.more.{name}" for name in ("log", "expected.jsonl")]
     for path in second:

@@ -27,6 +27,7 @@ plugin = Plugin(
     name="aws",
     description="Logs of Amazon Web Services.",
     queries=Path(__file__).parent / "queries",
+    detections=Path(__file__).parent / "detections",
     sources=[
         Late("aws_cloudwatch_log_group", f"{_HERE}.cloudwatch:CloudWatchLogGroup"),
         Late("aws_s3_bucket", f"{_HERE}.s3:S3Bucket"),
