@@ -36,7 +36,18 @@ class Detecting:
         """The detections that run, by name."""
         config = self.data.config
         shipped = self._shipped if config.detection_sets else {}
-        return chosen_detections(config.detections, config.detection_sets, shipped)
+        chosen = chosen_detections(config.detections, config.detection_sets, shipped)
+        return {**self._sigma, **chosen}
+
+    @cached_property
+    def _sigma(self) -> Mapping[str, Detection]:
+        """The detections of Sigma rules; a rule that cannot be used is left out with a warning."""
+        found: dict[str, Detection] = {}
+        for rules in self.data.config.sigma.values():
+            from tailpipe.detect.sigma import load_sigma
+
+            found |= load_sigma(rules, self.data.tables[rules.table], lambda line: self.data.say(f"warning: {line}"))
+        return found
 
     @cached_property
     def _shipped(self) -> Mapping[str, Detection]:

@@ -21,7 +21,7 @@ from tailpipe.config.tables import extended, mapped, says, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.dataset import Dataset
-from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet
+from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
@@ -85,6 +85,7 @@ class _Builder:
             "queries": QueryDirectory,
             "detection": Detection,
             "detections": DetectionSet,
+            "sigma": SigmaRules,
         }
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
         makers: dict[Reference, Callable[[], Any]] = {
@@ -217,14 +218,23 @@ class _Builder:
             self.decoded[reference] = mapped(value)
         elif isinstance(value, SavedQuery):
             self.decoded[reference] = self.saved.query(located.text, located.block, value)
-        elif isinstance(value, Detection | DetectionSet):
+        elif isinstance(value, Detection | DetectionSet | SigmaRules):
             self._check_detection(located, value)
+        if isinstance(value, SigmaRules):
+            paths = tuple(str(self.saved.path(located.text, one)) for one in value.paths)
+            self.decoded[reference] = dataclasses.replace(value, paths=paths)
 
-    def _check_detection(self, located: Located, value: Detection | DetectionSet) -> None:
-        from tailpipe.config.detections import detection_problems, set_problems  # late, because most have none
+    def _check_detection(self, located: Located, value: Detection | DetectionSet | SigmaRules) -> None:
+        from tailpipe.config.detections import (  # late, because most configs have none
+            detection_problems,
+            set_problems,
+            sigma_problems,
+        )
 
         if isinstance(value, Detection):
             problems = detection_problems(value, located.block, self._known_tables(), self._table)
+        elif isinstance(value, SigmaRules):
+            problems = sigma_problems(value, located.block, self._known_tables())
         else:
             problems = set_problems(value, located.block, self.registry.detections)
         for problem in problems:
@@ -369,6 +379,7 @@ class _Builder:
             notifiers=kinds["notifier"],
             detections=kinds["detection"],
             detection_sets=kinds["detections"],
+            sigma=kinds["sigma"],
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )

@@ -11,7 +11,7 @@ from tailpipe.errors import Diagnostic, Place
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.dataset import Dataset
-from tailpipe.model.detection import Detection, DetectionSet
+from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
 from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import secrets_in, unresolved_in
@@ -43,6 +43,7 @@ class Config:
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     detections: Mapping[str, Detection] = field(default_factory=dict)
     detection_sets: Mapping[str, DetectionSet] = field(default_factory=dict)
+    sigma: Mapping[str, SigmaRules] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 

@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 from tailpipe.config.syntax import Block, Span
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
-from tailpipe.model.detection import SEVERITIES, Detection, DetectionSet, detection_flaws
+from tailpipe.model.detection import SEVERITIES, Detection, DetectionSet, SigmaRules, detection_flaws
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS, Table
 
-__all__ = ["chosen_detections", "detection_problems", "find_detection", "set_problems"]
+__all__ = ["chosen_detections", "detection_problems", "find_detection", "set_problems", "sigma_problems"]
 
 
 def detection_problems(
@@ -51,6 +51,13 @@ def _column_problems(detection: Detection, block: Block, table: Table) -> Iterat
 
 def _columns(table: Table) -> dict[str, None]:
     return {column.name.lower(): None for column in (*table.columns, *COMMON_COLUMNS)}
+
+
+def sigma_problems(rules: SigmaRules, block: Block, tables: Collection[str]) -> Iterator[Problem]:
+    """A table of a set of Sigma rules that does not exist; the rules are read when they are run."""
+    if rules.table not in tables:
+        hint = did_you_mean(rules.table, tables, "see: tailpipe table list")
+        yield Problem(f'unknown table "{rules.table}"', _span(block, "table"), hint)
 
 
 def set_problems(chosen: DetectionSet, block: Block, known: Collection[str]) -> Iterator[Problem]:

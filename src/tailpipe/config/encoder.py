@@ -24,7 +24,7 @@ __all__ = ["config_data", "config_text", "encode", "plain_data"]
 _BARE_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _VALUES = ("true", "false", "null")
 
-_MANY = {"query": "queries", "queries": "query_directories", "detections": "detection_sets"}
+_MANY = {"query": "queries", "queries": "query_directories", "detections": "detection_sets", "sigma": "sigma"}
 
 
 def config_text(config: Config) -> str:
@@ -146,4 +146,5 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         ("notifier", config.notifiers),
         ("detection", config.detections),
         ("detections", config.detection_sets),
+        ("sigma", config.sigma),
     )

@@ -36,7 +36,7 @@ class SavedQueries:
             return query
         if query.file is not None:
             span = _span(block, "file")
-            content = self._content(text, span, self._path(text, query.file), query.file)
+            content = self._content(text, span, self.path(text, query.file), query.file)
             if content is None:
                 return query
             before = content[: len(content) - len(content.lstrip())]
@@ -51,7 +51,7 @@ class SavedQueries:
         self, text: ConfigText, block: Block, directory: QueryDirectory
     ) -> Iterator[tuple[Place, SavedQuery]]:
         """The queries of a directory, each with the place of its file."""
-        span, path = _span(block, "path"), self._path(text, directory.path)
+        span, path = _span(block, "path"), self.path(text, directory.path)
         try:
             files = sorted(file for file in path.iterdir() if file.suffix == ".sql" and not file.name.startswith("."))
         except OSError as error:
@@ -78,7 +78,8 @@ class SavedQueries:
         note = Note("first defined here", first)
         self.report(Diagnostic(f'query "{query.name}" is defined twice', place, "rename the file", (note,)))
 
-    def _path(self, text: ConfigText, path: str) -> Path:
+    def path(self, text: ConfigText, path: str) -> Path:
+        """A path of a config: relative to its file, or below the home directory."""
         home = path == "~" or path.startswith("~/")
         expanded = Path(self.home + path[1:]) if home else Path(path)
         return expanded if expanded.is_absolute() or text.directory is None else text.directory / expanded

@@ -32,6 +32,7 @@ LABELS: Mapping[str, int] = {
     "notifier": 2,
     "detection": 1,
     "detections": 1,
+    "sigma": 1,
 }
 """How many labels name a block of each kind."""
 

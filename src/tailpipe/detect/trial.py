@@ -79,8 +79,14 @@ def _rows(event: Any, table: Table, files: type[Source], now: datetime) -> list[
     if trial.error or trial.rejected or trial.rows is None:
         reason = trial.error or (trial.rejected[0].reason if trial.rejected else "it has no row")
         raise UsageError(f"the text is not a log of {table.name}: {reason}")
+    nested = {column.name for column in table.columns if column.type == "json"}
     rows: list[dict[str, Any]] = trial.rows.to_pylist()
-    return rows
+    return [{name: _parsed(value) if name in nested else value for name, value in row.items()} for row in rows]
+
+
+def _parsed(text: str | None) -> Any:
+    """The JSON that a column holds as text."""
+    return None if text is None else json.loads(text)
 
 
 def _show(jail: Jail, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -14,7 +14,17 @@ from tailpipe.model.names import check_reference_name
 from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import Declared, fact, label, option
 
-__all__ = ["HITS", "HIT_TABLE", "NEW_ROWS", "SEVERITIES", "Detection", "DetectionSet", "Flaw", "detection_flaws"]
+__all__ = [
+    "HITS",
+    "HIT_TABLE",
+    "NEW_ROWS",
+    "SEVERITIES",
+    "Detection",
+    "DetectionSet",
+    "Flaw",
+    "SigmaRules",
+    "detection_flaws",
+]
 
 HIT_TABLE = "detection_hit"
 HITS = f"{HIT_TABLE}.hits"
@@ -136,6 +146,22 @@ class DetectionSet(Declared):
     names: Sequence[str] = option("Names of detections; wildcards are allowed.")
     exclude: Sequence[str] = option("Names of detections that are left out; wildcards are allowed.", default=())
     min_severity: Severity = option("Least severity of the detections.", default="info")
+    notify: Sequence[Notifier] = option("Notifiers that hits are sent to.", default=())
+
+
+class SigmaRules(Declared):
+    """Directories of Sigma rules that run over one table."""
+
+    name: str = label("Name of the set; names of its detections begin with it.", check=check_reference_name)
+    paths: Sequence[str] = option("Files or directories of YAML, relative to the config file; `~` is allowed.")
+    table: str = option("Table whose rows are examined.")
+    min_severity: Severity = option("Least level of the rules.", default="info")
+    exclude: Sequence[str] = option("Ids, names or titles of rules that are left out.", default=())
+    values: Mapping[str, Sequence[str]] = option("Values of placeholders, by name.", default={})
+    fields: Mapping[str, str] = option(
+        "SQL expressions for fields that the table spells otherwise, by the name that rules use.", default={}
+    )
+    keywords: str | None = option("Column that rules of keywords are looked for in.", default=None)
     notify: Sequence[Notifier] = option("Notifiers that hits are sent to.", default=())
 
 

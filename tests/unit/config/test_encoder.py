@@ -122,6 +122,7 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
         "notifiers": [],
         "detections": [],
         "detection_sets": [],
+        "sigma": [],
     }
     assert config_text(build("")) == ""
 

@@ -14,7 +14,7 @@ from tailpipe.config.functions import FUNCTIONS
 from tailpipe.config.text import Problem
 from tailpipe.model.connection import Connection
 from tailpipe.model.dataset import Dataset
-from tailpipe.model.detection import Detection, DetectionSet
+from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.option import Option, options_of, type_name, variants_of
 from tailpipe.model.partition import Partition, Schema
@@ -53,6 +53,7 @@ def declared_blocks() -> dict[str, type[Any]]:
         "dataset": Dataset,
         "detection": Detection,
         "detections": DetectionSet,
+        "sigma": SigmaRules,
         **{f'notifier "{name}"': declared for name, declared in NOTIFIERS.items()},
         **{f'connection "{name}"': declared for name, declared in registry.connections.items()},
         **{f'format "{name}"': declared for name, declared in registry.formats.items()},
