@@ -21,6 +21,7 @@ from tailpipe.config.config import Config
 from tailpipe.config.environment import Settings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.model.detection import HITS
 from tailpipe.model.host import check_host
 from tailpipe.model.nearest import named
 from tailpipe.model.option import unresolved_in
@@ -122,8 +123,11 @@ class Data:
     def store_of(self, partition: str) -> Store | None:
         """The store of a `table.partition`: its own or the workspace's; None if it has none.
 
-        A partition that the config does not name has that of the workspace, or else the only one of the config.
+        A partition that the config does not name has that of the workspace, or else the only one of the config. Hits
+        have none: how far the detections of a host have come is nobody else's business.
         """
+        if partition == HITS:
+            return None
         known = self.config.partitions.get(partition)
         default = self.settings.workspace.store
         if known is not None or default is not None or len(self.config.stores) != 1:

@@ -159,6 +159,13 @@ def test_a_detection_reads_rows_and_nothing_else(tmp_path: Path) -> None:
     assert found(run) == {"failed": ["a"]}
 
 
+def test_hits_stay_on_their_host(tmp_path: Path) -> None:
+    store = f'store "lake" {{ location = "{tmp_path}/lake" }}\nworkspace "default" {{ store = store.lake }}\n'
+    data = World(tmp_path, FAILED + store).open().data
+    assert data.store_of("app_log.p") is not None
+    assert data.store_of(HITS) is None
+
+
 @pytest.mark.slow
 def test_hits_are_files_of_an_ordinary_partition(tmp_path: Path) -> None:
     world = World(tmp_path, FAILED)
