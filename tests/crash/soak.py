@@ -56,13 +56,9 @@ def main() -> int:
             print(f"{total.kills} kills at {len(total.reached)} failpoints", file=sys.stderr)
             number += 1
         if not broken:
-<<<<<<< HEAD
             broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total, disk_two)
-=======
-            broken += _soak_stores(server, Path(place), arguments.store_kills, arguments.seed, total)
         if not broken:
             broken += _soak_detections(server, Path(place), arguments.detect_kills, arguments.seed, total)
->>>>>>> 3892a78 (crash: detections are killed at every point of the commit and of delivering)
     print(
         f"kills {total.kills}, rows lost {total.lost}, rows twice {total.twice},"
         f" partial days {total.partial}, other faults {broken}"
@@ -70,7 +66,6 @@ def main() -> int:
     return 1 if broken else 0
 
 
-<<<<<<< HEAD
 @contextlib.contextmanager
 def another_disk(than: Path) -> Iterator[Path]:
     """A directory on another file system than that of a path, if there is one."""
@@ -80,8 +75,6 @@ def another_disk(than: Path) -> Iterator[Path]:
         yield Path(place)
 
 
-def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report, other: Path) -> int:
-=======
 def _soak_detections(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
     """Kill detections; 1 if hits were lost or repeated, or an alert did not arrive."""
     done, number = 0, 0
@@ -97,8 +90,7 @@ def _soak_detections(server: Server, place: Path, kills: int, seed: int, total: 
     return 0
 
 
-def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report) -> int:
->>>>>>> 3892a78 (crash: detections are killed at every point of the commit and of delivering)
+def _soak_stores(server: Server, place: Path, kills: int, seed: int, total: Report, other: Path) -> int:
     """Kill pushes, with a new workspace and a new store for each round; returns how many rounds were broken."""
     done = number = 0
     reached: set[str] = set()
