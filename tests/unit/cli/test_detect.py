@@ -39,6 +39,7 @@ def run(*words: str) -> int:
         return int(left.code or 0)
 
 
+@pytest.mark.slow
 def test_a_run_is_told_with_its_hits_failures_and_alerts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

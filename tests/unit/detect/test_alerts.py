@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tailpipe.cli.alerts import alert_records
 from tests.unit.detect.receiver import Receiver
 from tests.unit.detect.test_run import ALL
@@ -54,6 +56,7 @@ def test_every_alert_arrives_though_the_receiver_fails_hangs_and_dies(tmp_path: 
     assert b"TOKEN-IN-PATH" not in texts
 
 
+@pytest.mark.slow
 def test_hits_of_a_window_are_stored_and_not_sent(tmp_path: Path) -> None:
     world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", "http://localhost:9/"))
     world.append({"event": "failed", "user": "a"})
@@ -62,6 +65,7 @@ def test_hits_of_a_window_are_stored_and_not_sent(tmp_path: Path) -> None:
     assert world.open().detecting.waiting() == []
 
 
+@pytest.mark.slow
 def test_an_alert_whose_notifier_is_gone_waits_and_says_so(tmp_path: Path) -> None:
     world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", "http://localhost:9/"))
     world.begin()

@@ -59,6 +59,7 @@ def test_the_first_run_begins_with_what_comes_then_and_a_window_searches_the_res
     assert world.hits() == [("failed", "old")]
 
 
+@pytest.mark.slow
 def test_a_partition_that_comes_later_is_new_from_its_beginning(tmp_path: Path) -> None:
     world = World(tmp_path, FAILED)
     world.append({"event": "failed", "user": "old"})
@@ -95,6 +96,7 @@ def test_a_broken_detection_fails_alone_and_catches_up(tmp_path: Path) -> None:
     assert found(world.detect()) == {}
 
 
+@pytest.mark.slow
 def test_a_value_is_seen_for_the_first_time_once_and_the_first_run_is_silent(tmp_path: Path) -> None:
     first = 'detection "new" {\n table = "app_log"\n where = "true"\n first_seen = ["\\"user\\""]\n}\n'
     world = World(tmp_path, first)
@@ -107,6 +109,7 @@ def test_a_value_is_seen_for_the_first_time_once_and_the_first_run_is_silent(tmp
     assert found(world.detect()) == {"new": ["d"]}
 
 
+@pytest.mark.slow
 def test_a_suppressed_group_makes_a_hit_again_after_the_time(tmp_path: Path) -> None:
     quiet = (
         'detection "quiet" {\n table = "app_log"\n where = "event = \'failed\'"\n group_by = ["ip"]\n'
