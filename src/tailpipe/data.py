@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
+    from tailpipe.stores.depot import StoreDepot
     from tailpipe.stores.fetch import Fetched, Reader
     from tailpipe.stores.fetch import Limits as FetchLimits
     from tailpipe.stores.pulling import Pulling
@@ -156,6 +157,12 @@ class Data:
         from tailpipe.stores.upload import Limits
 
         return Pushing(self._use_of, host, open_store, limits or Limits(seconds=AUTO_SECONDS), emit, is_off)
+
+    def depot(self, name: str) -> StoreDepot:
+        """A store of the config as tasks on other hosts use it."""
+        from tailpipe.stores.depot import StoreDepot
+
+        return StoreDepot(self.config.stores[name])
 
     def pulling(self) -> Pulling:
         """What pulls partitions from the stores of the config."""

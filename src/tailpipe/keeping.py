@@ -69,7 +69,9 @@ class Keeping:
         if self.data.begun() is None:
             return []
         with self.working(emit, is_read_only=dry_run) as (catalog, engine):
-            done = compact_all(catalog, engine, subjects, dry_run=dry_run)
+            pushing = self.data.pushing() if not engine.shares_disk else None
+            landing_of = pushing.landing if pushing else lambda _: None
+            done = compact_all(catalog, engine, subjects, dry_run=dry_run, landing_of=landing_of)
             if not dry_run:
                 self.data.pushed(catalog, done, names)
         return self.data.followed(done, dry_run)

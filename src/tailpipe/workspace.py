@@ -192,7 +192,8 @@ class Workspace:
 
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
             push = pushing.after_commit if pushing else None
-            options = Options(request, skip_bad_artifacts, source, command, push=push)
+            landings = pushing if pushing and not engine.shares_disk else None
+            options = Options(request, skip_bad_artifacts, source, command, push=push, landings=landings)
             if pushing is not None:
                 pushing.before_run(catalog, [partition.address for partition, _ in chosen])
             report = collect(self.config, chosen, catalog, engine, options, emit)
@@ -200,7 +201,14 @@ class Workspace:
                 report = report.with_start(engine.started)
             emit(Started("", "cleaning up"))
             report = report.after(
-                lambda one, pair: tidy(catalog, engine, *pair, request, one.units if with_compaction else ()),
+                lambda one, pair: tidy(
+                    catalog,
+                    engine,
+                    *pair,
+                    request,
+                    one.units if with_compaction else (),
+                    landings.landing if landings else lambda _: None,
+                ),
                 chosen,
                 engine.cpu_seconds,
             )
@@ -427,4 +435,5 @@ class Workspace:
             self.environment.cache_dir,
             lambda: emit(Started("", "starting Spark")),
             is_last=self._is_command,
+            depot=self.data.depot,
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -42,11 +43,17 @@ class Cluster:
         for process in self._all:
             self.kill(process)
 
-    def add_worker(self, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-        """One more worker; `env` is what its executors, and their Python, find in their environment."""
+    def add_worker(
+        self, env: Mapping[str, str] | None = None, *, hidden: Sequence[Path] = ()
+    ) -> subprocess.Popen[bytes]:
+        """One more worker; `env` is what its executors, and their Python, find in their environment.
+
+        In the directories that are `hidden` it sees nothing: they are covered in a mount namespace of its own.
+        """
         name = f"worker{len(self.workers)}"
         options = ("--cores", "1", "--memory", "2g", "--work-dir", str(self.home / name), self.master)
-        self.workers.append(self._start(name, "org.apache.spark.deploy.worker.Worker", env or {}, *options))
+        main = "org.apache.spark.deploy.worker.Worker"
+        self.workers.append(self._start(name, main, env or {}, *options, before=_without(hidden)))
         self._wait(name, r"(Successfully registered with master)")
         return self.workers[-1]
 
@@ -58,10 +65,12 @@ class Cluster:
             return
         process.wait(timeout=240)
 
-    def _start(self, name: str, main: str, env: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
+    def _start(
+        self, name: str, main: str, env: Mapping[str, str], *options: str, before: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYTHONPATH"))}
         own = {"JAVA_HOME": str(self._java), "SPARK_LOCAL_IP": "127.0.0.1"}
-        words = [str(_CLASS), main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *options]
+        words = [*before, str(_CLASS), main, "--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *options]
         with (self.home / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 words,
@@ -83,3 +92,20 @@ class Cluster:
                 return match[1]
             time.sleep(0.1)
         raise AssertionError(f"{name} did not start: {text[-2000:]}")
+
+
+def can_hide() -> bool:
+    """Whether this machine lets us cover directories for a process alone."""
+    try:
+        return subprocess.run([*_without([Path("/mnt")]), "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def _without(hidden: Sequence[Path]) -> list[str]:
+    """The words before a command that let it see empty directories in place of these."""
+    if not hidden:
+        return []
+    mounts = "".join(f"mount -t tmpfs none {shlex.quote(str(path))} && " for path in hidden)
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return ["unshare", *user, "--mount", "sh", "-c", f'{mounts} exec "$@"', "sh"]

@@ -148,10 +148,14 @@ class Catalog:
 
     def rejected_files(self, partition: str, unit: Unit | None = None) -> dict[str, Path]:
         """The stored files that hold the rejected rows of a partition or unit, those of the newest Day first."""
+        found = self.rejected_snapshot(partition, unit)
+        return {file.path: Path(path) for file, path in zip(found.files, found.paths(), strict=True)}
+
+    def rejected_snapshot(self, partition: str, unit: Unit | None = None) -> Snapshot:
+        """The same, wherever they are."""
         files = read.rejected_files(self.database, partition, str(unit) if unit else None)
         own = roots_of(self.database.connection)
-        snapshot = Snapshot(self.database.layout.internal, tuple(files), {}, 0, own, bring=self.database.bring)
-        return {file.path: Path(path) for file, path in zip(files, snapshot.paths(), strict=True)}
+        return Snapshot(self.database.layout.internal, tuple(files), {}, 0, own, bring=self.database.bring)
 
     def rejected_paths(self, partition: str, unit: Unit) -> list[str]:
         """The stored paths of those of a unit, without fetching any."""

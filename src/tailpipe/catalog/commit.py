@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +36,10 @@ from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Kind, Staged, StagedFile
 
 __all__ = ["Committed", "Transaction", "begin"]
+
+
+class _CheckedError(Exception):
+    """Rolls back what was only tried."""
 
 
 @frozen
@@ -85,8 +89,6 @@ class Transaction:
         """Make all of it live, or raise and leave everything as it was."""
         try:
             with storage_errors(self.staging):
-                # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
-                check_epoch(self.database, self.partition, self.partition_id, self.epoch)
                 with (meter or Meter())("verify"):
                     self._verify(staged)
                 files = self._store(staged)
@@ -117,16 +119,42 @@ class Transaction:
             raise
         return self._publish(committed)
 
-    def _verify(self, staged: Staged) -> None:
-        self.database.failpoints.reach("verify.before")
-        found = verify.problems(staged, self.staging, self.kind)
-        found += [
-            f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
-            for one in staged.artifacts
-            if one.entry.unit != self.unit and self.kind != "note"
+    def check(self, staged: Staged, found: Sequence[str]) -> None:
+        """Refuse what must not be committed: `found` are problems of its files and accounts."""
+        problems = [
+            *found,
+            *(
+                f'"{one.entry.origin}" belongs to the unit {one.entry.unit}'
+                for one in staged.artifacts
+                if one.entry.unit != self.unit and self.kind != "note"
+            ),
         ]
-        if found:
-            raise refused(self, "; ".join(found[:5]))
+        if problems:
+            raise refused(self, "; ".join(problems[:5]))
+
+    def checked(self, staged: Staged) -> Manifest:
+        """The manifest of files that have keys in a store already, if the catalog accepts it; nothing is changed.
+
+        It has no number of this workspace: the log of the store is told first, and the catalog learns it from there.
+        """
+        files = tuple(replace(file, path=self._target(file, file.path)) for file in staged.files)
+        try:
+            with self.database.writing() as connection:
+                check_epoch(self.database, self.partition, self.partition_id, self.epoch)
+                made = self._draft(connection, self._empty(connection), staged, files)
+                (number,) = connection.execute("SELECT id FROM transactions WHERE name = ?", (self.name,)).fetchone()
+                apply(connection, made, partition_id=self.partition_id, transaction_id=number)
+                raise _CheckedError
+        except _CheckedError:
+            return replace(made, sequence=0, previous=None)
+        except sqlite3.IntegrityError as problem:
+            raise refused(self, str(problem)) from problem
+
+    def _verify(self, staged: Staged) -> None:
+        # Decided in the commit itself; asked here too, because whoever took over has cleared staging.
+        check_epoch(self.database, self.partition, self.partition_id, self.epoch)
+        self.database.failpoints.reach("verify.before")
+        self.check(staged, verify.problems(staged, self.staging, self.kind))
         self.database.failpoints.reach("verify.after")
 
     def _store(self, staged: Staged) -> tuple[StagedFile, ...]:

@@ -14,7 +14,7 @@ from tailpipe.catalog import frontier
 from tailpipe.catalog.schema import has_table
 from tailpipe.model.coverage import Coverage, Known, Operation, parse_operation
 
-__all__ = ["Changes", "change", "load_coverage", "postpone", "save_coverage", "take_pending"]
+__all__ = ["Changes", "change", "has_pending", "load_coverage", "postpone", "save_coverage", "take_pending"]
 
 STATES = ("covered", "missing", "dropped", "unsettled")
 
@@ -77,6 +77,12 @@ def postpone(connection: sqlite3.Connection, partition_id: int, changes: Iterabl
         "INSERT INTO pending (partition_id, source, operation) VALUES (?, ?, ?)",
         [(partition_id, key, str(operation)) for key, operation in changes],
     )
+
+
+def has_pending(connection: sqlite3.Connection, partition_id: int) -> bool:
+    """Whether there are changes that no manifest has yet."""
+    found = connection.execute("SELECT 1 FROM pending WHERE partition_id = ? LIMIT 1", (partition_id,))
+    return found.fetchone() is not None
 
 
 def take_pending(connection: sqlite3.Connection, partition_id: int) -> Changes:

@@ -13,7 +13,16 @@ from collections.abc import Mapping
 
 from tailpipe.errors import UsageError
 
-__all__ = ["ACTIONS", "DETECT_NAMES", "NAMES", "ROOT_NAMES", "SHARED_NAMES", "STORE_NAMES", "Failpoints"]
+__all__ = [
+    "ACTIONS",
+    "DETECT_NAMES",
+    "LAND_NAMES",
+    "NAMES",
+    "ROOT_NAMES",
+    "SHARED_NAMES",
+    "STORE_NAMES",
+    "Failpoints",
+]
 
 ACTIONS = ("kill", "stop", "enospc", "eio")
 
@@ -102,6 +111,10 @@ DETECT_NAMES = (
 """Those of alerts."""
 
 
+LAND_NAMES = ("land.checked", "land.appended", "land.learned")
+"""Those of a transaction whose files tasks have put into a store."""
+
+
 class Failpoints:
     """The armed points of this process; with none of them armed, reaching one costs a dict lookup."""
 
@@ -122,7 +135,7 @@ class Failpoints:
         for part in text.split(","):
             place, _, action = part.partition("=")
             name, _, skip = place.partition(":")
-            is_known = name in (*NAMES, *STORE_NAMES, *ROOT_NAMES, *SHARED_NAMES, *DETECT_NAMES)
+            is_known = name in (*NAMES, *STORE_NAMES, *ROOT_NAMES, *SHARED_NAMES, *DETECT_NAMES, *LAND_NAMES)
             if not is_known or action not in ACTIONS or not (skip or "0").isdigit():
                 raise UsageError(f'"{part}" is not a failpoint', hint="use name[:skip]=" + "|".join(ACTIONS))
             armed[name] = (int(skip or 0), action)

@@ -45,8 +45,8 @@ CHECKPOINT = ".checkpoint"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 120
 
-_OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8}(?:[0-9a-f]{8})?)-\d{4,}")
-"""Transactions of earlier versions have 8 random digits, later ones 16."""
+_OUR_NAME = re.compile(r"(\d{8,}-[0-9a-f]{8}(?:[0-9a-f]{8})?)-\d{4,}(?:-\d+-\d+-[0-9a-f]{8})?")
+"""Transactions of earlier versions have 8 random digits, later ones 16. Names that tasks give carry their attempt."""
 
 
 @frozen
@@ -323,6 +323,11 @@ def index_segment(value: str | None) -> str:
 def file_name(transaction: str, number: int) -> str:
     """The name of the nth file of a transaction; names are never used twice."""
     return f"{transaction}-{number:04d}"
+
+
+def attempt_name(transaction: str, number: int, attempt: str, token: str) -> str:
+    """The same for a file that a task names: `attempt` is `task-attempt`, and `token` is 8 random hex digits."""
+    return f"{file_name(transaction, number)}-{attempt}-{token}"
 
 
 def is_our_name(name: str) -> str | None:

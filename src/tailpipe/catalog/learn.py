@@ -227,7 +227,7 @@ def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry
     """Refuse an entry whose order with what is not pushed makes a difference."""
     marks = ", ".join("?" * len(entry.manifests))
     rows = connection.execute(
-        f"SELECT name FROM transactions WHERE name IN ({marks})",  # noqa: S608 - marks
+        f"SELECT name FROM transactions WHERE sequence IS NOT NULL AND name IN ({marks})",  # noqa: S608 - marks
         [one.transaction for one in entry.manifests],
     )
     known = {name for (name,) in rows}
@@ -241,6 +241,8 @@ def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry
 def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
     pulled = 0
     for manifest in entry.manifests:
+        # One that was begun here and appended to the log by a process that was killed then is new as well.
+        connection.execute("DELETE FROM transactions WHERE name = ? AND sequence IS NULL", (manifest.transaction,))
         row = connection.execute("SELECT id FROM transactions WHERE name = ?", (manifest.transaction,)).fetchone()
         if row is None:
             pulled += 1

@@ -8,12 +8,18 @@ from typing import Any
 
 from tailpipe.model.staged import Kind, Staged, StagedFile
 
-__all__ = ["problems"]
+__all__ = ["account_problems", "footer_problems", "problems"]
 
 
 def problems(staged: Staged, staging: Path, kind: Kind) -> list[str]:
     """Everything that speaks against committing; empty if it is sound."""
     found = [problem for file in staged.files for problem in _file_problems(file, staging)]
+    return found + account_problems(staged, kind)
+
+
+def account_problems(staged: Staged, kind: Kind) -> list[str]:
+    """The same without a look at the files."""
+    found = []
     if len({file.path for file in staged.files}) != len(staged.files):
         found.append("a staged file is named twice")
     if staged.retires and kind != "rewrite":
@@ -59,6 +65,11 @@ def _file_problems(file: StagedFile, staging: Path) -> list[str]:
         footer = pq.read_metadata(path)
     except (OSError, pa.ArrowException) as problem:
         return [f"{file.path} is not a parquet file: {problem}"]
+    return footer_problems(file, footer)
+
+
+def footer_problems(file: StagedFile, footer: Any) -> list[str]:
+    """What a file says of itself that its footer does not."""
     found = []
     if footer.num_rows != file.rows:
         found.append(f"{file.path} holds {footer.num_rows} rows instead of {file.rows}")

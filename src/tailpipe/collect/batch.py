@@ -43,7 +43,8 @@ class Batch:
         self._owners.clear()
         self._done.clear()
         for place, work in enumerate(self.works):
-            made = pieces_of(self.recipe, work.plan, str(work.transaction.staging), self.prefix, size)
+            directory = str(work.transaction.staging)
+            made = pieces_of(self.recipe, work.plan, directory, self.prefix, size, work.place)
             work.begin([piece.share for piece in made])
             self._owners += [(work, number) for number in range(len(made))]
             is_alone = self.is_first and not place and self.size > FIRST_ALONE_BYTES

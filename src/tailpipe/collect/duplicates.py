@@ -6,33 +6,32 @@ the live files that stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect.unit import UnitWork
 from tailpipe.kernel.dedupe import EVENT, Dedupe, Deduped
-from tailpipe.kernel.task import Outcome, Staging
+from tailpipe.kernel.task import Outcome
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.staged import StagedFile
 
 __all__ = ["events_of_other_units", "leave_out", "repeated_events", "same_events"]
 
 
-def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Iterable[Path]) -> Iterator[Dedupe]:
+def repeated_events(work: UnitWork, snapshot: Snapshot, rejected: Sequence[str]) -> Iterator[Dedupe]:
     """What to look at for events that the unit has already: its live files, and those of its rejected rows.
 
     A unit that is collected anew lets go of them instead: see `UnitWork.carry`.
     """
     files = [file for file in work.files if file.path in work.keyed_files]
     live = () if work.is_anew else tuple(snapshot.paths())
-    of_rejected = () if work.is_anew else tuple(str(path) for path in rejected)
+    of_rejected = () if work.is_anew else tuple(rejected)
     for role, rivals in (("data", live), ("rejected", (*live, *of_rejected))):
         chosen = tuple(file for file in files if file.role == role)
         if chosen:
-            yield Dedupe(chosen, rivals, EVENT, Staging(str(work.transaction.staging), f"events-{role}"))
+            yield Dedupe(chosen, rivals, EVENT, work.staging(f"events-{role}"))
 
 
 def events_of_other_units(work: UnitWork, snapshot: Snapshot) -> Iterator[Dedupe]:
@@ -47,12 +46,11 @@ def events_of_other_units(work: UnitWork, snapshot: Snapshot) -> Iterator[Dedupe
         others = tuple(path for path, one in live if one.tp_date == day and one.unit != str(work.plan.unit))
         if others:
             chosen = tuple(file for file in files if file.tp_date == day)
-            yield Dedupe(chosen, others, EVENT, Staging(str(work.transaction.staging), f"other-{day}"))
+            yield Dedupe(chosen, others, EVENT, work.staging(f"other-{day}"))
 
 
 def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Iterator[Dedupe]:
     """What to look at for rows with the same key, date by date: the unit's own, and all live ones that stay."""
-    staging = work.transaction.staging
     by_date: dict[date, list[StagedFile]] = {}
     for file in work.files:
         if file.role == "data" and file.tp_date is not None:
@@ -65,8 +63,8 @@ def same_events(work: UnitWork, snapshot: Snapshot, key: Sequence[str]) -> Itera
                 if file.tp_date == day and (work.plan.kind == "append" or file.unit != str(work.plan.unit))
             ]
         )
-        live += [str(staging / file.path) for file in work.carried if file.tp_date == day]
-        yield Dedupe(tuple(files), tuple(live), tuple(key), Staging(str(staging), f"same-{day}"))
+        live += [work.path(file) for file in work.carried if file.tp_date == day]
+        yield Dedupe(tuple(files), tuple(live), tuple(key), work.staging(f"same-{day}"))
 
 
 def leave_out(work: UnitWork, partition: str, tasks: Sequence[Dedupe], found: Sequence[Deduped]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from tailpipe.catalog.catalog import Ended, Writer
+from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
@@ -20,10 +20,10 @@ from tailpipe.collect.plan import Plan, UnitPlan
 from tailpipe.collect.planner import Planned, check_problems, plan_job
 from tailpipe.collect.types import has_open_types, is_widened, keep_digits, known_types, needs_sample, sampled_types
 from tailpipe.collect.unit import UnitOutcome, UnitWork
-from tailpipe.errors import CommitError, StorageError, TailpipeError
+from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
-from tailpipe.model.staged import Covered
+from tailpipe.model.staged import Covered, Staged
 
 __all__ = ["Executed", "Steps", "execute"]
 
@@ -154,6 +154,8 @@ class _Round:
         if is_first:
             requests = {} if self.plan.is_empty else self.plan.requests
             self.writer.begin_run(job.window, requests, job.options.command, self.plan.frontiers)
+            if job.landing is not None and not self.plan.is_empty:
+                job.landing.begin(self.writer)
         is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
         chosen = batches(self.plan.units, is_stepwise=is_stepwise)
         if self.is_sampled and chosen:
@@ -161,7 +163,11 @@ class _Round:
             self.types = sampled_types(job.engine.sample([one.task for one in pieces]), {}, job.partition, job.table)
         for units in chosen:
             begun = self.writer.begin_all((unit.unit, unit.kind) for unit in units)
-            yield from self._batch([UnitWork(*pair) for pair in zip(units, begun, strict=True)], is_stepwise)
+            yield from self._batch([self._work(*pair) for pair in zip(units, begun, strict=True)], is_stepwise)
+
+    def _work(self, plan: UnitPlan, transaction: Transaction) -> UnitWork:
+        landing = self.job.landing
+        return UnitWork(plan, transaction, landing.place(transaction) if landing else None)
 
     def _batch(self, works: list[UnitWork], is_stepwise: bool) -> Steps[None]:
         """Do units whose transactions have begun.
@@ -232,19 +238,20 @@ class _Round:
         self.outcomes.append(UnitOutcome(work.plan, bad=tuple(error for _, error in spoilt), hopeless=uris))
         plan = work.plan.without([item for item, _ in spoilt])
         if plan.artifacts:
-            yield from self._batch([UnitWork(plan, self.writer.begin(plan.unit, plan.kind))], is_stepwise=True)
+            work = self._work(plan, self.writer.begin(plan.unit, plan.kind))
+            yield from self._batch([work], is_stepwise=True)
 
     def _drop_repeated(self, works: Sequence[UnitWork]) -> None:
         """Leave out events that the units have already."""
         if works:
-            tasks = [list(repeated_events(work, self._live(work), self._rejected(work).values())) for work in works]
+            tasks = [list(repeated_events(work, self._live(work), self._rejected(work))) for work in works]
             self._leave_out(works, tasks)
 
     def _carry(self, works: Sequence[UnitWork]) -> None:
         """Stage again what stays of files of which other rows go."""
         if works:
             job = self.job
-            tasks = [work.carry(self._live(work), job.address, self._rejected(work).values()) for work in works]
+            tasks = [work.carry(self._live(work), job.address, self._rejected(work)) for work in works]
             for work, files in zip(works, job.engine.carry(tasks), strict=True):
                 work.carried = files
 
@@ -261,7 +268,7 @@ class _Round:
         dates = sorted({file.tp_date for file in work.files if file.tp_date})
         key = job.partition.dedupe_key
         if dates and (key or work.keyed_files):
-            snapshot = job.catalog.snapshot(partition=job.address, dates=(dates[0], dates[-1]))
+            snapshot = self._seen(job.catalog.snapshot(partition=job.address, dates=(dates[0], dates[-1])))
             self._leave_out([work], [list(events_of_other_units(work, snapshot))])
             self._leave_out([work], [list(same_events(work, snapshot, key)) if key else []])
         retires: tuple[str, ...] = ()
@@ -271,18 +278,37 @@ class _Round:
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
             with job.meter("commit"):
-                problem = work.transaction.commit(staged, job.meter).problem
+                problem = self._record(work, staged)
         except CommitError as error:
             self._fail(work.plan, [error.message])
+            return
+        except ConflictError as error:
+            self._put_off(work.plan, error)
             return
         if problem:
             job.emit(events.Warned(job.address, problem))
         if done.event is not None:
             job.emit(done.event)
         self.outcomes.append(done)
-        if job.options.push is not None:
+        if job.options.push is not None and job.landing is None:
             with job.meter("push"):
                 job.options.push(self.writer)
+
+    def _record(self, work: UnitWork, staged: Staged) -> str:
+        """Commit a unit; returns what is not done yet of its publication."""
+        job = self.job
+        if job.landing is None or job.options.landings is None:
+            return work.transaction.commit(staged, job.meter).problem
+        landed = job.landing.commit(self.writer, work.transaction, staged, job.meter)
+        job.options.landings.after_landing(self.writer, landed, staged)
+        return landed.problem
+
+    def _put_off(self, plan: UnitPlan, error: ConflictError) -> None:
+        """Do a unit after another listing, because another host was quicker; after the last one it has failed."""
+        if self.is_last:
+            self._fail(plan, [error.message])
+        else:
+            self.outcomes.append(UnitOutcome(plan, changed=(error.message,)))
 
     def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
         event = events.Failed(self.job.address, str(plan.unit), tuple(reasons))
@@ -292,13 +318,17 @@ class _Round:
 
     def _live(self, work: UnitWork) -> Snapshot:
         """The live files of one unit; a partition may have a hundred thousand others."""
-        return self.job.catalog.snapshot(partition=self.job.address, unit=work.plan.unit)
+        return self._seen(self.job.catalog.snapshot(partition=self.job.address, unit=work.plan.unit))
+
+    def _seen(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot as tasks can read it."""
+        return snapshot if self.job.landing is None else self.job.landing.remote(snapshot)
 
     def _all_live(self) -> Snapshot:
         return self.job.catalog.snapshot(partition=self.job.address)
 
-    def _rejected(self, work: UnitWork) -> Mapping[str, Path]:
-        return self.job.catalog.rejected_files(self.job.address, work.plan.unit)
+    def _rejected(self, work: UnitWork) -> list[str]:
+        return self._seen(self.job.catalog.rejected_snapshot(self.job.address, work.plan.unit)).paths()
 
 
 def _is_compared(work: UnitWork) -> bool:

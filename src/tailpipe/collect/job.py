@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.collect import events
@@ -19,9 +20,26 @@ from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.model.window import LOOKBACK, Window
 
-__all__ = ["Emit", "Job", "Options"]
+if TYPE_CHECKING:  # most workspaces have no store
+    from tailpipe.catalog.commit import Committed
+    from tailpipe.model.staged import Staged
+    from tailpipe.stores.landing import Landing
+
+__all__ = ["Emit", "Job", "Landings", "Options"]
 
 Emit = Callable[[events.Event], None]
+
+
+class Landings(Protocol):
+    """Gives the way in which the transactions of a partition land in its store."""
+
+    def landing(self, partition: str) -> Landing | None:
+        """None if the partition has no store."""
+        ...
+
+    def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
+        """Called after each commit, under the lock of the partition."""
+        ...
 
 
 @frozen
@@ -35,6 +53,8 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     push: Callable[[Writer], None] | None = None
     """Called after each commit, under the lock of the partition; a failure of it must not show."""
+    landings: Landings | None = None
+    """How units land whose files tasks put into a store; None if tasks share a disk with this process."""
 
 
 @frozen
@@ -53,6 +73,11 @@ class Job:
     def address(self) -> str:
         """The partition's name."""
         return self.partition.address
+
+    @cached_property
+    def landing(self) -> Landing | None:
+        """How its units land if tasks put their files into a store."""
+        return self.options.landings.landing(self.address) if self.options.landings else None
 
     @cached_property
     def sources(self) -> Mapping[str, Source]:

@@ -11,6 +11,7 @@ from itertools import chain, repeat
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
+from tailpipe.kernel.delivery import Place
 from tailpipe.kernel.task import Limits, Reading, Share, Staging, Task
 from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
@@ -131,14 +132,21 @@ def task_bytes(total: int, cores: int) -> int:
     return max(1, -(-total // tasks))
 
 
-def pieces_of(recipe: Recipe, unit: UnitPlan, directory: str, prefix: str, size: int = TASK_BYTES) -> list[Piece]:
+def pieces_of(
+    recipe: Recipe,
+    unit: UnitPlan,
+    directory: str,
+    prefix: str,
+    size: int = TASK_BYTES,
+    place: Place | None = None,
+) -> list[Piece]:
     """The shares of a unit, each of about that size; the artifacts of a source keep their order."""
     pieces: list[Piece] = []
     for name, source in recipe.sources.items():
         chosen = [one for one in unit.artifacts if one.source == name]
         for number, items in enumerate(_divided(chosen, size)):
             readings = tuple(_reading(one) for one in items)
-            staging = Staging(directory, f"{prefix}-{name}-{number}")
+            staging = Staging(directory, f"{prefix}-{name}-{number}", place=place)
             share = Share(recipe.partition.address, source, readings, staging)
             pieces.append(Piece(recipe.template(source), share, sum(map(_weight, items))))
     return pieces

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.snapshot import Snapshot
@@ -16,6 +15,7 @@ from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
 from tailpipe.kernel.carry import CarriedFile, Carry
+from tailpipe.kernel.delivery import Place, address_of
 from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import EVERY_DAY
@@ -68,6 +68,8 @@ class UnitWork:
 
     plan: UnitPlan
     transaction: Transaction
+    place: Place | None = None
+    """Where tasks put its files, if they share no disk with this process."""
     shares: Sequence[Share] = ()
     outcomes: list[Outcome] = field(default_factory=list)
     """One for each share, once all of them are there."""
@@ -134,13 +136,23 @@ class UnitWork:
         """Whether ranges of an API are collected again whole."""
         return any(one.is_anew and one.artifact.kind == "range" for one in self.plan.artifacts)
 
-    def carry(self, snapshot: Snapshot, partition: str, rejected: Iterable[Path]) -> Carry:
+    def staging(self, prefix: str) -> Staging:
+        """Where a further task of the unit stages files."""
+        return Staging(str(self.transaction.staging), prefix, place=self.place)
+
+    def path(self, file: StagedFile) -> str:
+        """Where a task finds a file that another one has staged."""
+        if self.place is not None and file.key is not None:
+            return address_of(self.place.store, file.key, file.sha256)
+        return str(self.transaction.staging / file.path)
+
+    def carry(self, snapshot: Snapshot, partition: str, rejected: Sequence[str]) -> Carry:
         """What must be written again, because other rows of the same files go.
 
         Of a range that is collected anew, only the events go that have come again.
         """
         keyed = self.keyed_files if self.is_anew else set()
-        fresh = [file.path for file in self.files if file.path in keyed and file.role == "data"]
+        fresh = [file for file in self.files if file.path in keyed and file.role == "data"]
         own = [file for file in snapshot.files if file.unit == str(self.plan.unit)]
         return Carry(
             files=tuple(
@@ -148,10 +160,10 @@ class UnitWork:
                 for path, file in zip(snapshot.local(own), own, strict=True)
             ),
             prefixes=self._prefixes(partition, is_range=False),
-            staging=Staging(str(self.transaction.staging), "carried"),
-            rejected=tuple(map(str, rejected)),
+            staging=self.staging("carried"),
+            rejected=tuple(rejected),
             ranges=self._prefixes(partition, is_range=True),
-            fresh=tuple(str(self.transaction.staging / path) for path in fresh),
+            fresh=tuple(map(self.path, fresh)),
         )
 
     def _prefixes(self, partition: str, *, is_range: bool) -> tuple[str, ...]:

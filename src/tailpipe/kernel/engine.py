@@ -44,6 +44,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def shares_disk(self) -> bool:
+        """Whether tasks see the disk of this process; if not, those with a place put their files into a store."""
+        ...
+
+    @property
     def cores(self) -> int:
         """How many tasks run at the same time."""
         ...

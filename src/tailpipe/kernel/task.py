@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.frozen import frozen
+from tailpipe.kernel.delivery import Place
 from tailpipe.model.artifact import Accounts, Artifact
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
@@ -94,12 +95,14 @@ class Limits:
 class Staging:
     """Where files go: `directory` must exist; `prefix` tells this attempt of the task from any other.
 
-    `spill` is a local directory that may take what does not fit into memory.
+    `spill` is a local directory that may take what does not fit into memory. With a `place` the files go into a store,
+    and the directory is one that the task makes for itself.
     """
 
     directory: str
     prefix: str
     spill: str | None = None
+    place: Place | None = None
 
 
 @frozen

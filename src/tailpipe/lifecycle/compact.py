@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Transaction
@@ -26,6 +27,11 @@ from tailpipe.model.packing import fill
 from tailpipe.model.partition import Partition
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.model.table import Table
+
+if TYPE_CHECKING:  # most workspaces have no store
+    from tailpipe.stores.landing import Landing
+
+    LandingOf = Callable[[str], Landing | None]
 
 __all__ = ["Compacted", "Subject", "compact", "compact_all", "preview", "subject_of", "subjects_of"]
 
@@ -82,33 +88,45 @@ def subject_of(
     return Subject(name, tables.get(name.partition(".")[0]), index, Wanted(days))
 
 
-def compact_all(catalog: Catalog, engine: Engine, subjects: Iterable[Subject], *, dry_run: bool) -> list[Compacted]:
+def compact_all(
+    catalog: Catalog,
+    engine: Engine,
+    subjects: Iterable[Subject],
+    *,
+    dry_run: bool,
+    landing_of: LandingOf = lambda _: None,
+) -> list[Compacted]:
     """Compact partitions one after the other, or tell what that would do; one that is locked stops no other."""
     act = preview if dry_run else compact
     return each_in_turn(
-        subjects, lambda one: act(catalog, engine, one), lambda one, why: Compacted(one.partition, locked=why)
+        subjects,
+        lambda one: act(catalog, engine, one, landing_of(one.partition)),
+        lambda one, why: Compacted(one.partition, locked=why),
     )
 
 
-def preview(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
+def preview(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing | None = None) -> Compacted:
     """What compacting would do; nothing is changed."""
-    return _sums(subject, _plan(catalog, engine, subject).groups)
+    return _sums(subject, _plan(catalog, engine, subject, landing).groups)
 
 
-def compact(catalog: Catalog, engine: Engine, subject: Subject) -> Compacted:
+def compact(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing | None = None) -> Compacted:
     """Put the small files of each unit, date and index together.
 
     Rows, accounts, ledger and coverage stay as they are. A query that is under way keeps the files it
-    has begun with: these are removed after the grace period only.
+    has begun with: these are removed after the grace period only. With a `landing` tasks put the new files into the
+    store themselves.
     """
-    if not _plan(catalog, engine, subject).groups:
+    if not _plan(catalog, engine, subject, landing).groups:
         catalog.settle(subject.partition)
         return Compacted(subject.partition)  # without Spark
     with catalog.writer(subject.partition) as writer:
-        plan = _plan(catalog, engine, subject)
+        if landing is not None:
+            landing.begin(writer)
+        plan = _plan(catalog, engine, subject, landing)
         done: list[StagedFile] = []
         for batch in _batches(plan.groups):
-            done += _Batch(writer, engine, subject, plan).run(batch)
+            done += _Batch(writer, engine, subject, plan, landing).run(batch)
         writer.clean()
     return replace(_sums(subject, plan.groups), new_files=len(done), new_size=sum(file.size for file in done))
 
@@ -152,6 +170,7 @@ class _Batch:
     engine: Engine
     subject: Subject
     plan: _Plan
+    landing: Landing | None = None
 
     def run(self, groups: Sequence[FileGroup]) -> list[StagedFile]:
         self.writer.check_space(sum(group.size for group in groups))
@@ -166,12 +185,18 @@ class _Batch:
             for unit, some in units.items():
                 files = tuple(file for _ in some for file in next(made))
                 retires = tuple(file.path for group in some for file in group.files)
-                begun.pop(unit).commit(Staged(files=files, retires=retires, carried=sum(file.rows for file in files)))
+                self._commit(begun.pop(unit), Staged(files, retires=retires, carried=sum(file.rows for file in files)))
                 done += files
         finally:
             for transaction in begun.values():  # after a failure or an interrupt: nothing of them stays
                 transaction.abort()
         return done
+
+    def _commit(self, transaction: Transaction, staged: Staged) -> None:
+        if self.landing is None:
+            transaction.commit(staged)
+        else:
+            self.landing.commit(self.writer, transaction, staged)
 
     def _task(self, group: FileGroup, transaction: Transaction, number: int) -> Compaction:
         columns = self.plan.columns.of(group)
@@ -179,16 +204,22 @@ class _Batch:
         return Compaction(
             tuple(_carried(self.plan.snapshot, group.files)),
             columns,
-            Staging(str(transaction.staging), f"c{number:05d}"),
+            Staging(
+                str(transaction.staging),
+                f"c{number:05d}",
+                place=self.landing.place(transaction) if self.landing else None,
+            ),
             group.size,
             self.subject.index if group.is_moved else None,
             group.part_bytes,
         )
 
 
-def _plan(catalog: Catalog, engine: Engine, subject: Subject) -> _Plan:
+def _plan(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing | None) -> _Plan:
     """The groups to be done; without those whose files have columns that no single file can have."""
     snapshot = catalog.snapshot(partition=subject.partition)
+    if landing is not None:
+        snapshot = landing.remote(snapshot)
     groups = groups_to_compact(snapshot.files, subject.wanted, _misplaced(snapshot, engine, subject))
     columns = _Columns(snapshot, subject.table)
     return _Plan(snapshot, [group for group in groups if columns.of(group) is not None], columns)

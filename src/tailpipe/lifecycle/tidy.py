@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.errors import TailpipeError
@@ -16,6 +17,9 @@ from tailpipe.model.request import CollectRequest
 from tailpipe.model.table import Table
 from tailpipe.model.tidied import Tidied
 
+if TYPE_CHECKING:
+    from tailpipe.lifecycle.compact import LandingOf
+
 __all__ = ["tidy"]
 
 
@@ -26,6 +30,7 @@ def tidy(
     table: Table,
     request: CollectRequest,
     units: Collection[str],
+    landing_of: LandingOf = lambda _: None,
 ) -> Tidied:
     """Do both, for the units that a run has committed; what was collected is safe, so a failure is only reported."""
     done = Tidied()
@@ -33,7 +38,8 @@ def tidy(
         done = _expire(catalog, partition, request)
         if units:
             wanted = Wanted(units=units, is_full_pass=False)
-            made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted))
+            landing = landing_of(partition.address)
+            made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted), landing)
             done = replace(done, files=made.files, new_files=made.new_files or 0)
     except TailpipeError as error:
         done = replace(done, notes=(*done.notes, f"cleanup failed: {error.message}"))

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import SparkError
+from tailpipe.kernel.delivery import Depot, stores_of
 from tailpipe.kernel.engine import PrintTask
-from tailpipe.kernel.task import Outcome, Share, Staging, Task
+from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
 from tailpipe.model.meter import Meter, Spent
 from tailpipe.model.option import secrets_in
-from tailpipe.model.redaction import REDACTOR
 from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
+from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
-from tailpipe.spark.jobs import Attempt, Work, stream_job
+from tailpipe.spark.jobs import Work, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
+from tailpipe.spark.probe import Software, here
 from tailpipe.spark.processes import cpu_seconds
 from tailpipe.spark.session import (
     PROTECTION,
@@ -39,6 +39,7 @@ from tailpipe.spark.session import (
     session_of,
     stop_context,
 )
+from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -58,12 +59,12 @@ _FILES_TO_A_TASK = 256
 """How many files are looked at, or put together, by one task of Spark: small ones take less time than a task does."""
 
 
-def check_secrets(sources: Iterable[Source], master: str, conf: Mapping[str, str]) -> None:
-    """Raise if a source holds a secret and the cluster does not keep it from those who listen."""
+def check_secrets(users: Iterable[Source | Store], master: str, conf: Mapping[str, str]) -> None:
+    """Raise if a source or store holds a secret and the cluster does not keep it from those who listen."""
     missing = [name for name in PROTECTION if conf.get(name) != "true"]
     if is_local(master) or not missing:
         return
-    for source in sources:
+    for source in users:
         for field in fields(source):
             value = getattr(source, field.name)
             if isinstance(value, Connection) and value.holds_secrets:
@@ -71,6 +72,8 @@ def check_secrets(sources: Iterable[Source], master: str, conf: Mapping[str, str
                     f"{value.address} holds secrets, and the cluster {master} does not protect them on their way",
                     hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
                 )
+        if isinstance(source, Store):
+            continue
         if secrets_in(source):
             raise SparkError(
                 f"source {source.name or source.type} holds secrets, and the cluster {master} does not protect them on"
@@ -79,80 +82,12 @@ def check_secrets(sources: Iterable[Source], master: str, conf: Mapping[str, str
             )
 
 
-def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
-    """Names that no other attempt uses, and the worker's local disk for what does not fit into memory."""
-    local = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0] or tempfile.gettempdir()
-    spill = Path(local, f"tailpipe-spill-{attempt}")
-    return replace(staging, prefix=f"{staging.prefix}-{attempt}", spill=str(spill))
-
-
-def _run(templates: Sequence[Task], memory: str | None, payload: bytes, attempt: Attempt) -> bytes:
-    """Run a kernel task."""
-    from tailpipe.kernel.run import run_task
-
-    task = _unpacked(templates, payload)
-    if task.limits.memory is None:
-        task = replace(task, limits=replace(task.limits, memory=memory))
-    places = (_of_attempt(share.staging, attempt) for share in task.shares if share.staging is not None)
-    return pickle.dumps(run_task(task.at(*places)))
-
-
-def _sample(templates: Sequence[Task], payload: bytes, _: Attempt) -> bytes:
-    """Look at a sample of a kernel task."""
-    from tailpipe.kernel.sample import sample
-
-    return pickle.dumps(sample(_unpacked(templates, payload)))
-
-
-def _unpacked(templates: Sequence[Task], payload: bytes) -> Task:
-    """A task of what tasks have in common, which travels once, and of what it has alone.
-
-    Templates hold the sources, credentials among them, as shares without artifacts; rows name those by number.
-    """
-    number, shares = pickle.loads(payload)  # noqa: S301 - our own bytes, from our own driver
-    template: Task = templates[number]
-    made = []
-    for place, partition, readings, staging in shares:
-        source = template.shares[place].source
-        REDACTOR.learn(secrets_in(source))
-        made.append(Share(partition, source, readings, staging))
-    return replace(template, shares=tuple(made))
-
-
-def _restage(work: Callable[[Any], Any], payload: bytes, attempt: Attempt) -> bytes:
-    """Do work that stages again what is staged or live."""
-    task = pickle.loads(payload)  # noqa: S301
-    return pickle.dumps(work(replace(task, staging=_of_attempt(task.staging, attempt))))
-
-
-def _compact(memory: str | None, payload: bytes, attempt: Attempt) -> bytes:
-    from tailpipe.kernel.compact import compact_files
-
-    moved = (replace(task, staging=_of_attempt(task.staging, attempt)) for task in pickle.loads(payload))  # noqa: S301
-    return pickle.dumps([compact_files(task, memory) for task in moved])
-
-
-def _misplaced(column: str, kind: str, payload: bytes, _: Attempt) -> bytes:
-    from tailpipe.kernel.compact import misplaced
-
-    return pickle.dumps(misplaced(pickle.loads(payload), column, kind))  # noqa: S301
-
-
-def _print(sources: Sequence[Source], payload: bytes, _: Attempt) -> bytes:
-    from tailpipe.kernel.prints import read_prints
-
-    found: dict[tuple[str, Span], str | None] = {}
-    for number, artifact, spans in pickle.loads(payload):  # noqa: S301
-        prints = read_prints(sources[number], artifact, spans)
-        found.update({(artifact.uri, span): text for span, text in prints.items()})
-    return pickle.dumps(found)
-
-
 class SparkEngine:
     """Works on a Spark that is started by the first job that needs it.
 
-    `staging` is the directory that the hosts of a cluster must share with this one; `wait_seconds` is how long a
-    cluster may take to start its first executor, and `log` is where Spark writes what it has to say.
+    `staging` is the directory that the hosts of a cluster must share with this one, unless `depot` gives the stores of
+    all files, by name. `wait_seconds` is how long a cluster may take to start its first executor, and `log` is where
+    Spark writes what it has to say.
     """
 
     def __init__(
@@ -163,6 +98,9 @@ class SparkEngine:
         log: Path | None = None,
         end: Callable[[SparkContext], None] = stop_context,
         starter: Starter | None = None,
+        depot: Callable[[str], Depot] | None = None,
+        *,
+        shares_disk: bool = True,
     ) -> None:
         self._start = start
         self._end = end
@@ -170,7 +108,12 @@ class SparkEngine:
         self._log = log
         self._staging = staging
         self._wait_seconds = wait_seconds
+        self._depot = depot
+        self._shares_disk = shares_disk
         self._context: SparkContext | None = None
+        self._ready: set[str | None] = set()
+        """The stores that the hosts were seen to use; None stands for the shared directory."""
+        self._software: Software | None = None
         self._is_borrowed = False
         self._failure: SparkError | None = None
         self._started: Spent | None = None
@@ -184,6 +127,7 @@ class SparkEngine:
         starting: Callable[[], None],
         *,
         is_last: bool = False,
+        depot: Callable[[str], Depot] | None = None,
     ) -> SparkEngine:
         """The engine of a workspace; `starting` is called before Spark is started.
 
@@ -202,7 +146,16 @@ class SparkEngine:
                 make_later(starter.archive, cache)
 
         end = leave if is_last else stop_context
-        return cls(start, layout.staging, settings.wait_seconds, layout.spark_log, end, starter)
+        return cls(
+            start,
+            layout.staging,
+            settings.wait_seconds,
+            layout.spark_log,
+            end,
+            starter,
+            depot,
+            shares_disk=is_local(settings.master),
+        )
 
     def prepare(self) -> None:
         """Start Java for the job that is about to come, without waiting for it."""
@@ -223,12 +176,37 @@ class SparkEngine:
                 with meter("start"):
                     self._context = self._start()
                 self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
-                if self._staging is not None and not is_local(str(self._context.master)):
-                    check_cluster(self._context, self._staging, self._wait_seconds)
+                self._ready.clear()
             except SparkError as error:
                 self._failure = error
                 raise
         return self._context
+
+    @property
+    def shares_disk(self) -> bool:
+        """Whether tasks see the disk of this process: on this machine they do, on a cluster those without a store."""
+        return self._shares_disk
+
+    def _around(self, sources: Iterable[Source] = (), uses: Iterable[str | None] = ()) -> Around:
+        """What a job needs beside its work. Hosts are checked before they get the first one, secrets before each."""
+        context = self.context
+        if is_local(str(context.master)):
+            return Around()
+        uses = set(uses)
+        depots = {name: self._depot(name) for name in sorted(filter(None, uses)) if self._depot is not None}
+        stores = [depot.store for depot in depots.values()]
+        check_secrets([*sources, *stores], str(context.master), dict(context.getConf().getAll()))
+        if self._software is None or uses - self._ready:
+            staging = self._staging if None in uses - self._ready else None
+            new = {name: depot for name, depot in depots.items() if name not in self._ready}
+            try:
+                check_cluster(context, staging, self._wait_seconds, new)
+            except SparkError as error:
+                self._failure = error
+                raise
+            self._ready |= uses
+            self._software = here()
+        return Around(task_memory(context), depots, self._software)
 
     @property
     def session(self) -> SparkSession:
@@ -243,10 +221,10 @@ class SparkEngine:
             if source not in sources:
                 sources.append(source)
             rows.append((sources.index(source), artifact, spans))
-        self._protect(sources)
+        work = partial(print_parts, sources, self._around(sources))
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
         found: dict[tuple[str, Span], str | None] = {}
-        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], partial(_print, sources)):
+        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], work):
             found.update(answer)
         return found
 
@@ -267,44 +245,44 @@ class SparkEngine:
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         """Stage the files of each task."""
-        self._protect(share.source for task in tasks for share in task.shares)
-        templates, payloads = _parted(tasks)
-        return self._stream(payloads, partial(_run, templates, self._memory()))
+        shares = [share for task in tasks for share in task.shares]
+        around = self._around((share.source for share in shares), stores_of(share.staging for share in shares))
+        templates, payloads = parted(tasks)
+        return self._stream(payloads, partial(run, templates, around))
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
-        self._protect(share.source for task in tasks for share in task.shares)
-        templates, payloads = _parted(tasks)
-        return self._answers(payloads, partial(_sample, templates))
+        around = self._around(share.source for task in tasks for share in task.shares)
+        templates, payloads = parted(tasks)
+        return self._answers(payloads, partial(sample, templates, around))
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
-        from tailpipe.kernel.carry import carry_rows
+        from tailpipe.kernel.delivery import carry_there
 
-        return self._answers([pickle.dumps(task) for task in tasks], partial(_restage, carry_rows))
+        around = self._around(uses=stores_of(task.staging for task in tasks))
+        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, carry_there, around))
 
     def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
         """Stage again what stays of staged files that hold duplicates."""
-        from tailpipe.kernel.dedupe import drop_duplicates
+        from tailpipe.kernel.delivery import dedupe_there
 
-        return self._answers([pickle.dumps(task) for task in tasks], partial(_restage, drop_duplicates))
+        around = self._around(uses=stores_of(task.staging for task in tasks))
+        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, dedupe_there, around))
 
     def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
         """Stage the rows of each task's files in right-sized ones."""
         bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
         payloads = [pickle.dumps(bundle) for bundle in bundles]
-        return [files for answer in self._answers(payloads, partial(_compact, self._memory())) for files in answer]
+        around = self._around(uses=stores_of(task.staging for task in tasks))
+        return [files for answer in self._answers(payloads, partial(compact, around)) for files in answer]
 
     def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
         """The paths of files whose index is not the value of the column in all of their rows."""
         payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
-        return [path for answer in self._answers(payloads, partial(_misplaced, column, kind)) for path in answer]
-
-    def _protect(self, sources: Iterable[Source]) -> None:
-        """Refuse to send a secret to where others may listen."""
-        context = self.context
-        if not is_local(str(context.master)):
-            check_secrets(sources, str(context.master), dict(context.getConf().getAll()))
+        around = self._around(uses=stores_of((), (file.path for file in files)))
+        work = partial(find_misplaced, column, kind, around)
+        return [path for answer in self._answers(payloads, work) for path in answer]
 
     def _answers(self, payloads: Sequence[bytes], work: Work) -> list[Any]:
         """What came of a job, in the order of its tasks."""
@@ -322,9 +300,6 @@ class SparkEngine:
                 self.close()
             log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
-
-    def _memory(self) -> str | None:
-        return None if is_local(str(self.context.master)) else task_memory(self.context)
 
     def close(self) -> None:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""
@@ -347,26 +322,3 @@ def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:
         bundles[-1].append(item)
         room -= weight(item)
     return bundles
-
-
-def _parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
-    """What tasks have in common, which travels with the work, and what tells them apart, which travels as rows."""
-    templates: dict[int, Task] = {}
-    sources: dict[int, list[Source]] = {}
-    payloads = []
-    for task in tasks:
-        bare = replace(task, shares=())
-        number = next((number for number, known in templates.items() if known == bare), len(templates))
-        templates.setdefault(number, bare)
-        known = sources.setdefault(number, [])
-        rows = []
-        for share in task.shares:
-            if share.source not in known:
-                known.append(share.source)
-            rows.append((known.index(share.source), share.partition, share.readings, share.staging))
-        payloads.append(pickle.dumps((number, rows)))
-    made = (
-        replace(template, shares=tuple(Share("", source, ()) for source in sources[number]))
-        for number, template in templates.items()
-    )
-    return tuple(made), payloads

@@ -23,6 +23,8 @@ __all__ = ["Attempt", "EarlyAnswers", "Work", "run_job", "stream_job", "told"]
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
 _HINT = "see the log of Spark for details; committed days stay, and the next collect continues from there"
+_LOST = re.compile(r"ExecutorLostFailure \(executor \S+ (?:exited|lost)?(.*?)\)(?: Reason: (.+))?$", re.MULTILINE)
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)\S+\)")
 _PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
 _JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 
@@ -207,7 +209,16 @@ def told(error: Exception) -> SparkError:
 
     if isinstance(error, Py4JError | OSError) and not isinstance(error, Py4JJavaError):
         return SparkError("Spark's Java process has ended in the middle of a job", hint=_HINT)
-    return SparkError(f"a Spark job failed: {_cause(str(error))[:500]}", hint=_HINT)
+    text = str(error)
+    place = _PLACE.search(text)
+    where = f" on {place[1]}" if place else ""
+    if lost := _LOST.search(text):
+        reason = (lost[2] or lost[1]).strip()[:300]
+        return SparkError(
+            f"a Spark job failed: executors were lost{where}, the last one by: {reason}",
+            hint=f"if memory is short there, raise spark.executor.memoryOverhead in conf; {_HINT}",
+        )
+    return SparkError(f"a Spark job failed{where}: {_cause(text)[:500]}", hint=_HINT)
 
 
 def _cause(text: str) -> str:

@@ -1,37 +1,46 @@
-"""The preflight of a cluster: each host has the same software as the driver and sees the same directory.
+"""The preflight of a cluster: each host has the same software as the driver, and can write to where files go.
 
-A difference would show later as a failing task or, worse, as rows that one host parses otherwise.
+A difference would show later as a failing task or, worse, as rows that one host parses otherwise. Files go into the
+stores of the partitions, into which each host puts one object; or into a directory that all hosts share.
 """
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import os
-import platform
+import pickle
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
+from tailpipe.kernel.delivery import Depots
 from tailpipe.spark.cluster import count_executors, limited_wait
 from tailpipe.spark.jobs import told
+from tailpipe.spark.probe import GROUP, PACKAGES, Software, here, unlike
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
 __all__ = ["Probe", "check_cluster", "differences", "memory_limit", "task_memory"]
 
-_PACKAGES = ("tailpipe", "duckdb", "pyarrow")
-_GROUP = "tailpipe.plugins"
 _ROUNDS = 5
 _TASK_SECONDS = 0.3
+_CLOCK_SECONDS = 300
+"""S3 refuses requests of hosts whose clocks differ by more than 15 minutes."""
 _SMALLEST = 256 * 1024 * 1024
 _HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
+_OTHER_PYTHON = re.compile(r"Python in worker has different version:? (\S+?) than that in driver:? (\S+?),")
 _UNITS = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+_SOFTWARE = "give each host the software that this machine has, or set archive = true in the spark block"
+_DISK = "give each host the software and the data_dir that this machine has, or give the partitions a store"
+_STORE = "give the hosts a role, or an environment, that may read, write and list it"
 
 
 @frozen
@@ -45,40 +54,81 @@ class Probe:
     disk: str = ""
     """Why the directory cannot be used there; nothing if it can."""
     file: str = ""
-    """What it has written into the directory, as a sign."""
+    """What it has written into the directory, as a sign, and put into each store."""
+    stores: Mapping[str, str] = field(default_factory=dict)
+    """Why stores cannot be used there, by name."""
+    clock: float = 0
+    """Seconds since 1970 when it began to put."""
 
 
-def check_cluster(context: SparkContext, staging: Path, wait_seconds: float) -> None:
-    """Raise one `SparkError` that names every host that differs, and how; or that there is none after the wait."""
+def check_cluster(
+    context: SparkContext, staging: Path | None, wait_seconds: float, depots: Depots | None = None
+) -> None:
+    """Raise one `SparkError` that names every host that differs, and how; or that there is none after the wait.
+
+    Files go into the directory `staging`, if there is one, and into the stores.
+    """
+    tag, depots = uuid.uuid4().hex, depots or {}
+    with _sign(staging) as sign:
+        with limited_wait(context, wait_seconds):
+            probes = _probe_all(context, str(sign or ""), tag, depots)
+        found = differences(_own(), probes)
+        hint = _SOFTWARE
+        unseen = [f"{one.host}: {why}" for one in probes if sign and not one.disk and (why := _unseen(sign, one))]
+        if unseen or any(one.disk for one in probes):
+            hint = _DISK
+        unstored = list(_store_problems(tag, depots, probes, is_alike=not found))
+    if found or unseen or unstored:
+        raise SparkError(
+            "the cluster is not ready: " + "; ".join(sorted({*found, *unseen, *unstored})),
+            hint=_STORE if unstored and not found and not unseen else hint,
+        )
+
+
+@contextlib.contextmanager
+def _sign(staging: Path | None) -> Iterator[Path | None]:
+    """A directory in which hosts leave a sign."""
+    if staging is None:
+        yield None
+        return
     sign = staging.parent / f"preflight-{os.getpid()}-{time.time_ns()}"
     sign.mkdir(mode=0o700, parents=True)
     try:
-        with limited_wait(context, wait_seconds):
-            probes = _probe_all(context, str(sign))
-        found = differences(_own(), probes)
-        found += [f"{one.host}: {why}" for one in probes if not one.disk and (why := _unseen(sign, one))]
+        yield sign
     finally:
         shutil.rmtree(sign, ignore_errors=True)
-    if found:
-        raise SparkError(
-            "the cluster is not ready: " + "; ".join(sorted(set(found))),
-            hint="give each host the software and the data_dir that this machine has",
-        )
+
+
+def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe], *, is_alike: bool) -> Iterator[str]:
+    """What keeps hosts from using stores; hosts that lack software were not asked."""
+    for name, depot in depots.items():
+        listed = depot.take_signs(tag)
+        for probe in probes:
+            why = probe.stores.get(name)
+            if why:
+                yield f"{probe.host} cannot use {depot}: {why}"
+            elif why == "" and is_alike:
+                modified = listed.get(probe.file)
+                if modified is None:
+                    yield f"{probe.host} writes to another place than {depot}"
+                elif abs(ahead := probe.clock - modified) > _CLOCK_SECONDS:
+                    which = "ahead of" if ahead > 0 else "behind"
+                    yield f"the clock of {probe.host} is {abs(ahead):,.0f} s {which} that of {depot}"
 
 
 def differences(own: Probe, probes: Iterable[Probe]) -> list[str]:
     """What the hosts have that the driver has not, or otherwise, or not at all."""
     found: dict[str, None] = {}
     for probe in probes:
-        for kind, here, there in (("", own.versions, probe.versions), ("plugin ", own.plugins, probe.plugins)):
-            for name, version in here.items():
-                other = there.get(name)
-                if other != version:
-                    has = f"has {kind}{name} {other}, not {version}" if other else f"lacks {kind}{name} {version}"
-                    found[f"{probe.host} {has}"] = None
+        for has in unlike(_software(own), _software(probe)):
+            found[f"{probe.host} {has}"] = None
         if probe.disk:
             found[f"{probe.host} {probe.disk}"] = None
     return list(found)
+
+
+def _software(probe: Probe) -> Software:
+    return Software(probe.host, tuple(probe.versions.items()), tuple(probe.plugins.items()))
 
 
 def task_memory(context: SparkContext) -> str:
@@ -102,12 +152,8 @@ def _bytes(text: str, unit: str) -> int:
 
 
 def _own() -> Probe:
-    from importlib.metadata import entry_points  # late, because only a cluster is looked at
-
-    versions = {"Python": platform.python_version()}
-    versions |= {name: importlib.import_module(name).__version__ for name in _PACKAGES}
-    plugins = {one.name: one.dist.version if one.dist else "" for one in entry_points(group=_GROUP)}
-    return Probe(platform.node(), 0, versions, plugins)
+    software = here()
+    return Probe(software.host, 0, dict(software.versions), dict(software.plugins))
 
 
 def _unseen(sign: Path, probe: Probe) -> str:
@@ -121,13 +167,15 @@ def _unseen(sign: Path, probe: Probe) -> str:
     return ""
 
 
-def _probe_all(context: SparkContext, sign: str) -> list[Probe]:
+def _probe_all(context: SparkContext, sign: str, tag: str, depots: Depots) -> list[Probe]:
     """A probe of each executor: as many tasks as it takes, for Spark does not place one on each."""
     probes: dict[tuple[str, int], Probe] = {}
+    pickled = {name: pickle.dumps(depot) for name, depot in depots.items()}
+    prober = _prober(sign, PACKAGES, GROUP, tag, pickled)
     for _ in range(_ROUNDS):
         count = max(2, context.defaultParallelism * 2)
         try:
-            answers = context.parallelize(range(count), count).mapPartitions(_prober(sign, _PACKAGES, _GROUP)).collect()
+            answers = context.parallelize(range(count), count).mapPartitions(prober).collect()
         except Exception as error:  # whatever keeps a host from answering is what we look for
             raise _unanswered(error, context.pythonExec) from error
         for answer in answers:
@@ -142,19 +190,27 @@ def _unanswered(error: Exception, python: str) -> SparkError:
     cause = told(error).message.partition(": ")[2] or str(error)
     host = _HOST.search(str(error))
     where = host[1] if host else "a host"
+    if other := _OTHER_PYTHON.search(str(error)):
+        return SparkError(
+            f"the cluster is not ready: {where} has Python {other[1]}, not {other[2]}",
+            hint='name a Python of the same version by the property "spark.pyspark.python"',
+        )
     return SparkError(
         f'the cluster is not ready: {where} cannot run "{python}": {cause}',
         hint='name the Python of the hosts by the property "spark.pyspark.python"',
     )
 
 
-def _prober(sign: str, packages: tuple[str, ...], group: str) -> Callable[[Iterable[int]], list[dict[str, Any]]]:
+def _prober(
+    sign: str, packages: tuple[str, ...], group: str, tag: str, depots: Mapping[str, bytes]
+) -> Callable[[Iterable[int]], list[dict[str, Any]]]:
     """The probe itself. It travels by value and needs the standard library alone: a host may lack all else."""
     seconds = _TASK_SECONDS
 
     def probe(_: Iterable[int]) -> list[dict[str, Any]]:
         import importlib
         import os
+        import pickle
         import platform
         import time
         import uuid
@@ -167,16 +223,23 @@ def _prober(sign: str, packages: tuple[str, ...], group: str) -> Callable[[Itera
             except ImportError:
                 continue
         plugins = {one.name: one.dist.version if one.dist else "" for one in entry_points(group=group)}
-        disk, file = "", uuid.uuid4().hex
-        try:
-            with open(os.path.join(sign, file), "x"):  # noqa: PTH118, PTH123
-                pass
-        except FileNotFoundError:
-            disk = f'does not see "{os.path.dirname(sign)}"'  # noqa: PTH120
-        except OSError as error:
-            disk = f'cannot write into "{os.path.dirname(sign)}": {error.strerror}'  # noqa: PTH120
+        disk, file, clock = "", uuid.uuid4().hex, time.time()
+        if sign:
+            try:
+                with open(os.path.join(sign, file), "x"):  # noqa: PTH118, PTH123
+                    pass
+            except FileNotFoundError:
+                disk = f'does not see "{os.path.dirname(sign)}"'  # noqa: PTH120
+            except OSError as error:
+                disk = f'cannot write into "{os.path.dirname(sign)}": {error.strerror}'  # noqa: PTH120
+        stores = {}
+        for name, depot in depots.items() if len(versions) > len(packages) else ():
+            try:
+                stores[name] = pickle.loads(depot).put_sign(tag, file)  # noqa: S301
+            except Exception as error:  # noqa: BLE001 - whatever it is, the driver tells it
+                stores[name] = f"{type(error).__name__}: {error}"
         time.sleep(seconds)  # so that the others get a task too
         facts = {"versions": versions, "plugins": plugins, "disk": disk, "file": file}
-        return [{"host": platform.node(), "executor": os.getppid(), **facts}]
+        return [{"host": platform.node(), "executor": os.getppid(), **facts, "stores": stores, "clock": clock}]
 
     return probe

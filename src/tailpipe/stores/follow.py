@@ -25,7 +25,7 @@ from tailpipe.model.staged import Covered, Staged
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 
-__all__ = ["Conflict", "Followed", "far", "follow"]
+__all__ = ["Conflict", "Followed", "far", "follow", "project_retired"]
 
 FAR = 20
 """If a checkpoint spares so many entries, it is used."""
@@ -102,7 +102,7 @@ def follow(
             notes[_namesake(writer.partition, host)] = None
         reach("push.fetched")
         check()
-    _project(writer)
+    project_retired(writer)
     return Followed(pulled, tuple(conflicts), tuple(notes))
 
 
@@ -123,7 +123,7 @@ def _rebase(writer: Writer, store: str, objects: Objects, host: str, newest: Log
     database.failpoints.reach("rebase.after")
     with storage_errors(database.layout.manifests):
         set_dropped_aside(database, writer.partition_id)
-    _project(writer, done.paths)
+    project_retired(writer, done.paths)
     database.on_commit()
     return done.pulled, [_resolve(writer, one) for one in done.displaced]
 
@@ -205,7 +205,7 @@ def _covered(found: Displaced) -> Iterator[Covered]:
             yield Covered(key.partition("@")[0], one.days, one.settled_before)
 
 
-def _project(writer: Writer, paths: Sequence[str] = ()) -> None:
+def project_retired(writer: Writer, paths: Sequence[str] = ()) -> None:
     """Let the hive lose what other hosts have retired; also what a process that was killed here has left."""
     rows = writer.database.connection.execute(
         "SELECT path FROM files WHERE partition_id = ? AND state = 'retired' AND here = 1"

@@ -6,6 +6,7 @@
     log/T.P/0000000042.manifest                            one push; its number is the version of the partition
     log/T.P/0000000100.checkpoint                          derived: the state at that version
     tags/<name>.json                                       versions of partitions that have a name
+    preflight/<tag>/<name>                                 what a host of a cluster puts to see whether it can
 
 The name of a data file is never used twice, so its key needs no more than that to be unique.
 """
@@ -24,6 +25,7 @@ __all__ = [
     "DATA",
     "LOG",
     "REJECTED",
+    "SIGNS",
     "STORE",
     "TAGS",
     "checkpoint_key",
@@ -42,6 +44,8 @@ DATA = "data"
 REJECTED = "rejected"
 LOG = "log"
 TAGS = "tags"
+SIGNS = "preflight"
+"""What hosts of a cluster put to see whether they can, and the driver removes."""
 
 _SUFFIX = ".parquet"
 _DIGITS = 10

@@ -41,13 +41,23 @@ from tailpipe.stores.follow import Conflict, follow
 from tailpipe.stores.keys import data_key, rejected_key
 from tailpipe.stores.upload import Limits, Upload, upload
 
-__all__ = ["Progress", "Pushed", "Target", "WouldPush", "preview", "push", "put_checkpoint"]
+__all__ = [
+    "CHECKPOINT_EVERY",
+    "RACES",
+    "Progress",
+    "Pushed",
+    "Target",
+    "WouldPush",
+    "preview",
+    "push",
+    "put_checkpoint",
+]
 
 CHECKPOINT_EVERY = 100
 """After so many versions the state is put beside the log, also in the middle of a run."""
 CHECKPOINT_SOON = 10
 """After so many it is put at the end of the run that made the last of them."""
-_RACES = 50
+RACES = 50
 """So often other hosts may be quicker."""
 
 
@@ -166,7 +176,7 @@ class _Push:
         self._check_store()
         if not is_fetched and found is not None:
             self._fetch()
-        for _ in range(_RACES):
+        for _ in range(RACES):
             self._upload()
             names = pending(self.database, self.writer.partition_id)
             if not names or self._append(names):

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
+from tailpipe.catalog.commit import Committed
 from tailpipe.catalog.learn import pending, unpushed_since
-from tailpipe.errors import ConflictError, LockedError, TailpipeError, WorkspaceError
+from tailpipe.errors import ConflictError, LockedError, TailpipeError, UsageError, WorkspaceError
 from tailpipe.model.pushed import PushReport
+from tailpipe.model.staged import Staged
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
+from tailpipe.stores.landing import Landing
 from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
 from tailpipe.stores.pull import pull
@@ -85,6 +88,26 @@ class Pushing:
     def after_commit(self, writer: Writer) -> None:
         """Push what a run has just committed."""
         self._push(writer, with_tiers=False)
+
+    def landing(self, partition: str) -> Landing | None:
+        """How transactions land whose files tasks put into the store themselves; None if the partition has no store."""
+        use = self.uses(partition)
+        if use is None:
+            return None
+        if self.is_off:
+            raise UsageError(
+                f"{partition} is collected on a cluster straight into its store", hint="leave out --no-push"
+            )
+        return Landing(replace(self._target(use), limits=Limits()))
+
+    def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
+        """Report what has landed, and let other engines see it."""
+        use = self.uses(writer.partition)
+        if use is None:
+            return
+        files, size = len(landed.files), sum(file.size for file in staged.files)
+        made = PushReport(writer.partition, use.store.name, landed.sequence, 1, files, size)
+        self._add(self._published(writer, self._target(use), made) if use.store.publish == "delta" else made)
 
     def finish(self, catalog: Catalog, names: Iterable[str]) -> Mapping[str, PushReport]:
         """Push the rest of partitions, and let files leave that need not stay; what became of those with a store."""

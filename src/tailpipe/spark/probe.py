@@ -1,0 +1,50 @@
+"""The software of a host: what must be the same on all of them, because a difference could make other rows."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from collections.abc import Mapping
+
+from tailpipe.frozen import frozen
+
+__all__ = ["GROUP", "PACKAGES", "Software", "here", "unlike"]
+
+PACKAGES = ("tailpipe", "duckdb", "pyarrow")
+GROUP = "tailpipe.plugins"
+
+
+@frozen
+class Software:
+    """The versions of Python and packages, and those of plugins, as pairs of name and version."""
+
+    host: str
+    versions: tuple[tuple[str, str], ...]
+    plugins: tuple[tuple[str, str], ...]
+
+
+def here() -> Software:
+    """The software of this process."""
+    from importlib.metadata import entry_points  # late, because only a cluster is looked at
+
+    versions = {"Python": platform.python_version()}
+    versions |= {name: importlib.import_module(name).__version__ for name in PACKAGES}
+    plugins = {one.name: one.dist.version if one.dist else "" for one in entry_points(group=GROUP)}
+    return Software(platform.node(), tuple(versions.items()), tuple(plugins.items()))
+
+
+def unlike(own: Software, other: Software) -> list[str]:
+    """What another host has otherwise, or not at all."""
+    return [
+        *_unlike("", dict(own.versions), dict(other.versions)),
+        *_unlike("plugin ", dict(own.plugins), dict(other.plugins)),
+    ]
+
+
+def _unlike(kind: str, here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    found = []
+    for name, version in here.items():
+        other = there.get(name)
+        if other != version:
+            found.append(f"has {kind}{name} {other}, not {version}" if other else f"lacks {kind}{name} {version}")
+    return found
