@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
-LONG = {"fixed", "growth"}
+LONG = {"cluster", "fixed", "growth"}
 """They run when they are named only."""
 
 

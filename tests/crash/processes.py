@@ -63,7 +63,7 @@ class Collecting:
 
     def others(self) -> list[Seen]:
         """The processes that it has started, and those that they have."""
-        return [one for one in _processes() if one.session == self.process.pid and one.pid != self.process.pid]
+        return [one for one in processes() if one.session == self.process.pid and one.pid != self.process.pid]
 
     def jvm(self) -> int:
         """The Java process of Spark."""
@@ -97,7 +97,8 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _processes() -> list[Seen]:
+def processes() -> list[Seen]:
+    """All processes of this machine."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():

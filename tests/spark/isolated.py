@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from tailpipe.storage.objects import Objects
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
 from tests.aws.server import ACCESS_KEY, SECRET_KEY, owner
+from tests.crash.processes import processes
 from tests.spark.cluster import Cluster
 from tests.spark.worlds import Row, sorted_rows
 
@@ -128,6 +130,13 @@ class Islands:
         hide = [self.installs, *(other for other in others if other != own), *hidden]
         return self.cluster.add_worker({**KEYS, **(env or {})}, hidden=hide)
 
+    def executors(self, number: int) -> list[int]:
+        """The processes of a worker's executors."""
+        group = os.getpgid(self.cluster.workers[number].pid)
+        return [
+            one.pid for one in processes() if "CoarseGrainedExecutorBackend" in one.command and _is_in(one.pid, group)
+        ]
+
     def install(
         self,
         name: str,
@@ -186,6 +195,13 @@ class Islands:
     def accounts(self, install: Path) -> dict[str, Accounts]:
         with Catalog.open(install / "data" / "default", is_read_only=True) as catalog:
             return {name: catalog.accounts(name) for name in NAMES}
+
+
+def _is_in(pid: int, group: int) -> bool:
+    try:
+        return os.getpgid(pid) == group
+    except ProcessLookupError:
+        return False
 
 
 def _event(day: date, number: int, name: str) -> dict[str, object]:

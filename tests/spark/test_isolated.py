@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import platform
+import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
+import pyarrow
 import pytest
 
-from tests.aws.server import s3_server
-from tests.crash.processes import collect
+import tailpipe
+from tests.aws.server import READER_KEY, READER_SECRET, s3_server
+from tests.crash.processes import Collecting, collect, kill, until
 from tests.spark.cluster import Cluster, can_hide
 from tests.spark.isolated import KEYS, Islands
 
@@ -43,3 +49,90 @@ def test_rows_ids_and_accounts_are_those_of_local_mode(islands: Islands, local: 
     assert islands.accounts(install) == islands.accounts(local)
     for number in (0, 1):  # both of them worked
         assert list((islands.cluster.home / f"worker{number}").glob("app-*"))
+
+
+def test_a_lost_executor_and_a_lost_worker_lose_nothing(islands: Islands, local: Path) -> None:
+    install = islands.install("lost")
+    run = Collecting(install, env=KEYS)
+    until(lambda: run.committed >= 1, alive=run)
+    kill(islands.executors(0)[0])
+    until(lambda: run.committed >= 2, alive=run)
+    islands.cluster.kill(islands.cluster.workers[1])
+    assert run.end() == 0, run.err + run.out
+    islands.add_worker()
+    assert islands.rows(install) == islands.rows(local)
+    assert islands.accounts(install) == islands.accounts(local)
+
+
+def test_drivers_that_are_killed_at_each_step_are_followed_by_one_on_an_empty_disk(
+    islands: Islands, local: Path
+) -> None:
+    for number, point in enumerate(("land.checked:1", "land.appended:2", "learn.before:5")):
+        install = islands.install(f"killed-{number}", lake="killed")
+        run = collect(install, env={**KEYS, "TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": f"{point}=kill"})
+        assert run.process.returncode == -signal.SIGKILL, run.err + run.out
+    install = islands.install("last", lake="killed")
+    run = collect(install, env=KEYS)
+    assert run.process.returncode == 0, run.err + run.out
+    assert islands.rows(install, "killed") == islands.rows(local)
+    assert islands.accounts(install) == islands.accounts(local)
+
+
+def test_two_drivers_at_once_land_everything_once(islands: Islands, local: Path) -> None:
+    installs = [islands.install(f"both-{number}", lake="both", workers=1) for number in (0, 1)]
+    runs = [Collecting(install, env=KEYS) for install in installs]
+    codes = [run.end() for run in runs]
+    assert 0 in codes, "\n".join(run.err + run.out for run in runs)
+    last = islands.install("both-last", lake="both")
+    assert collect(last, env=KEYS).process.returncode == 0
+    assert islands.rows(last, "both") == islands.rows(local)
+    assert islands.accounts(last) == islands.accounts(local)
+
+
+def test_every_host_that_is_not_ready_is_named_with_its_reason(islands: Islands, tmp_path: Path) -> None:
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "sitecustomize.py").write_text(
+        "import time\nnow = time.time\ntime.time = lambda: now() + 900\n"
+    )
+    site = Path(duckdb.__file__).parent
+    workers = [
+        islands.add_worker({"AWS_ACCESS_KEY_ID": READER_KEY, "AWS_SECRET_ACCESS_KEY": READER_SECRET}),
+        islands.add_worker({"PYTHONPATH": str(tmp_path / "late")}),
+        islands.add_worker(hidden=(site,)),
+    ]
+    try:
+        run = collect(islands.install("wrong", workers=5), "access_log.web", env=KEYS)
+    finally:
+        for worker in workers:
+            islands.cluster.kill(worker)
+    text = run.err + run.out
+    assert run.process.returncode == 1, text
+    assert f'{platform.node()} cannot use store "lake" (s3://logs/lake/wrong): ' in text
+    assert re.search(rf"the clock of {platform.node()} is (8|9)\d\d s ahead of that of store", text), text
+    assert f"{platform.node()} lacks duckdb" in text
+    assert "Traceback" not in text
+    assert READER_SECRET not in text
+
+
+def test_an_environment_that_the_hosts_lack_is_sent_to_them(islands: Islands, local: Path) -> None:
+    bare = tuple(Path(module.__file__).parent for module in (duckdb, pyarrow, tailpipe) if module.__file__)
+    for worker in islands.cluster.workers:
+        islands.cluster.kill(worker)
+    workers = [islands.add_worker(hidden=bare) for _ in range(2)]
+    try:
+        install = islands.install("shipped", spark="archive = true")
+        run = collect(install, env=KEYS)
+        assert run.process.returncode == 0, run.err + run.out
+        assert islands.rows(install) == islands.rows(local)
+    finally:
+        for worker in workers:
+            islands.cluster.kill(worker)
+
+
+def test_keys_do_not_travel_over_a_network_where_others_listen(islands: Islands) -> None:
+    keys = 'access_key = "AKIAX"\n  secret_key = "not-for-the-network"'
+    run = collect(islands.install("open", keys=keys), "access_log.web", env=KEYS)
+    text = run.err + run.out
+    assert run.process.returncode == 1
+    assert "connection.aws.local holds secrets" in text
+    assert "not-for-the-network" not in text

@@ -31,10 +31,32 @@ def _check_hive(names: Sequence[str]) -> None:
         raise UsageError('in the hive, "tp_table" and "tp_partition" must be first')
 
 
+def _check_no_connect(text: str) -> None:
+    if text.startswith("sc://"):
+        raise UsageError(
+            "collections cannot run on Spark Connect",
+            hint="set master to the cluster's own, such as spark://host:7077, yarn or k8s://…, or use spark-submit",
+        )
+
+
+def _check_no_remote(text: str) -> None:
+    _check_no_connect(text if text.startswith("sc://") else f"sc://{text}")
+
+
 class SparkSettings(Declared):
     """How Spark is started for collecting."""
 
-    master: str = option("Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default="local[*,4]")
+    master: str = option(
+        "Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default="local[*,4]", check=_check_no_connect
+    )
+    remote: str | None = option(
+        "Not supported: the address of a Spark Connect server, such as `sc://host`; use `master`.",
+        default=None,
+        check=_check_no_remote,
+    )
+    archive: bool = option(
+        "Whether to pack this Python environment and send it to the hosts of a cluster.", default=False
+    )
     driver_memory: str | None = option("Memory of the driver, such as `2g`.", default=None)
     wait_seconds: int = option("How long to wait for the first executor of a cluster.", default=120)
     class_archive: bool = option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import SparkError
-from tailpipe.kernel.delivery import Depot, stores_of
+from tailpipe.kernel.delivery import Depot, Depots, stores_of
 from tailpipe.kernel.engine import PrintTask
 from tailpipe.kernel.task import Outcome, Task
 from tailpipe.model.connection import Connection
@@ -39,6 +39,7 @@ from tailpipe.spark.session import (
     session_of,
     stop_context,
 )
+from tailpipe.spark.submitted import as_submitted
 from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class SparkEngine:
         If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for.
         """
 
+        settings = as_submitted(settings)
         starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_last)
 
         def start() -> SparkContext:
@@ -212,6 +214,10 @@ class SparkEngine:
     def session(self) -> SparkSession:
         """Spark's SQL and DataFrames, for what others do with them."""
         return session_of(self.context)
+
+    def stores(self, names: Iterable[str]) -> Depots:
+        """Stores for executors that read them themselves; the hosts are checked first."""
+        return self._around(uses=names).stores
 
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Prints of contents, by URI and part."""

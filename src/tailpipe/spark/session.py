@@ -21,6 +21,7 @@ from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf
 from tailpipe.spark.daemon import TASKS_ONLY
 from tailpipe.spark.gateway import Launch, connect, is_plain, java_command, launch, spark_home
 from tailpipe.spark.java import check_user, find_java
+from tailpipe.spark.shipping import shipping_conf
 from tailpipe.spark.surroundings import (
     environment,
     interrupts_held,
@@ -183,6 +184,8 @@ class Starter:
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = _scratch_of_java() or make_scratch(cache / "spark").path
         conf = spark_conf(settings, scratch=scratch, log4j=write_log4j(self._log))
+        if settings.archive and not is_local(settings.master):
+            conf = {**shipping_conf(cache), **conf}
         variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self._is_for_tasks else None}
         is_direct = is_local(settings.master) and is_plain(settings, env, spark_home())
         has_archive = self._java_options is None and settings.class_archive and is_local(settings.master)
