@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.query.databases import Databases, Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
+    from tailpipe.spark.object_source import Destination
     from tailpipe.stores.depot import StoreDepot
     from tailpipe.stores.fetch import Fetched, Reader
     from tailpipe.stores.fetch import Limits as FetchLimits
@@ -163,6 +164,29 @@ class Data:
         from tailpipe.stores.depot import StoreDepot
 
         return StoreDepot(self.config.stores[name])
+
+    def address(self, file: LiveFile) -> str:
+        """The name of a file in its store, for tasks on other hosts."""
+        from tailpipe.kernel.delivery import address_of
+
+        store = self.store_of(file.partition)
+        if store is None or file.key is None:
+            hint = "run: tailpipe push" if store else "give the partition a store, or leave out --engine spark"
+            raise UsageError(f"{file.partition} has files on this disk alone, which a cluster cannot read", hint=hint)
+        return address_of(store.name, file.key, file.sha256)
+
+    def destination(self, location: str) -> Destination:
+        """A bucket or directory that takes an answer, with the connection of a store that is there, too."""
+        from tailpipe.spark.object_source import Destination
+        from tailpipe.storage.locations import parse_location
+
+        place = parse_location(location)
+        near = [one for one in self.config.stores.values() if parse_location(one.location).host == place.host]
+        if not near and place.scheme == "s3":
+            raise UsageError(
+                f'no connection is known for "{place.plain}"', hint="add a store with a location in that bucket"
+            )
+        return Destination(location, near[0].connection if near else None)
 
     def pulling(self) -> Pulling:
         """What pulls partitions from the stores of the config."""

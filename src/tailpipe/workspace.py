@@ -405,7 +405,7 @@ class Workspace:
             on_fetch=on_fetch,
             version=version,
         )
-        return queries(self._spark(), session)
+        return queries(self._spark(), session, self.data.address)
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""

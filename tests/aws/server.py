@@ -53,7 +53,14 @@ def s3_server(directory: Path) -> Iterator[str]:
     ports = free_ports(2 * len(_PORTS))
     flags = [f"-{name}.port={port}" for name, port in zip(_PORTS, ports, strict=False)]
     flags += [f"-{name}.port.grpc={port}" for name, port in zip(_PORTS, ports[len(_PORTS) :], strict=False)]
-    fixed = ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-volume.max=5000", "-master.volumeSizeLimitMB=64"]
+    fixed = [
+        "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1",
+        "-s3",
+        "-volume.max=5000",
+        "-volume.minFreeSpace=64MiB",
+        "-master.volumeSizeLimitMB=64",
+    ]
     fixed += [
         "-master.telemetry=false",
         "-s3.port.iceberg=0",

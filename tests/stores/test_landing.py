@@ -48,6 +48,7 @@ workspace "default" {
 }
 store "lake" {
   location = "LAKE"
+  HERE
 }
 table "app" {
   format = format.jsonl.default
@@ -76,11 +77,13 @@ class Site:
     lake: Path
     logs: Path
     has_cluster: bool = True
+    here: str = ""
 
     def open(self, **options: Any) -> Workspace:
         self.lake.mkdir(exist_ok=True)
         (self.root / "config").mkdir(parents=True, exist_ok=True)
         text = CONFIG.replace("LAKE", str(self.lake)).replace("LOGS", str(self.logs))
+        text = text.replace("HERE", self.here)
         (self.root / "config" / "main.tpc").write_text(text)
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
@@ -148,7 +151,7 @@ def test_rows_ids_accounts_and_coverage_are_those_of_local_mode_through_all_kind
     both()
     both(overwrite=True)
     for one in (site, plain):
-        one.open().compact()
+        one.open().keeping.compact()
     assert site.rows() == plain.rows()
     assert site.ask("SELECT count(*) FROM files WHERE state = 'live' AND role = 'data'") == plain.ask(
         "SELECT count(*) FROM files WHERE state = 'live' AND role = 'data'"
@@ -168,6 +171,7 @@ def test_files_are_in_the_store_alone_and_nothing_stays_in_scratch_or_staging(si
     assert [key.rpartition("/")[2].startswith(f"{name}-0000-00000-") for key in keys] == [True]
 
 
+@pytest.mark.slow
 def test_a_driver_on_an_empty_disk_goes_on_where_the_last_one_was(site: Site, plain: Site) -> None:
     write(site.logs, "a", ("1", "x"))
     assert site.open().collect().is_done
@@ -181,6 +185,31 @@ def test_a_driver_on_an_empty_disk_goes_on_where_the_last_one_was(site: Site, pl
     report = site.open().collect()
     assert report.is_done
     assert report.partitions[0].units == frozenset()
+
+
+@pytest.mark.slow
+def test_what_the_rule_wants_here_is_fetched_at_the_end_of_the_run(site: Site) -> None:
+    site.here = "here {\n    where = \"tp_index = 'x'\"\n  }"
+    write(site.logs, "a", ("1", "x"), ("2", "y"))
+    assert site.open().collect().is_done
+    assert site.ask("SELECT tp_index, here, is_pinned FROM files WHERE role = 'data' ORDER BY 1") == [
+        ("x", 1, 0),
+        ("y", 0, 0),
+    ]
+    assert len(list((site.root / "data" / "default").glob("tp_table=*/**/*.parquet"))) == 1
+    assert [row["event"] for row in site.rows()] == ["1", "2"]
+
+
+@pytest.mark.slow
+def test_a_catalog_that_was_lost_is_told_again_by_the_copies_of_the_log(site: Site) -> None:
+    write(site.logs, "a", ("1", "x"), ("bad", ""))
+    assert site.open().collect().is_done
+    before, facts = site.rows(), site.facts()
+    for path in (site.root / "data" / "default" / ".tailpipe").glob("catalog.db*"):
+        path.unlink()
+    site.open().data.rebuild(accept_loss=False)
+    assert site.rows() == before
+    assert site.facts() == facts
 
 
 def test_collecting_without_a_push_is_refused(site: Site) -> None:

@@ -241,9 +241,9 @@ def _check_order(writer: Writer, connection: sqlite3.Connection, entry: LogEntry
 def _learn(writer: Writer, connection: sqlite3.Connection, entry: LogEntry) -> int:
     pulled = 0
     for manifest in entry.manifests:
-        # One that was begun here and appended to the log by a process that was killed then is new as well.
-        connection.execute("DELETE FROM transactions WHERE name = ? AND sequence IS NULL", (manifest.transaction,))
-        row = connection.execute("SELECT id FROM transactions WHERE name = ?", (manifest.transaction,)).fetchone()
+        row = connection.execute(
+            "SELECT id FROM transactions WHERE name = ? AND sequence IS NOT NULL", (manifest.transaction,)
+        ).fetchone()
         if row is None:
             pulled += 1
             number = tell(connection, manifest, pushed_by=entry.host)

@@ -22,7 +22,7 @@ from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.catalog.recover import dropped_fact
 from tailpipe.catalog.snapshot import count_move
-from tailpipe.catalog.tell import tell
+from tailpipe.catalog.tell import forget_begun, tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Advance, Drop, Request
@@ -194,6 +194,7 @@ class _Rebase:
         known = set(before.names.values())
         for manifest in entry.manifests:
             if entry.is_checkpoint:
+                forget_begun(self.connection, manifest)
                 image.restore(self.connection, manifest.image, self.partition_id)
             else:
                 tell(self.connection, manifest, pushed_by=entry.host)

@@ -12,7 +12,16 @@ from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
 from tailpipe.model.manifest import Manifest
 
-__all__ = ["tell"]
+__all__ = ["forget_begun", "tell"]
+
+
+def forget_begun(connection: sqlite3.Connection, manifest: Manifest) -> None:
+    """Forget that transactions of a log were begun here: the process that appended them was killed before it knew."""
+    names = [str(row.values["name"]) for row in manifest.image if row.table == "transactions"]
+    connection.executemany(
+        "DELETE FROM transactions WHERE name = ? AND sequence IS NULL",
+        [(name,) for name in (*names, manifest.transaction)],
+    )
 
 
 def tell(
@@ -27,6 +36,7 @@ def tell(
     transaction must be rolled back.
     """
     if pushed_by is not None:
+        forget_begun(connection, manifest)
         manifest = manifest.owned_by(pushed_by)
     else:
         remember_host(connection, manifest.host)

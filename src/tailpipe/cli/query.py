@@ -25,8 +25,12 @@ from tailpipe.cli.statements import STDIN, gather
 from tailpipe.errors import EXIT_FAILED, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tailpipe.cli.statements import Statement
     from tailpipe.query.on_spark import SparkQueries
     from tailpipe.query.session import Session
+    from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
@@ -72,7 +76,10 @@ class _Query(click.Command):
 @click.option("--null", metavar="TEXT", help="Text for NULL in csv and text output.")
 @click.option("--limit", metavar="NUMBER", type=click.IntRange(min=0), help="Maximum number of rows per statement.")
 @click.option(
-    "--to-file", "path", metavar="FILE", type=click.Path(path_type=Path), help="Write the result to this file."
+    "--to-file",
+    "target",
+    metavar="FILE",
+    help="Write the result to this file; with --engine spark also as parquet objects to s3://bucket/prefix.",
 )
 @click.option(
     "--engine",
@@ -101,7 +108,7 @@ def command(
     separator: str | None,
     null: str | None,
     limit: int | None,
-    path: Path | None,
+    target: str | None,
     engine: str,
     params: tuple[str, ...],
     timeout: str | None,
@@ -116,7 +123,11 @@ def command(
     interactive shell. Queries see every committed day, even while a collection is running. Times are UTC. Statements
     are read-only and can access collected data only.
     """
-    shape = _shape(path, output, header, separator, null, limit)
+    is_remote = target is not None and re.match(r"[a-z0-9]+://", target) is not None
+    if is_remote and (engine != "spark" or output not in (None, "parquet")):
+        raise UsageError(f'only --engine spark writes to "{target}", as parquet', hint="name a file, or use it")
+    path = None if target is None or is_remote else Path(target)
+    shape = _shape(path, "csv" if is_remote else output, header, separator, null, limit)
     if timeout is not None:
         from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
 
@@ -146,7 +157,10 @@ def command(
     with guarded(), ExitStack() as stack:
         session: Session | SparkQueries
         if engine == "spark":
-            session = stack.enter_context(narrowed.on_spark(workspace))
+            queries = session = stack.enter_context(narrowed.on_spark(workspace))
+            if is_remote:
+                _write_there(workspace, queries, statements, str(target))
+                return
         else:
             session = narrowed(workspace)
             stack.enter_context(closed_in_time(session.close))
@@ -163,6 +177,15 @@ def command(
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
             context.exit(failures[0].exit_code if len(statements) == 1 else EXIT_FAILED)
+
+
+def _write_there(workspace: Workspace, session: SparkQueries, statements: Sequence[Statement], target: str) -> None:
+    """Have Spark write the answer of one statement to a bucket or directory."""
+    if len(statements) != 1:
+        raise UsageError("expected one statement", hint="give each its own --to-file")
+    (statement,) = statements
+    files, size = session.write(statement.sql, statement.params, workspace.data.destination(target))
+    render.say(f"wrote {files} file{'s' * (files != 1)} ({render.size(size)}) to {target}")
 
 
 def _shape(

@@ -31,6 +31,7 @@ __all__ = [
     "carry_there",
     "compact_there",
     "dedupe_there",
+    "fetch_address",
     "is_address",
     "misplaced_there",
     "run_there",
@@ -92,6 +93,12 @@ def address_of(store: str, key: str, sha256: str | None) -> str:
 def is_address(path: str) -> bool:
     """Whether the path is the name of an object."""
     return path.startswith(_SCHEME)
+
+
+def fetch_address(address: str, depots: Depots, target: Path) -> None:
+    """Copy the object of a name into a file."""
+    store, sha256, key = address.removeprefix(_SCHEME).split(":", 2)
+    depots[store].fetch(key, sha256, target)
 
 
 def stores_of(stagings: Iterable[Staging | None], paths: Iterable[str] = ()) -> set[str | None]:
@@ -179,10 +186,9 @@ class _Inputs:
         if not is_address(path):
             return path
         if path not in self._known:
-            store, sha256, key = path.removeprefix(_SCHEME).split(":", 2)
             self._directory.mkdir(exist_ok=True)
             target = self._directory / f"{len(self._known):05d}"
-            self._depots[store].fetch(key, sha256, target)
+            fetch_address(path, self._depots, target)
             self._known[path] = str(target)
         return self._known[path]
 

@@ -6,10 +6,11 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tailpipe.catalog.snapshot import Bring, LiveFile
 from tailpipe.errors import SparkError, TailpipeError, TimeLimitError, UsageError
+from tailpipe.kernel.delivery import Depots, stores_of
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
@@ -30,8 +31,13 @@ if TYPE_CHECKING:
 
     from tailpipe.query.session import Session
     from tailpipe.spark.engine import SparkEngine
+    from tailpipe.spark.object_source import Destination
 
 __all__ = ["SparkQueries", "frame_of", "queries"]
+
+T = TypeVar("T")
+RemoteReads = Callable[[Sequence[LiveFile]], "tuple[list[str], Depots]"]
+"""Gives the addresses of files in stores, and the stores."""
 
 _POLL_SECONDS = 0.2
 
@@ -39,9 +45,17 @@ _POLL_SECONDS = 0.2
 class SparkQueries:
     """Runs statements of DuckDB's SQL on Spark. DuckDB checks them first, and gives names and types to the answer."""
 
-    def __init__(self, session: Session, start: Callable[[], SparkSession]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        start: Callable[[], SparkSession],
+        remote: RemoteReads | None = None,
+        protect: Callable[[Destination], None] = lambda _: None,
+    ) -> None:
         self._session = session
         self._start = start
+        self._remote = remote
+        self._protect = protect
         self._token = secrets.token_hex(16)
         self._registered: dict[tuple[str, str], tuple[LiveFile, ...]] = {}
         self.limit = TimeLimit(session.limit.seconds, self.interrupt)
@@ -52,6 +66,29 @@ class SparkQueries:
 
     def run(self, sql: str, params: Params | None = None) -> Answer:
         """Run one SELECT, with values for its `$name` parameters; its rows come over when Spark has them all."""
+        columns, types, translated, views = self._prepared(sql, params)
+        found = self._done(translated, views, lambda frame: frame.toArrow())
+        return _answer(found, columns, types, self.limit)
+
+    def write(self, sql: str, params: Params | None, destination: Destination) -> tuple[int, int]:
+        """Have the executors write the rows of one SELECT as parquet objects; how many there are, and their bytes."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        from tailpipe.spark.object_source import write_frame
+
+        self._protect(destination)
+        columns, types, translated, views = self._prepared(sql, params)
+
+        def work(frame: DataFrame) -> tuple[int, int]:
+            numbered = frame.toDF(*(str(place) for place in range(len(columns))))
+            return write_frame(numbered, _items(to_arrow_schema(numbered.schema), columns, types), destination)
+
+        return self._done(translated, views, work)
+
+    def _prepared(
+        self, sql: str, params: Params | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...], Translated, frozenset[str]]:
+        """Have Spark know what a statement needs; its columns and types, its translation, and the views."""
         refuse_other(sql)
         columns, types = self._session.describe(sql, params)
         views = {view.address: view for view in self._session.views}
@@ -67,7 +104,7 @@ class SparkQueries:
         for view, files in self._session.needed(sql, params):
             if (name := names[view.address]) in translated.names:
                 self._register(view, files, name)
-        return _answer(self._collected(translated, frozenset(names.values())), columns, types, self.limit)
+        return columns, types, translated, frozenset(names.values())
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star."""
@@ -89,14 +126,21 @@ class SparkQueries:
         self._spark.sparkContext.cancelAllJobs()
 
     def _register(self, view: View, files: tuple[LiveFile, ...], name: str) -> None:
-        """Have Spark read the files that a statement needs; those in a store alone are brought here first."""
+        """Have Spark read the files that a statement needs; those in a store alone are brought here first.
+
+        On a cluster its hosts read them from the store.
+        """
         if self._registered.get(view.address) != files:
-            paths = self._session.local(view, files)
-            frame = _frame(self._spark, view, files, paths, self._session.column_sets)
+            depots = None
+            if self._remote is None:
+                paths = self._session.local(view, files)
+            else:
+                paths, depots = self._remote(files)
+            frame = _frame(self._spark, view, files, paths, self._session.column_sets, depots)
             frame.createOrReplaceTempView(name)
             self._registered[view.address] = files
 
-    def _collected(self, translated: Translated, views: frozenset[str]) -> pa.Table:
+    def _done(self, translated: Translated, views: frozenset[str], work: Callable[[DataFrame], T]) -> T:
         from pyspark.errors import PySparkException
 
         spark = self._spark
@@ -104,7 +148,7 @@ class SparkQueries:
         self.limit.begin()
         try:
             with self.limit.running():
-                return _beside(lambda: checked_frame(spark, translated.sql, relations).toArrow(), self.limit)
+                return _beside(lambda: work(checked_frame(spark, translated.sql, relations)), self.limit)
         except TimeLimitError:
             self.interrupt()
             raise
@@ -123,14 +167,14 @@ class SparkQueries:
             raise (self.limit.error() if self.limit.is_over else told(error)) from error
 
 
-def _beside(work: Callable[[], pa.Table], limit: TimeLimit) -> pa.Table:
+def _beside(work: Callable[[], T], limit: TimeLimit) -> T:
     """What the work gives, done in another thread: while rows are awaited, Python would not hear Ctrl-C.
 
     The thread is left alone then, and ends with Spark.
     """
     from threading import Thread
 
-    given: list[pa.Table | BaseException] = []
+    given: list[T | BaseException] = []
 
     def run() -> None:
         try:
@@ -151,10 +195,19 @@ def _beside(work: Callable[[], pa.Table], limit: TimeLimit) -> pa.Table:
 
 
 @contextmanager
-def queries(engine: SparkEngine, session: Session) -> Iterator[SparkQueries]:
-    """Queries over what a session shows; both are closed at the end. Spark is started by the first query."""
+def queries(engine: SparkEngine, session: Session, address: Callable[[LiveFile], str]) -> Iterator[SparkQueries]:
+    """Queries over what a session shows; both are closed at the end. Spark is started by the first query.
+
+    `address` names the object of a file, for the hosts of a cluster.
+    """
+
+    def read_there(files: Sequence[LiveFile]) -> tuple[list[str], Depots]:
+        paths = [address(file) for file in files]
+        return paths, engine.stores(filter(None, stores_of((), paths)))
+
     with closing(engine), session:
-        yield SparkQueries(session, lambda: engine.session)
+        read = None if engine.shares_disk else read_there
+        yield SparkQueries(session, lambda: engine.session, read, engine.protect)
 
 
 def frame_of(session: Session, name: str, start: Callable[[], SparkSession], bring: Bring | None = None) -> DataFrame:
@@ -174,12 +227,13 @@ def _frame(
     files: Sequence[LiveFile],
     paths: Sequence[str],
     column_sets: Mapping[int, Mapping[str, str]],
+    depots: Depots | None = None,
 ) -> DataFrame:
     by_set: dict[int, list[str]] = {}
     for file, path in zip(files, paths, strict=True):
         by_set.setdefault(file.columns_id, []).append(path)
     sets = [FileSet(column_sets[number], by_set.get(number, ())) for number in sorted({*by_set, *view.sets})]
-    frame = table_frame(spark, view.columns, sets)
+    frame = table_frame(spark, view.columns, sets, depots)
     for condition in view.conditions:
         types = {name.lower(): kind for name, kind in view.columns.items()}
         frame = frame.filter(to_spark_condition(condition, types))
@@ -190,15 +244,19 @@ def _answer(table: pa.Table, columns: tuple[str, ...], types: tuple[str, ...], l
     """Rows that Spark has given, with the names and types that DuckDB would have given them."""
     connection = blank()
     connection.register("answer", table.rename_columns([str(place) for place in range(len(columns))]))
-    items = (
-        f"CAST({_whole_days(quoted(str(place)), table.schema.field(place))} AS {kind}) AS {quoted(name)}"
-        for place, (name, kind) in enumerate(zip(columns, types, strict=True))
-    )
     try:
-        connection.execute(f"SELECT {', '.join(items)} FROM answer")
+        connection.execute(f"SELECT {_items(table.schema, columns, types)} FROM answer")
     except duckdb.Error as error:
         raise _refused(error) from error
     return Answer(columns, types, connection, _refused, limit)
+
+
+def _items(schema: pa.Schema, columns: Sequence[str], types: Sequence[str]) -> str:
+    """What DuckDB makes of the numbered columns that Spark gives."""
+    return ", ".join(
+        f"CAST({_whole_days(quoted(str(place)), schema.field(place))} AS {kind}) AS {quoted(name)}"
+        for place, (name, kind) in enumerate(zip(columns, types, strict=True))
+    )
 
 
 def _whole_days(column: str, field: pa.Field) -> str:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.carry import CarriedFile, Carry
     from tailpipe.kernel.compact import Compaction
     from tailpipe.kernel.dedupe import Dedupe, Deduped
+    from tailpipe.spark.object_source import Destination
 
 __all__ = ["SparkEngine", "check_secrets"]
 
@@ -60,7 +61,7 @@ _FILES_TO_A_TASK = 256
 """How many files are looked at, or put together, by one task of Spark: small ones take less time than a task does."""
 
 
-def check_secrets(users: Iterable[Source | Store], master: str, conf: Mapping[str, str]) -> None:
+def check_secrets(users: Iterable[Source | Store | Destination], master: str, conf: Mapping[str, str]) -> None:
     """Raise if a source or store holds a secret and the cluster does not keep it from those who listen."""
     missing = [name for name in PROTECTION if conf.get(name) != "true"]
     if is_local(master) or not missing:
@@ -73,9 +74,7 @@ def check_secrets(users: Iterable[Source | Store], master: str, conf: Mapping[st
                     f"{value.address} holds secrets, and the cluster {master} does not protect them on their way",
                     hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
                 )
-        if isinstance(source, Store):
-            continue
-        if secrets_in(source):
+        if isinstance(source, Source) and secrets_in(source):
             raise SparkError(
                 f"source {source.name or source.type} holds secrets, and the cluster {master} does not protect them on"
                 " their way",
@@ -189,7 +188,7 @@ class SparkEngine:
         """Whether tasks see the disk of this process: on this machine they do, on a cluster those without a store."""
         return self._shares_disk
 
-    def _around(self, sources: Iterable[Source] = (), uses: Iterable[str | None] = ()) -> Around:
+    def _around(self, sources: Iterable[Source | Destination] = (), uses: Iterable[str | None] = ()) -> Around:
         """What a job needs beside its work. Hosts are checked before they get the first one, secrets before each."""
         context = self.context
         if is_local(str(context.master)):
@@ -218,6 +217,10 @@ class SparkEngine:
     def stores(self, names: Iterable[str]) -> Depots:
         """Stores for executors that read them themselves; the hosts are checked first."""
         return self._around(uses=names).stores
+
+    def protect(self, destination: Destination) -> None:
+        """Refuse to send the secrets of a destination to where others may listen."""
+        self._around([destination])
 
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Prints of contents, by URI and part."""

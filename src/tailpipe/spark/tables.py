@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
+    from tailpipe.kernel.delivery import Depots
+
 __all__ = ["FileSet", "table_frame"]
 
 
@@ -27,24 +29,40 @@ class FileSet:
     paths: Sequence[str]
 
 
-def table_frame(spark: SparkSession, columns: Mapping[str, str], sets: Sequence[FileSet]) -> DataFrame:
+def table_frame(
+    spark: SparkSession, columns: Mapping[str, str], sets: Sequence[FileSet], depots: Depots | None = None
+) -> DataFrame:
     """The rows of these files, with the columns of the view and in its order.
 
-    What the view casts from text stays text. Files of other times may have fewer columns, and narrower types.
+    With `depots` the paths are addresses of objects, which executors fetch themselves. What the view casts from text
+    stays text. Files of other times may have fewer columns, and narrower types.
     """
     types = _types(columns, sets)
     if not any(one.paths for one in sets):
         from pyspark.sql.types import StructField, StructType
 
         return spark.createDataFrame([], StructType([StructField(name, types[name]) for name in columns]))
-    frames = [_selected(spark, columns, types, one) for one in sets if one.paths]
+    frames = [_selected(spark, columns, types, one, depots) for one in sets if one.paths]
     return reduce(lambda one, other: one.unionAll(other), frames)
 
 
-def _selected(spark: SparkSession, columns: Iterable[str], types: Mapping[str, DataType], files: FileSet) -> DataFrame:
+def _selected(
+    spark: SparkSession,
+    columns: Iterable[str],
+    types: Mapping[str, DataType],
+    files: FileSet,
+    depots: Depots | None,
+) -> DataFrame:
     from pyspark.sql import functions
 
-    frame = spark.read.parquet(*files.paths)
+    if depots is None:
+        frame = spark.read.parquet(*files.paths)
+    else:
+        from tailpipe.spark.object_source import object_frame
+
+        wanted = {name.lower() for name in columns}
+        kinds = {name: kind for name, kind in files.columns.items() if name.lower() in wanted}
+        frame = object_frame(spark, _arrow_schema(kinds), files.paths, depots)
     there = {name.lower(): name for name in files.columns}
 
     def column(name: str) -> Column:
@@ -71,6 +89,16 @@ def _types(columns: Mapping[str, str], sets: Sequence[FileSet]) -> dict[str, Dat
         schema = connection.execute(" UNION ALL BY NAME ".join(rows)).to_arrow_table().schema
     found = {field.name.lower(): from_arrow_type(_signed(field.type), prefer_timestamp_ntz=True) for field in schema}
     return {name: found[name.lower()] for name in columns}
+
+
+def _arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
+    """The types of columns of a file, as Spark can hold them."""
+    import pyarrow as pa
+
+    items = ", ".join(f"NULL::{stored_type(kind)} AS {quoted(name)}" for name, kind in columns.items())
+    with connect() as connection:
+        schema = connection.execute(f"SELECT {items}").to_arrow_table().schema
+    return pa.schema([(field.name, _signed(field.type)) for field in schema])
 
 
 def _signed(kind: pa.DataType) -> pa.DataType:

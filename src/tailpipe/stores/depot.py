@@ -63,7 +63,8 @@ class StoreDepot:
             self._objects.put(key, name.encode())
             return "" if self._objects.get(key) == name.encode() else "an object that was put reads otherwise"
         except (TailpipeError, FileNotFoundError) as error:
-            return error.with_hint if isinstance(error, TailpipeError) else "an object that was put is missing"
+            # Without the name of the object, which nobody knows.
+            return str(error).partition(f'{key}": ')[2].partition("\n")[0] or str(error)
 
     def take_signs(self, tag: str) -> Mapping[str, float]:
         """Remove all signs of a tag; returns when each was put, in seconds since 1970 by the clock of the store."""
@@ -74,7 +75,7 @@ class StoreDepot:
         return {key.rpartition("/")[2]: moment for key, moment in found.items()}
 
     def __str__(self) -> str:
-        return f'store "{self.store.name}" ({self.store.location})'
+        return f'store "{self.store.name}"'
 
     @property
     def _objects(self) -> Objects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
@@ -21,9 +22,10 @@ from tailpipe.stores import log
 from tailpipe.stores.follow import Followed, follow
 from tailpipe.stores.keys import LOG, logged_partition, version_of
 from tailpipe.stores.part import Part
+from tailpipe.stores.tiers import Stays, TierFile
 from tailpipe.stores.upload import AT_ONCE
 
-__all__ = ["RemoteFile", "bring", "logged", "pull", "remote_files"]
+__all__ = ["RemoteFile", "bring", "bring_staying", "logged", "pull", "remote_files"]
 
 
 @frozen
@@ -98,20 +100,37 @@ def bring(writer: Writer, objects: Objects, part: Part) -> tuple[int, int]:
 
     Each file is checked. One that fails ends it: those that came before stay, and the next call goes on.
     """
-    database = writer.database
-    files = remote_files(Catalog(database), writer.partition, part)
-    transaction = begin(database, writer.partition, writer.partition_id, writer.epoch, "note", None, None)
-    try:
-        with storage_errors(transaction.staging):
-            for start in range(0, len(files), AT_ONCE * 8):
-                _bring(writer, objects, files[start : start + AT_ONCE * 8], transaction.staging)
-    finally:
-        transaction.abort()  # it only lends its directory
+    files = remote_files(Catalog(writer.database), writer.partition, part)
+    _bring_all(writer, objects, files, is_pinned=True)
     _pin(writer, part)
     return len(files), sum(file.size for file in files)
 
 
-def _bring(writer: Writer, objects: Objects, files: Sequence[RemoteFile], staging: Path) -> None:
+def bring_staying(writer: Writer, objects: Objects, stays: Stays) -> int:
+    """Bring the files to this disk that a rule wants here; returns how many came."""
+    rows = writer.database.connection.execute(
+        "SELECT path, key, bytes, sha256, tp_date, tp_index FROM files WHERE partition_id = ? AND state = 'live'"
+        " AND role = 'data' AND here = 0 AND there = 1 AND left_at IS NULL ORDER BY path",
+        (writer.partition_id,),
+    ).fetchall()
+    kept = set(stays([TierFile(row[0], writer.partition, row[5], date.fromisoformat(row[4]), row[2]) for row in rows]))
+    files = [RemoteFile(*row[:4]) for row in rows if row[0] in kept]
+    _bring_all(writer, objects, files, is_pinned=False)
+    return len(files)
+
+
+def _bring_all(writer: Writer, objects: Objects, files: Sequence[RemoteFile], *, is_pinned: bool) -> None:
+    database = writer.database
+    transaction = begin(database, writer.partition, writer.partition_id, writer.epoch, "note", None, None)
+    try:
+        with storage_errors(transaction.staging):
+            for start in range(0, len(files), AT_ONCE * 8):
+                _bring(writer, objects, files[start : start + AT_ONCE * 8], transaction.staging, is_pinned)
+    finally:
+        transaction.abort()  # it only lends its directory
+
+
+def _bring(writer: Writer, objects: Objects, files: Sequence[RemoteFile], staging: Path, is_pinned: bool) -> None:
     database = writer.database
     with ThreadPoolExecutor(min(AT_ONCE, len(files)), "pull") as pool:
         drafts = list(pool.map(lambda one: _fetch(objects, one, staging), files))
@@ -126,8 +145,9 @@ def _bring(writer: Writer, objects: Objects, files: Sequence[RemoteFile], stagin
     database.failpoints.reach("pull.stored")
     with database.writing() as connection:
         connection.executemany(
-            "UPDATE files SET here = 1, is_pinned = 1, left_at = NULL WHERE path = ? AND state = 'live'",
-            [(file.path,) for file in files],
+            "UPDATE files SET here = 1, is_pinned = max(is_pinned, ?), left_at = NULL"
+            " WHERE path = ? AND state = 'live'",
+            [(int(is_pinned), file.path) for file in files],
         )
         count_move(connection)
     database.failpoints.reach("pull.noted")

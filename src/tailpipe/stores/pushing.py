@@ -18,7 +18,7 @@ from tailpipe.storage.remote_objects import RemoteObjects
 from tailpipe.stores.landing import Landing
 from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
-from tailpipe.stores.pull import pull
+from tailpipe.stores.pull import bring_staying, pull
 from tailpipe.stores.push import Progress, Target, preview, push, put_checkpoint
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
@@ -59,6 +59,8 @@ class Pushing:
     _reports: dict[str, PushReport] = field(default_factory=dict)
     _opened: dict[str, Objects] = field(default_factory=dict)
     _failed: dict[str, str] = field(default_factory=dict)
+    _landed: set[str] = field(default_factory=set)
+    """The partitions whose files tasks have put into the store: none of them is here."""
     _publishers: dict[str, Publisher] = field(default_factory=dict)
     _due: set[str] = field(default_factory=set)
     """Partitions that get a checkpoint at the end."""
@@ -105,6 +107,7 @@ class Pushing:
         use = self.uses(writer.partition)
         if use is None:
             return
+        self._landed.add(writer.partition)
         files, size = len(landed.files), sum(file.size for file in staged.files)
         made = PushReport(writer.partition, use.store.name, landed.sequence, 1, files, size)
         self._add(self._published(writer, self._target(use), made) if use.store.publish == "delta" else made)
@@ -174,6 +177,8 @@ class Pushing:
                 self._due.discard(writer.partition)
                 put_checkpoint(writer, target)
             if with_tiers:
+                if writer.partition in self._landed and use.store.here is not None:
+                    bring_staying(writer, target.objects, use.stays)
                 tiered = settle(writer, target.objects, use.stays)
                 made = replace(made, left=tiered.left, freed_files=tiered.freed_files, freed_size=tiered.freed_size)
                 if tiered.unproved:
