@@ -23,7 +23,7 @@ from tailpipe.workspace import Workspace
 from tests.aws.server import ACCESS_KEY, SECRET_KEY, owner
 from tests.crash.processes import processes
 from tests.spark.cluster import Cluster
-from tests.spark.worlds import Row, sorted_rows
+from tests.spark.worlds import Row, hit, sorted_rows
 
 DAYS = 6
 NAMES = ("app_log.shop", "access_log.web")
@@ -114,7 +114,7 @@ class Islands:
         for name in ("a", "b"):
             lines = [json.dumps(_event(day, number, name)) for number in range(rows)]
             self.put(f"app/{day:%Y/%m/%d}/{name}.jsonl", "\n".join(lines) + "\n")
-        hits = [_hit(day, number) for number in range(rows)]
+        hits = [hit(day, number) for number in range(rows)]
         self.put(f"access/{day:%Y%m%d}.log", "\n".join([*hits, "what is this", "and this"]) + "\n")
 
     def put(self, key: str, text: str) -> None:
@@ -211,9 +211,3 @@ def _event(day: date, number: int, name: str) -> dict[str, object]:
     extra: dict[str, object] = {"seen": number} if number % 2 else {"ratio": number / 4}
     host = f"h{number % 2}"
     return {"time": moment.isoformat(), "level": "info", "host": host, "event": event, **extra}
-
-
-def _hit(day: date, number: int) -> str:
-    path = "/health" if number % 5 == 0 else f"/page/{number}"
-    moment = f"{day:%d/%b/%Y}:{number % 24:02d}:00:{number % 60:02d} +0000"
-    return f'10.0.0.{number % 9} [{moment}] "{path}" 200'

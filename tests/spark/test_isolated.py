@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import os
 import platform
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pyarrow
+import pyarrow.parquet as pq
 import pytest
 
 import tailpipe
+from tailpipe.storage.object_stores import open_objects
 from tests.aws.server import ACCESS_KEY, READER_KEY, READER_SECRET, SECRET_KEY, s3_server
 from tests.crash.processes import Collecting, collect, kill, until
 from tests.spark.cluster import Cluster, can_hide
@@ -49,6 +55,27 @@ def test_rows_ids_and_accounts_are_those_of_local_mode(islands: Islands, local: 
     assert islands.accounts(install) == islands.accounts(local)
     for number in (0, 1):  # both of them worked
         assert list((islands.cluster.home / f"worker{number}").glob("app-*"))
+
+
+def test_executors_read_the_store_and_write_a_large_answer(islands: Islands, local: Path) -> None:
+    install = islands.installs / "calm"
+    assert (install / "data").exists(), "the test before has collected it"
+    sql = "SELECT event, tp_id, tp_timestamp FROM app_log"
+    words = ("query", "--engine", "spark", "--to-file", "s3://logs/answers/all", sql)
+    done = subprocess.run(
+        [sys.executable, "-m", "tailpipe", *words],
+        env={**os.environ, **KEYS, "TAILPIPE_INSTALL_DIR": str(install)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert re.search(r"wrote \d+ files \(\S+ kB\) to s3://logs/answers/all", done.stderr)
+    objects = open_objects("s3://logs/answers/all", islands.connection)
+    tables = [pq.read_table(io.BytesIO(objects.get(one.key))) for one in objects.list("")]
+    found = sorted(row for table in tables for row in zip(*table.to_pydict().values(), strict=True))
+    wanted = [dict(row) for row in islands.rows(local)["app_log.shop"]]
+    assert found == sorted((row["event"], row["tp_id"], row["tp_timestamp"]) for row in wanted)
 
 
 def test_a_lost_executor_and_a_lost_worker_lose_nothing(islands: Islands, local: Path) -> None:

@@ -99,7 +99,7 @@ def write_logs(logs: Path, days: Sequence[date], *, rows: int = 60) -> None:
         path = logs / "flow" / f"{day:%Y}" / f"{day:%m}" / f"{day:%d}.log.gz"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(("\n".join(flows) + "\n").encode(), mtime=0))
-        hits = [_hit(day, number) for number in range(rows)]
+        hits = [hit(day, number) for number in range(rows)]
         _write(logs / "access" / f"access-{day:%Y%m%d}.log", [*hits, "what is this", "\x1b[31mand this"])
 
 
@@ -110,7 +110,8 @@ def _message(day: date, number: int, host: str) -> dict[str, object]:
     return {"time": moment.isoformat(), "level": "info", "host": host, "number": number, **extra}
 
 
-def _hit(day: date, number: int) -> str:
+def hit(day: date, number: int) -> str:
+    """A line of an access log."""
     path = "/health" if number % 5 == 0 else f"/page/{number}"
     moment = f"{day:%d/%b/%Y}:{number % 24:02d}:00:{number % 60:02d} +0000"
     return f'10.0.0.{number % 9} [{moment}] "{path}" 200'

@@ -66,7 +66,7 @@ def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned
     items = [item for unit in planned.plan.units for item in unit.artifacts]
     job.emit(events.Planned(job.address, len(planned.plan.units), len(items), sum(map(fetched_bytes, items))))
     size = sum(map(estimated_bytes, items))
-    if free < size * _SHARE:
+    if free < size * _SHARE and job.landing is None:
         what = f"{free / 1e6:,.0f} MB are left on the disk, and {size / 1e6:,.0f} MB of logs are to be collected"
         job.emit(events.Warned(job.address, what))
     return planned

@@ -173,7 +173,8 @@ class _Batch:
     landing: Landing | None = None
 
     def run(self, groups: Sequence[FileGroup]) -> list[StagedFile]:
-        self.writer.check_space(sum(group.size for group in groups))
+        if self.landing is None:
+            self.writer.check_space(sum(group.size for group in groups))
         units = {unit: list(some) for unit, some in groupby(groups, key=lambda group: group.unit)}
         begun: dict[str, Transaction] = {}
         done: list[StagedFile] = []
