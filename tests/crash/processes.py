@@ -55,9 +55,9 @@ class Collecting:
         """How many days it has told as committed."""
         return self.err.count(" rows")
 
-    def end(self) -> int:
+    def end(self, patience: float = PATIENCE) -> int:
         """Its exit code, once it and all its processes are gone."""
-        code = self.process.wait(timeout=PATIENCE)
+        code = self.process.wait(timeout=patience)
         until(lambda: not self.others())
         return code
 
@@ -75,10 +75,12 @@ class Collecting:
         return [one.pid for one in self.others() if one.parent in daemons]
 
 
-def collect(install: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Collecting:
+def collect(
+    install: Path, *arguments: str, env: Mapping[str, str] | None = None, patience: float = PATIENCE
+) -> Collecting:
     """Run it to its end."""
     run = Collecting(install, *arguments, env=env)
-    run.end()
+    run.end(patience)
     return run
 
 

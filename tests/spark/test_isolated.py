@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import duckdb
@@ -20,7 +20,8 @@ import pytest
 import tailpipe
 from tailpipe.storage.object_stores import open_objects
 from tests.aws.server import ACCESS_KEY, READER_KEY, READER_SECRET, SECRET_KEY, s3_server
-from tests.crash.processes import Collecting, collect, kill, until
+from tests.crash.processes import Collecting, kill, until
+from tests.crash.processes import collect as collect_within
 from tests.spark.cluster import Cluster, can_hide
 from tests.spark.isolated import KEYS, Islands
 
@@ -29,6 +30,14 @@ pytestmark = [
     pytest.mark.xdist_group("isolated"),
     pytest.mark.skipif(not can_hide(), reason="NOT TESTED: this machine allows no mount namespaces"),
 ]
+
+
+PATIENCE = 1200.0
+"""An environment of 400 MB is unpacked by each executor, and the machine may be busy."""
+
+
+def collect(install: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Collecting:
+    return collect_within(install, *arguments, env=env, patience=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +94,7 @@ def test_a_lost_executor_and_a_lost_worker_lose_nothing(islands: Islands, local:
     kill(islands.executors(0)[0])
     until(lambda: run.committed >= 2, alive=run)
     islands.cluster.kill(islands.cluster.workers[1])
-    assert run.end() == 0, run.err + run.out
+    assert run.end(PATIENCE) == 0, run.err + run.out
     islands.add_worker()
     assert islands.rows(install) == islands.rows(local)
     assert islands.accounts(install) == islands.accounts(local)
@@ -108,7 +117,7 @@ def test_drivers_that_are_killed_at_each_step_are_followed_by_one_on_an_empty_di
 def test_two_drivers_at_once_land_everything_once(islands: Islands, local: Path) -> None:
     installs = [islands.install(f"both-{number}", lake="both", workers=1) for number in (0, 1)]
     runs = [Collecting(install, env=KEYS) for install in installs]
-    codes = [run.end() for run in runs]
+    codes = [run.end(PATIENCE) for run in runs]
     assert 0 in codes, "\n".join(run.err + run.out for run in runs)
     last = islands.install("both-last", lake="both")
     assert collect(last, env=KEYS).process.returncode == 0
@@ -154,12 +163,11 @@ def test_an_environment_that_the_hosts_lack_is_sent_to_them(islands: Islands, lo
     bare = tuple(Path(module.__file__).parent for module in (duckdb, pyarrow, tailpipe) if module.__file__)
     for worker in islands.cluster.workers:
         islands.cluster.kill(worker)
-    workers = [islands.add_worker(hidden=bare) for _ in range(2)]
+    worker = islands.add_worker(hidden=bare)
     try:
-        install = islands.install("shipped", spark="archive = true")
-        run = collect(install, env=KEYS)
+        install = islands.install("shipped", spark="archive = true", workers=1)
+        run = collect(install, "access_log.web", env=KEYS)
         assert run.process.returncode == 0, run.err + run.out
-        assert islands.rows(install) == islands.rows(local)
+        assert islands.rows(install)["access_log.web"] == islands.rows(local)["access_log.web"]
     finally:
-        for worker in workers:
-            islands.cluster.kill(worker)
+        islands.cluster.kill(worker)

@@ -220,7 +220,7 @@ def _prober(
         for name in packages:
             try:
                 versions[name] = importlib.import_module(name).__version__
-            except ImportError:
+            except Exception:  # noqa: BLE001, S112 - what cannot be imported, for whatever reason, is not there
                 continue
         plugins = {one.name: one.dist.version if one.dist else "" for one in entry_points(group=group)}
         disk, file, clock = "", uuid.uuid4().hex, time.time()

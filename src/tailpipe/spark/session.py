@@ -280,7 +280,7 @@ def leave_context(context: SparkContext) -> None:
     vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
     process.kill()
     process.wait()
-    scratch: Path | None = getattr(context._gateway, "scratch", None)
+    scratch: Path | None = vars(context._gateway).get("scratch")
     _forget_gateway()
     if scratch is not None:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -336,7 +336,8 @@ def _scratch_of_java() -> Path | None:
         return None
     from pyspark import SparkContext
 
-    scratch: Path | None = getattr(SparkContext._gateway, "scratch", None)
+    # Not by its attribute: a gateway takes names that it does not know for those of Java.
+    scratch: Path | None = vars(SparkContext._gateway).get("scratch")
     return scratch if scratch is not None and scratch.is_dir() else None
 
 
