@@ -21,7 +21,6 @@ from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf
 from tailpipe.spark.daemon import TASKS_ONLY
 from tailpipe.spark.gateway import Launch, connect, is_plain, java_command, launch, spark_home
 from tailpipe.spark.java import check_user, find_java
-from tailpipe.spark.shipping import shipping_conf
 from tailpipe.spark.surroundings import (
     environment,
     interrupts_held,
@@ -185,6 +184,8 @@ class Starter:
         scratch = _scratch_of_java() or make_scratch(cache / "spark").path
         conf = spark_conf(settings, scratch=scratch, log4j=write_log4j(self._log))
         if settings.archive and not is_local(settings.master):
+            from tailpipe.spark.shipping import shipping_conf  # late, because few collections ship anything
+
             conf = {**shipping_conf(cache), **conf}
         variables = _variables(conf, env, cache) | {TASKS_ONLY: "1" if self._is_for_tasks else None}
         is_direct = is_local(settings.master) and is_plain(settings, env, spark_home())
