@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Probe", "check_cluster", "differences", "memory_limit", "task_memory"]
 
-_ROUNDS = 5
+_PROBE_SECONDS = 120
+"""So long do we try to get an answer of each executor: the Python of a busy host starts slowly."""
 _TASK_SECONDS = 0.3
 _CLOCK_SECONDS = 300
 """S3 refuses requests of hosts whose clocks differ by more than 15 minutes."""
@@ -77,7 +78,7 @@ def check_cluster(
         unseen = [f"{one.host}: {why}" for one in probes if sign and not one.disk and (why := _unseen(sign, one))]
         if unseen or any(one.disk for one in probes):
             hint = _DISK
-        unstored = list(_store_problems(tag, depots, probes, is_alike=not found))
+        unstored = list(_store_problems(tag, depots, probes))
     if found or unseen or unstored:
         raise SparkError(
             "the cluster is not ready: " + "; ".join(sorted({*found, *unseen, *unstored})),
@@ -99,7 +100,7 @@ def _sign(staging: Path | None) -> Iterator[Path | None]:
         shutil.rmtree(sign, ignore_errors=True)
 
 
-def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe], *, is_alike: bool) -> Iterator[str]:
+def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe]) -> Iterator[str]:
     """What keeps hosts from using stores; hosts that lack software were not asked."""
     for name, depot in depots.items():
         listed = depot.take_signs(tag)
@@ -107,7 +108,7 @@ def _store_problems(tag: str, depots: Depots, probes: Iterable[Probe], *, is_ali
             why = probe.stores.get(name)
             if why:
                 yield f"{probe.host} cannot use {depot}: {why}"
-            elif why == "" and is_alike:
+            elif why == "":
                 modified = listed.get(probe.file)
                 if modified is None:
                     yield f"{probe.host} writes to another place than {depot}"
@@ -172,7 +173,8 @@ def _probe_all(context: SparkContext, sign: str, tag: str, depots: Depots) -> li
     probes: dict[tuple[str, int], Probe] = {}
     pickled = {name: pickle.dumps(depot) for name, depot in depots.items()}
     prober = _prober(sign, PACKAGES, GROUP, tag, pickled)
-    for _ in range(_ROUNDS):
+    end = time.monotonic() + _PROBE_SECONDS
+    while not probes or (len(probes) < count_executors(context) and time.monotonic() < end):
         count = max(2, context.defaultParallelism * 2)
         try:
             answers = context.parallelize(range(count), count).mapPartitions(prober).collect()
@@ -181,8 +183,6 @@ def _probe_all(context: SparkContext, sign: str, tag: str, depots: Depots) -> li
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
-        if len(probes) >= count_executors(context):
-            break
     return list(probes.values())
 
 
