@@ -124,7 +124,7 @@ class Islands:
         """One more host, which sees neither the driver's files nor those of another host."""
         own = self.root / "spark" / f"worker{len(self.cluster.workers)}"
         own.mkdir(parents=True, exist_ok=True)
-        others = [self.root / "spark" / f"worker{number}" for number in range(8)]
+        others = [self.root / "spark" / f"worker{number}" for number in range(12)]
         for other in others:
             other.mkdir(exist_ok=True)
         hide = [self.installs, *(other for other in others if other != own), *hidden]

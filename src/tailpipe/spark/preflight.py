@@ -41,6 +41,7 @@ _OTHER_PYTHON = re.compile(r"Python in worker has different version:? (\S+?) tha
 _UNITS = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _SOFTWARE = "give each host the software that this machine has, or set archive = true in the spark block"
 _DISK = "give each host the software and the data_dir that this machine has, or give the partitions a store"
+_CLOCK = "set the clocks of the hosts"
 _STORE = "give the hosts a role, or an environment, that may read, write and list it"
 
 
@@ -82,7 +83,7 @@ def check_cluster(
     if found or unseen or unstored:
         raise SparkError(
             "the cluster is not ready: " + "; ".join(sorted({*found, *unseen, *unstored})),
-            hint=_STORE if unstored and not found and not unseen else hint,
+            hint=hint if found or unseen else _CLOCK if all("clock" in one for one in unstored) else _STORE,
         )
 
 
