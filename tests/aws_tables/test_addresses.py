@@ -23,7 +23,9 @@ def with_garbage(text: str, start: int) -> tuple[str, int]:
     return _ADDRESS.subn(lambda _: GARBAGE[next(found) % len(GARBAGE)], text)
 
 
-@pytest.mark.parametrize("case", sampled([case for case in cases() if case.input.suffix != ".csv"], 4), ids=str)
+@pytest.mark.parametrize(
+    "case", sampled([case for case in cases() if case.input.suffix not in (".csv", ".parquet")], 4), ids=str
+)
 def test_every_address_can_be_cast_to_inet(case: Case) -> None:
     text = case.input.read_text(encoding="utf-8")
     inputs = [text, *(with_garbage(text, start)[0] for start in range(3))]
@@ -38,5 +40,6 @@ def test_every_address_can_be_cast_to_inet(case: Case) -> None:
 
 
 def test_there_is_garbage_to_be_found() -> None:
-    counts = {case.table: with_garbage(case.input.read_text(encoding="utf-8"), 0)[1] for case in cases()}
+    texts = [case for case in cases() if case.input.suffix != ".parquet"]
+    counts = {case.table: with_garbage(case.input.read_text(encoding="utf-8"), 0)[1] for case in texts}
     assert len([table for table, count in counts.items() if count]) >= 12

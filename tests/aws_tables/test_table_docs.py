@@ -27,7 +27,7 @@ def test_every_table_has_a_page_with_four_queries_and_two_configs(name: str) -> 
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# {name}\n")
     assert len(_SQL.findall(text)) >= 4
-    assert 'source "aws_s3_bucket"' in text
+    assert re.search(r'source "aws_(s3_bucket|cloudwatch_log_group)"', text)
     assert 'source "file"' in text
     assert f"]({name}.md)" in (PAGES / "README.md").read_text(encoding="utf-8")
 

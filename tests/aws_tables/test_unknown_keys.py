@@ -15,7 +15,7 @@ from tests.aws_tables.inputs import rows_of
 
 def json_cases() -> list[Case]:
     found = [case for case in cases() if isinstance(TABLES[case.table].format, Json | Jsonl)]
-    return [case for case in found if case.beside("rows.jsonl").exists()]
+    return [case for case in found if case.beside("rows.jsonl").exists() and documents(case)]
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
