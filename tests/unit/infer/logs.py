@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,7 +133,7 @@ LOGS = (
     ),
     Log(
         "container.log",
-        _lines('{"log":"line #\\\\n","stream":"stdout","time":"2024-01-31T10:00:0#Z"}'),
+        _lines('{"log":"line #\\n","stream":"stdout","time":"2024-01-31T10:00:0#Z"}'),
         "docker",
         6,
         {"message": "VARCHAR"},
@@ -143,14 +144,19 @@ LOGS = (
         "regex",
         6,
         {"level": "VARCHAR", "thread": "VARCHAR", "logger": "VARCHAR", "time": "TIMESTAMP"},
-        "2024-01-31 10:00:00.125000",
+        "2024-01-31 10:00:00.125",
     ),
     Log("archive.parquet", _parquet(), "parquet", 5, {"amount": "BIGINT"}),
 )
 
 
+_WRITTEN = 1_706_745_600
+"""2024-02-01: the end of a log that was written to just now may wait for the next run."""
+
+
 def write_logs(directory: Path) -> None:
-    """Write all of them into a directory."""
+    """Write all of them into a directory, as files that nobody writes any more."""
     directory.mkdir()
     for log in LOGS:
         (directory / log.name).write_bytes(log.data)
+        os.utime(directory / log.name, (_WRITTEN, _WRITTEN))
