@@ -297,4 +297,6 @@ def test_the_log_levels_of_config_and_environment_are_the_same() -> None:
 def test_the_spark_block_is_nested_and_may_be_left_out() -> None:
     spark = options_of(WorkspaceSettings)["spark"]
     assert (spark.kind, spark.block, spark.is_required) == ("block", "spark", False)
-    assert list(options_of(SparkSettings)) == ["master", "driver_memory", "wait_seconds", "class_archive", "conf"]
+    assert list(options_of(SparkSettings)) == [
+        *("master", "remote", "archive", "driver_memory", "wait_seconds", "class_archive", "conf"),
+    ]

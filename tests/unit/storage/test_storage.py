@@ -118,6 +118,8 @@ ALLOWED = {
     ("database", "chmod"),
     ("database", "exists"),
     ("rebuild", "exists"),
+    ("root_facts", "read_text"),  # of the mark of another disk
+    ("snapshot", "exists"),
     ("verify", "is_file"),  # of what a task has staged
     ("verify", "stat"),
 }
