@@ -271,7 +271,9 @@ class _FileLock:
         os.pwrite(self._handle, text, 0)
 
     def release(self) -> None:
-        """Free the lock."""
+        """Free the lock, also in a process that another thread has forked and that has not begun its program yet."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._handle, fcntl.LOCK_UN)
         os.close(self._handle)
 
 
