@@ -14,6 +14,7 @@ from tests.sampling import sampled
 
 
 @pytest.mark.parametrize("time", sampled([2, 20], 2))
+@pytest.mark.slow
 def test_readers_see_whole_days_while_days_are_replaced_compacted_deleted_and_cleaned_up(
     tmp_path: Path, time: int
 ) -> None:

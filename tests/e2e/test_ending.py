@@ -107,6 +107,7 @@ def test_control_c_ends_a_query(env: dict[str, str], tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_control_c_twice_ends_a_query_that_does_not_react(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal("query", DEAF, env=env, cwd=tmp_path) as terminal:
         terminal.see("still running; Ctrl-C ends it")
@@ -117,6 +118,7 @@ def test_control_c_twice_ends_a_query_that_does_not_react(env: dict[str, str], t
     assert left(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_control_c_twice_ends_the_shell_if_a_statement_does_not_react(env: dict[str, str], tmp_path: Path) -> None:
     with Terminal("query", env=env, cwd=tmp_path) as terminal:
         terminal.see("\ntailpipe>")

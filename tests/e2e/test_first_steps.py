@@ -91,6 +91,7 @@ def test_whoever_uses_such_a_schema_is_told_too(run: Run, write_config: Write, a
     assert run("query", "SELECT 1").err.count("apps") == 0
 
 
+@pytest.mark.slow
 def test_a_trial_tells_values_that_do_not_fit_and_a_few_rows_of_each_kind(
     run: Run, write_config: Write, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ def test_names_are_completed(shell: Open) -> None:
         terminal.see("tailpipe> .schema", ".schemas")
 
 
+@pytest.mark.slow
 def test_control_c_cancels_what_runs_and_clears_what_is_typed(shell: Open) -> None:
     with shell() as terminal:
         for mode in ("pretty", "csv"):  # rows come in two ways

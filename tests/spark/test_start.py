@@ -20,6 +20,7 @@ def scratch(home: Home) -> list[str]:
     return sorted(path.name for path in home.root.glob("cache/spark/*"))
 
 
+@pytest.mark.slow
 def test_a_run_with_nothing_new_starts_no_java_and_one_with_something_new_starts_one(tmp_path: Path) -> None:
     java = WatchedJava(tmp_path / "java")
     home = Home(tmp_path / "home", JAVA_HOME=str(java.home))

@@ -115,6 +115,7 @@ def test_the_run_that_made_the_tenth_version_puts_a_checkpoint_at_its_end(lake: 
     assert len(checkpoints(lake)) == 1
 
 
+@pytest.mark.slow
 def test_a_new_machine_needs_few_requests_to_the_first_answer_over_ten_thousand_files(
     bucket: TestBucket, proxy: Proxy, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from tests.unit.careless import Broken, Evented, Fragile, Listed, Plain
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin" / "tailpipe_lighthouse.py"
 
 
-@pytest.mark.parametrize("name", ["aws", "core", "http"])
+@pytest.mark.parametrize("name", [pytest.param("aws", marks=pytest.mark.slow), "core", "http"])
 def test_the_built_in_plugins_keep_the_rules(name: str) -> None:
     check_plugin(Registry.installed().plugins[name])
 
