@@ -152,7 +152,8 @@ class Workspace:
     def format(self, name: str) -> Format:
         """The format that config names `type.name`: one of the config, or a preset."""
         full = f"{name}.default" if name in self.registry.formats else name
-        return named("format", full, {**self.registry.presets, **self.config.formats})
+        own = self.config.formats  # a hint names them first
+        return named("format", full, {**own, **self.registry.presets, **own})
 
     def table(self, name: str) -> Table:
         """The table of that name: one of the config, or of a plugin."""

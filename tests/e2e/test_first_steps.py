@@ -240,7 +240,7 @@ def test_a_partition_shows_where_it_looks_and_by_which_format(run: Run, write_co
             (("collect", "--zzz"), 'error: unknown flag "--zzz"\n'),
             (("partition", "shwo"), 'error: unknown command "shwo", did you mean "show"?'),
             (("format", "test", "mine", "a"), "format not found: mine\n  = there is: regex.mine\n"),
-            (("format", "test", "regex", "a"), "format not found: regex.default\n  = there is: regex.mine\n"),
+            (("format", "test", "regex", "a"), "format not found: regex.default\n  = there are: regex.mine, "),
             (("format", "test", "grok", "a"), "format not found: grok.default\n  = see: tailpipe format list\n"),
             (("format", "test", "jsnol", "a"), "format not found: jsnol\n  = see: tailpipe format list\n"),
         ],
