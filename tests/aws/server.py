@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 
 ACCESS_KEY = "AKIAOWNER"
 SECRET_KEY = "the-owner-s-secret-0123456789"
+CONNECTION = """
+connection "aws" "local" {
+  access_key          = "ACCESS"
+  secret_key          = "SECRET"
+  region              = "us-east-1"
+  endpoint_url        = "URL"
+  s3_force_path_style = true
+}
+"""
+"""The block of a config; the words in capitals are to be replaced."""
 READER_KEY, READER_SECRET = "AKIALISTS", "may-list-and-nothing-else"
 _PORTS = ("s3", "master", "volume", "filer")
 _PATIENCE = 120.0

@@ -33,7 +33,7 @@ from tailpipe.stores.log import entries_after
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
 from tests.aws.conftest import TestBucket
-from tests.aws.server import ACCESS_KEY, SECRET_KEY
+from tests.aws.server import ACCESS_KEY, CONNECTION, SECRET_KEY
 from tests.crash.harness import BrokenError, Server
 from tests.objects.conftest import remote
 
@@ -44,14 +44,9 @@ KILLING = (*STORE_NAMES, *STORE_NAMES, *SHARED_NAMES, *SHARED_NAMES, *NAMES)
 CHECKPOINT_EVERY = 30
 """Versions: less than usual, so that hosts that were away meet a checkpoint."""
 
-CONFIG = """
-connection "aws" "local" {
-  access_key          = "ACCESS"
-  secret_key          = "SECRET"
-  region              = "us-east-1"
-  endpoint_url        = "URL"
-  s3_force_path_style = true
-}
+CONFIG = (
+    CONNECTION
+    + """
 store "lake" {
   location   = "s3://BUCKET/lake"
   connection = connection.aws.local
@@ -80,6 +75,7 @@ partition "app" "x" {
   }
 }
 """
+)
 
 
 def opened(install: str | Path) -> Workspace:

@@ -23,13 +23,15 @@ from tailpipe.workspace import Workspace
 from tests.aws.server import ACCESS_KEY, SECRET_KEY, owner
 from tests.crash.processes import processes
 from tests.spark.cluster import Cluster
-from tests.spark.worlds import Row, hit, sorted_rows
+from tests.spark.worlds import ACCESS_LOG, Row, hit, sorted_rows
 
 DAYS = 6
 NAMES = ("app_log.shop", "access_log.web")
 KEYS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_EC2_METADATA_DISABLED": "true"}
 """What the hosts find in their environment, in place of a role."""
-CONFIG = r"""
+CONFIG = (
+    ACCESS_LOG
+    + r"""
 workspace "default" {
   host  = "driver"
   %(workspace)s
@@ -70,16 +72,6 @@ partition "app_log" "shop" {
   }
 }
 
-format "regex" "access" {
-  layout = `^(?P<remote>\S+) \[(?P<time>[^\]]+)\] "(?P<path>[^"]*)" (?P<status>\d{3})$`
-}
-
-table "access_log" {
-  format = format.regex.access
-  column "tp_timestamp" { transform = "strptime(time, '%%d/%%b/%%Y:%%H:%%M:%%S %%z')" }
-  column "status"       { type = "integer" }
-  column "path"         { type = "varchar" }
-}
 
 partition "access_log" "web" {
   filter = "path <> '/health'"
@@ -91,6 +83,7 @@ partition "access_log" "web" {
   }
 }
 """
+)
 
 
 class Islands:

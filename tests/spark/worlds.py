@@ -19,7 +19,21 @@ from tailpipe.plugin import Registry
 
 PARTITIONS = ("app_log.shop", "flow_log.office", "access_log.web")
 
-CONFIG = r"""
+ACCESS_LOG = r"""
+format "regex" "access" {
+  layout = `^(?P<remote>\S+) \[(?P<time>[^\]]+)\] "(?P<path>[^"]*)" (?P<status>\d{3})$`
+}
+
+table "access_log" {
+  format = format.regex.access
+  column "tp_timestamp" { transform = "strptime(time, '%%d/%%b/%%Y:%%H:%%M:%%S %%z')" }
+  column "status"       { type = "integer" }
+  column "path"         { type = "varchar" }
+}
+"""
+CONFIG = (
+    ACCESS_LOG
+    + r"""
 workspace "default" {
   %(workspace)s
   spark {
@@ -62,16 +76,6 @@ partition "flow_log" "office" {
   }
 }
 
-format "regex" "access" {
-  layout = `^(?P<remote>\S+) \[(?P<time>[^\]]+)\] "(?P<path>[^"]*)" (?P<status>\d{3})$`
-}
-
-table "access_log" {
-  format = format.regex.access
-  column "tp_timestamp" { transform = "strptime(time, '%%d/%%b/%%Y:%%H:%%M:%%S %%z')" }
-  column "status"       { type = "integer" }
-  column "path"         { type = "varchar" }
-}
 
 partition "access_log" "web" {
   filter = "path <> '/health'"
@@ -81,6 +85,7 @@ partition "access_log" "web" {
   }
 }
 """
+)
 
 
 def days_back(count: int, now: datetime) -> list[date]:

@@ -11,25 +11,21 @@ from tailpipe.model.store import Store
 from tailpipe.stores.keys import checkpoint_of
 from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.workspace import Workspace
-from tests.aws.server import ACCESS_KEY, SECRET_KEY
+from tests.aws.server import ACCESS_KEY, CONNECTION, SECRET_KEY
 from tests.stores.conftest import Shared
 from tests.stores.test_rebase import take
 from tests.unit.catalog.conftest import PARTITION
 
 FIRST = date(2024, 1, 1)
-CONFIG = """
-connection "aws" "local" {
-  access_key          = "ACCESS"
-  secret_key          = "SECRET"
-  region              = "us-east-1"
-  endpoint_url        = "URL"
-  s3_force_path_style = true
-}
+CONFIG = (
+    CONNECTION
+    + """
 store "lake" {
   location   = "s3://BUCKET/lake"
   connection = connection.aws.local
 }
 """
+)
 
 
 @contextmanager

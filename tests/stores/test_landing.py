@@ -1,4 +1,4 @@
-"""Tasks that share no disk with the driver: they put their files into the store, and the log is told first.
+"""Tasks that share no disk with the driver: they put their files into the store, and the log is written first.
 
 The engine of these tests runs in this process, but its tasks work in private directories as on a cluster.
 """

@@ -135,7 +135,7 @@ class Transaction:
     def checked(self, staged: Staged) -> Manifest:
         """The manifest of files that have keys in a store already, if the catalog accepts it; nothing is changed.
 
-        It has no number of this workspace: the log of the store is told first, and the catalog learns it from there.
+        It has no number of this workspace: the log of the store is written first, and the catalog learns it from there.
         """
         files = tuple(replace(file, path=self._target(file, file.path)) for file in staged.files)
         try:

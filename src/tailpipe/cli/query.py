@@ -185,7 +185,7 @@ def _write_there(workspace: Workspace, session: SparkQueries, statements: Sequen
         raise UsageError("expected one statement", hint="give each its own --to-file")
     (statement,) = statements
     files, size = session.write(statement.sql, statement.params, workspace.data.destination(target))
-    render.say(f"wrote {files} file{'s' * (files != 1)} ({render.size(size)}) to {target}")
+    render.say(f"wrote {render.counted(files, 'file')} ({render.size(size)}) to {target}")
 
 
 def _shape(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, completes, examples, output, workspace_of
 from tailpipe.errors import EXIT_FAILED
+from tailpipe.model.version import NOW
 from tailpipe.model.visible import shorten
+from tailpipe.model.window import EVER, window_between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,17 +34,8 @@ _COLUMNS_SHOWN = 4
 _WIDEST = 160
 
 
-class _Search(click.Command):
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As ever; without a start, the last days are searched."""
-        has_start = any(word == "--from" or word.startswith("--from=") for word in args)
-        is_about_past = any(word.split("=")[0] in ("--to", "--as-of", "--tag") for word in args)
-        return super().parse_args(ctx, args if has_start or is_about_past else [*args, "--from", _SINCE])
-
-
 @click.command(
     "search",
-    cls=_Search,
     epilog=examples(
         "tailpipe search 203.0.113.9",
         "tailpipe search alice@example.com --from T-7d",
@@ -91,6 +85,8 @@ def command(
     from tailpipe.query.search import search, searched_views
 
     needle, workspace = Needle.parse(text), workspace_of(context)
+    if narrowed.narrowing.window == EVER and narrowed.version == NOW:
+        narrowed.narrowing = replace(narrowed.narrowing, window=window_between(_SINCE, None, now=datetime.now(UTC)))
     found: list[Found] = []
     with guarded(), ExitStack() as stack:
         session = narrowed(workspace)

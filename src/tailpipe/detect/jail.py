@@ -18,23 +18,16 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.detection import NEW_ROWS, Detection
 from tailpipe.model.table import Table
+from tailpipe.query.locked import connect_locked
 from tailpipe.query.statements import is_refused, readable
 from tailpipe.query.views import SCHEMA, table_views
 from tailpipe.sql.duck import duckdb, first_line
-from tailpipe.sql.inet import load_statement, wants_inet
-from tailpipe.sql.quoting import literal, quoted, text_list
+from tailpipe.sql.inet import wants_inet
+from tailpipe.sql.quoting import quoted
 from tailpipe.sql.references import read_expression, weakness
 from tailpipe.storage.scratch import make_scratch
 
 __all__ = ["Jail", "expressions_of", "why"]
-
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",
-}
 
 
 class Jail:
@@ -47,22 +40,15 @@ class Jail:
         with ExitStack() as stack:
             spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-detect-")
             stack.callback(spill.close)
-            self.connection = duckdb.connect(":memory:", config=_CONFIG)
+            self.connection = connect_locked(
+                spill.path,
+                [SCHEMA],
+                SCHEMA,
+                lambda _: [f"{one}/" for one in directories],
+                has_inet=wants_inet(text for one in detections for text in expressions_of(one)),
+            )
             stack.callback(self.connection.close)
-            self._lock(spill.path, directories, list(detections))
             self._stack = stack.pop_all()
-
-    def _lock(self, spill: Path, directories: Iterable[Path], detections: Sequence[Detection]) -> None:
-        run = self.connection.execute
-        run("SET TimeZone = 'UTC'")
-        run(f"SET temp_directory = {literal(str(spill))}")
-        if wants_inet(text for one in detections for text in expressions_of(one)):
-            run(load_statement())
-        run(f"CREATE SCHEMA {quoted(SCHEMA)}")
-        run(f"SET search_path = {literal(SCHEMA)}")
-        run(f"SET allowed_directories = {text_list(f'{one}/' for one in directories)}")
-        run("SET enable_external_access = false")
-        run("SET lock_configuration = true")
 
     def __enter__(self) -> Jail:
         return self

@@ -194,7 +194,7 @@ class OcsfEvents(Declared):
     bytes: str | None = _sql("bytes in both directions (network_activity).")
     packets: str | None = _sql("packets in both directions (network_activity).")
     disposition: str | None = _sql("whether it was allowed (network_activity).")
-    query_hostname: str | None = _sql("name that was asked for (dns_activity).")
+    query_hostname: str | None = _sql("name in the query (dns_activity).")
     query_type: str | None = _sql("type of the query, such as AAAA (dns_activity).")
     rcode: str | None = _sql("result of the query (dns_activity).")
     answers: str | None = _sql("the answers (dns_activity).")

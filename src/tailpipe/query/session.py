@@ -19,6 +19,7 @@ from tailpipe.model.table import Table
 from tailpipe.query import inet
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
+from tailpipe.query.locked import connect_locked
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params, bound
 from tailpipe.query.shown import Address, Needed, Shown
@@ -27,7 +28,7 @@ from tailpipe.query.statements import asks_for_columns, is_refused, readable, re
 from tailpipe.query.views import CATALOG, COPIES, KNOWN, SCHEMA, View
 from tailpipe.sql.duck import duckdb, reserved_words
 from tailpipe.sql.inet import INET_WORDS, load_statement, wants_inet
-from tailpipe.sql.quoting import literal, quoted, text_list
+from tailpipe.sql.quoting import quoted
 from tailpipe.storage.scratch import make_scratch
 
 if TYPE_CHECKING:
@@ -39,14 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Session"]
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "allow_community_extensions": "false",
-    "allow_persistent_secrets": "false",
-    "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
-    "python_enable_replacements": "false",  # else a statement could name the variables of this program
-}
 _NAMES_TABLES = frozenset(
     {"from", "join", "table", "describe", "desc", "show", "summarize", "pivot", "unpivot", "into"}
 )
@@ -58,9 +51,7 @@ _ASKS_WHAT_THERE_IS = ("show", "duckdb_", "information_schema", "pg_", "pragma_"
 class Session:
     """All tables of a snapshot as views, until it is closed; nothing in it can write, or read anything else.
 
-    The order of the settings matters: what is needed from outside is loaded first, then the door is closed, then
-    the lock is turned, after which no statement can open it again. A view is made when a statement names
-    it. An unsafe session leaves the door open.
+    A view is made when a statement names it. An unsafe session leaves the door open.
     """
 
     def __init__(
@@ -273,27 +264,19 @@ class Session:
         return self._reader().local(files, view.place)
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(":memory:", config=_CONFIG)
-        run = connection.execute
-        try:
-            run("SET TimeZone = 'UTC'")
-            run(f"SET temp_directory = {literal(str(self._spill.path))}")
-            if self._has_inet:
-                run(load_statement())
-            for name in dict.fromkeys((SCHEMA, CATALOG, OCSF, *(schema.name for schema in self._schemas))):
-                run(f"CREATE SCHEMA {quoted(name)}")
-            run(f"SET search_path = {literal(self.schema)}")
-            readable = [f"{directory}/" for directory in self._shown.snapshot.directories]
-            if self._files is not None:
-                readable += self._files.allowed(connection)
-            if not self._is_unsafe:
-                run(f"SET allowed_directories = {text_list(readable)}")
-                run("SET enable_external_access = false")
-                run("SET lock_configuration = true")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return connect_locked(
+            self._spill.path,
+            (SCHEMA, CATALOG, OCSF, *(schema.name for schema in self._schemas)),
+            self.schema,
+            self._readable,
+            has_inet=self._has_inet,
+            is_unsafe=self._is_unsafe,
+        )
+
+    def _readable(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        """The places that statements may read; DuckDB is let in where fetched files are."""
+        here = [f"{directory}/" for directory in self._shown.snapshot.directories]
+        return here if self._files is None else [*here, *self._files.allowed(connection)]
 
     def _disconnect(self) -> None:
         if self._pruner is not None:

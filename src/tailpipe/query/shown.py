@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
@@ -85,10 +86,14 @@ class Shown:
         """The classes of events that a statement names, with those tables that have rows and such events."""
         if OCSF not in said and self._narrowing.schema != OCSF:
             return {}
+        return {name: tables for name, tables in self._events.items() if name in said}
+
+    @cached_property
+    def _events(self) -> Mapping[str, list[Table]]:
+        """The tables that have rows, by the classes of their events."""
         from tailpipe.query.ocsf import ocsf_tables
 
-        known = ocsf_tables(self._tables[name] for name in sorted(self._held) if name in self._tables)
-        return {name: tables for name, tables in known.items() if name in said}
+        return ocsf_tables(self._tables[name] for name in sorted(self._held) if name in self._tables)
 
     def views_of(self, tables: Iterable[str]) -> Sequence[View]:
         """The views of these tables in all schemas; those of a large snapshot without files."""

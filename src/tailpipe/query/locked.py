@@ -1,0 +1,59 @@
+"""A DuckDB in memory for SQL that others wrote: it reads what it is given, and nothing else.
+
+The order of the settings matters: what is needed from outside is loaded first, then the door is closed, then the lock
+is turned, after which no statement can open it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tailpipe.sql.duck import duckdb
+from tailpipe.sql.inet import load_statement
+from tailpipe.sql.quoting import literal, quoted, text_list
+
+__all__ = ["connect_locked"]
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "arrow_lossless_conversion": "true",  # else batches lose zones, bits and the largest numbers
+    "python_enable_replacements": "false",  # else a statement could name the variables of this program
+}
+
+
+def connect_locked(
+    spill: Path,
+    schemas: Iterable[str],
+    search_path: str,
+    readable: Callable[[duckdb.DuckDBPyConnection], Iterable[str]],
+    *,
+    has_inet: bool = False,
+    is_unsafe: bool = False,
+) -> duckdb.DuckDBPyConnection:
+    """The connection, with these schemas; `readable` prepares it and gives the only places that it may read.
+
+    An unsafe one is not locked.
+    """
+    connection = duckdb.connect(":memory:", config=_CONFIG)
+    run = connection.execute
+    try:
+        run("SET TimeZone = 'UTC'")
+        run(f"SET temp_directory = {literal(str(spill))}")
+        if has_inet:
+            run(load_statement())
+        for name in dict.fromkeys(schemas):
+            run(f"CREATE SCHEMA {quoted(name)}")
+        run(f"SET search_path = {literal(search_path)}")
+        places = text_list(readable(connection))
+        if not is_unsafe:
+            run(f"SET allowed_directories = {places}")
+            run("SET enable_external_access = false")
+            run("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
