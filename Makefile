@@ -7,6 +7,7 @@ LOCKS  := requirements/runtime.txt requirements/dev.txt
 READY  := $(VENV)/.ready
 UV     := $(BIN)/uv
 JOBS   ?= auto
+EXTRAS  = $(addprefix --extra ,aws azure evtx gcp google mcp serve sftp sigma)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
@@ -74,8 +75,8 @@ soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and ho
 
 lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	echo uv | $(COMPILE) - -o requirements/uv.txt
-	$(COMPILE) --extra aws --extra evtx --extra google --extra sigma pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) --extra aws --extra evtx --extra google --extra sigma pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
+	$(COMPILE) $(EXTRAS) pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) $(EXTRAS) pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what the tools left
 	rm -rf $(VENV) .demo .demo-s3 .demo-store .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
