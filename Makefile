@@ -11,7 +11,7 @@ EXTRAS  = $(addprefix --extra ,aws azure evtx gcp google mcp serve sftp sigma)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench table-pages soak lock clean
+.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages docs docs-serve soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,9 +64,17 @@ fmt: setup ## format the code and mend what can be mended
 bench: setup ## measure; figures go to the terminal
 	$(BIN)/python -m bench
 
-table-pages: setup ## write the pages of tables and detections that are shipped
+pages: setup ## write the generated pages and tables of docs/ from the declarations
 	$(BIN)/python -m tests.table_pages
 	$(BIN)/python -m tests.detection_pages
+	$(BIN)/python -m tests.reference_pages
+	$(BIN)/python -m tests.message_page
+
+docs: setup ## build the documentation site into site/, without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-serve: docs ## show the documentation site on 127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
 
 soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and hosts of one store during 1,000 commits (about an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000
@@ -79,4 +87,4 @@ lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	$(COMPILE) $(EXTRAS) pyproject.toml requirements/dev.in -c requirements/runtime.txt -o requirements/dev.txt
 
 clean: ## remove the environment and what the tools left
-	rm -rf $(VENV) .demo .demo-s3 .demo-store .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) site .demo .demo-s3 .demo-store .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -88,7 +88,5 @@ def timezone_option() -> str | None:
 
 def encoding_option() -> Literal["utf-8", "utf-16", "latin-1"]:
     """The option of every format of text."""
-    encoding: Literal["utf-8", "utf-16", "latin-1"] = option(
-        "Encoding of the text: `utf-8`, `utf-16` or `latin-1`.", default="utf-8"
-    )
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = option("Encoding of the text.", default="utf-8")
     return encoding

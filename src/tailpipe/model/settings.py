@@ -79,9 +79,7 @@ class WorkspaceSettings(Declared):
         default=None,
         check=check_directory,
     )
-    log_level: Literal["debug", "info", "warning", "error", "off"] | None = option(
-        "How much is logged: `debug`, `info`, `warning`, `error` or `off`.", default=None
-    )
+    log_level: Literal["debug", "info", "warning", "error", "off"] | None = option("Log level.", default=None)
     host: str | None = option(
         "Name of this host in stores; the host name of the machine if not given.", default=None, check=check_host
     )

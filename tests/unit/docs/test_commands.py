@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,20 +17,8 @@ from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.app import app
 from tailpipe.cli.shell_commands import COMMANDS as SHELL_COMMANDS
 from tailpipe.config import environment
+from tests.reference_pages import COMMANDS, EVERYWHERE, command_page
 from tests.unit.docs.pages import PAGES, codes, fences, read, rows, section
-
-
-def all_commands(path: str = "tailpipe", command: click.Command = app) -> Iterator[tuple[str, click.Command]]:
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from all_commands(f"{path} {name}", inner)
-
-
-COMMANDS = dict(all_commands())
 
 
 @pytest.mark.parametrize("path", COMMANDS)
@@ -41,7 +29,7 @@ def test_every_command_is_described_with_its_flags_and_arguments(path: str) -> N
     described = next(found for title in titles if (found := section(page, title)))
     assert path in described or section(page, path), f"{path} is not in cli.md"
     for parameter in COMMANDS[path].params:
-        names = [*parameter.opts, *parameter.secondary_opts]
+        names = [one for one in (*parameter.opts, *parameter.secondary_opts) if one not in EVERYWHERE]
         if isinstance(parameter, click.Argument):
             names = [parameter.metavar or parameter.human_readable_name]
             if isinstance(parameter.type, click.Choice):
@@ -50,12 +38,17 @@ def test_every_command_is_described_with_its_flags_and_arguments(path: str) -> N
             assert name in described, f"{name} of {path} is not in cli.md"
 
 
+def test_the_flag_tables_are_those_of_the_commands() -> None:
+    page = read("docs/reference/cli.md")
+    assert page == command_page(page), "run: make pages"
+
+
 def test_every_choice_of_a_flag_is_described() -> None:
-    page = codes(read("docs/reference/cli.md"))
+    words = re.split(r"[ |\\]+", " ".join(codes(read("docs/reference/cli.md"))))
     for path, command in COMMANDS.items():
         for parameter in command.params:
             if isinstance(parameter.type, click.Choice) and isinstance(parameter, click.Option):
-                missing = {str(choice) for choice in parameter.type.choices} - set(page)
+                missing = {str(choice) for choice in parameter.type.choices} - set(words)
                 assert not missing, f"{missing} of {parameter.opts[0]} of {path} are not in cli.md"
 
 

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from tailpipe.plugin import Registry
+from tests.message_page import PAGE as MESSAGES
+from tests.message_page import page as message_page
 from tests.table_pages import index, pack_tables, page
 from tests.unit.docs.pages import PAGES, ROOT, codes, headings, prose, read, repository_files, rows, section
 
@@ -73,8 +75,12 @@ def test_the_pages_of_pack_tables_are_those_of_their_declarations() -> None:
     tables = pack_tables(registry)
     assert tables
     for name, (plugin, table) in tables.items():
-        assert read(f"docs/tables/{name}.md") == page(table, plugin, registry), "run: make table-pages"
+        assert read(f"docs/tables/{name}.md") == page(table, plugin, registry), "run: make pages"
 
 
 def test_the_index_of_tables_has_all_of_them_by_product() -> None:
-    assert read("docs/tables/README.md") == index(Registry.installed()), "run: make table-pages"
+    assert read("docs/tables/README.md") == index(Registry.installed()), "run: make pages"
+
+
+def test_the_list_of_messages_is_that_of_the_source() -> None:
+    assert MESSAGES.read_text(encoding="utf-8") == message_page(), "run: make pages"

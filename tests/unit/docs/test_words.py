@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from tests.reference_pages import COMMANDS
 from tests.unit.docs.pages import prose, read
-from tests.unit.docs.test_commands import COMMANDS
 
 _REPLACED = re.compile(
     r"\b(?:asks? for|asked for|is told|what is (?:t?here)|nothing there|leaves? out|left out|whole or not at all|"
