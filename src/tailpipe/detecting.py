@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -15,6 +15,7 @@ from tailpipe.model.detection import Detection
 from tailpipe.model.window import Window
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
+    from tailpipe.detect.acknowledge import Acknowledged
     from tailpipe.detect.deliver import Delivered
     from tailpipe.detect.outbox import Alert
     from tailpipe.detect.run import Run
@@ -120,6 +121,19 @@ class Detecting:
         from tailpipe.detect.deliver import waiting
 
         return self.data.read(waiting, [])
+
+    def acknowledged(self) -> Mapping[str, Acknowledged]:
+        """The hits that were acknowledged, by id."""
+        from tailpipe.detect.acknowledge import acknowledged
+
+        return self.data.read(acknowledged, {})
+
+    def acknowledge(self, hits: Collection[str], mark: Acknowledged | None) -> int:
+        """Acknowledge hits, or take that back without a mark; how many of them were changed."""
+        from tailpipe.detect.acknowledge import acknowledge
+
+        with self.data.catalog() as catalog:
+            return acknowledge(catalog, hits, mark)
 
     def test(self, detection: Detection) -> list[Case]:
         """Try a detection on the events beside it; nothing is read or written."""

@@ -2,7 +2,7 @@
 
 The victim appends the same portion of rows each time it is asked for it, unless that is committed, then runs
 detections and delivers alerts to a file. Whatever kills it, in the end hits are those of a run that nobody killed, none
-is there twice, and every hit has at least one line in the file.
+is duplicated, and every hit has at least one line in the file.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ def detections(home: Path) -> list[Detection]:
         ),
         Detection(name="quiet", table="app_log", where="true", group_by=("ip",), suppress="60s", notify=notify),
         Detection(name="new", table="app_log", where="true", first_seen=("ip",), notify=notify),
+        Detection(
+            name="then",
+            table="app_log",
+            steps=(failed, "event = 'fine'"),
+            group_by=("ip",),
+            within="30s",
+            notify=notify,
+        ),
     ]
 
 

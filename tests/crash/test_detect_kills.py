@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,20 +21,27 @@ def server() -> Iterator[Server]:
 
 
 def kill_often(server: Server, home: Path, seed: int, kills: int) -> int:
-    """Take portions, each killed at one or two points and then brought to an end, until there were so many kills."""
+    """Take portions, each killed once or twice and then brought to an end, until there were so many kills.
+
+    Every third kill is at a random moment, the others are at points, each of them in its turn first.
+    """
     choose, reference = random.Random(seed), home.parent / f"{home.name}-reference"
-    done = number = 0
-    points = list(detecting.POINTS)
+    done = number = asked = 0
+    seconds, points = 1.0, list(detecting.POINTS)
     while done < kills:
         for _ in range(choose.randrange(1, 3)):
+            asked += 1
             point = points[done % len(points)] if done < len(points) else choose.choice(points)
-            status, error = server.ask(
-                detect=number, home=str(home), seed=seed, failpoint=f"{point}:{choose.randrange(2)}=kill"
-            )
+            how: dict[str, object] = {"failpoint": f"{point}:{choose.randrange(2)}=kill"}
+            if asked % 3 == 0:
+                how = {"failpoint": "", "kill_after": choose.uniform(0, seconds)}
+            status, error = server.ask(detect=number, home=str(home), seed=seed, **how)
             assert status in (0, SIGKILL), error
             done += status == SIGKILL
+        begin = time.monotonic()
         status, error = server.ask(detect=number, home=str(home), seed=seed, failpoint="")
         assert status == 0, error
+        seconds = time.monotonic() - begin
         detecting.perform(reference, seed, number, Failpoints())
         number += 1
     assert list(detecting.problems(home, reference)) == []

@@ -28,14 +28,17 @@ def check_detections(config: Config, tables: Mapping[str, Table]) -> Iterator[Di
         is_closed = not tables[one.table].map_fields
         parts = [("where", one.where, False), ("distinct", one.distinct, True)]
         parts += [(name, text, True) for name in ("group_by", "first_seen") for text in getattr(one, name)]
+        parts += [("steps", text, False) for text in one.steps]
         for argument, text, is_value in parts:
             if text is None:
                 continue
             condition = f"({text}\n) IS NOT NULL" if is_value else text
             for problem in check_condition(argument, condition, columns, is_closed=is_closed):
                 address = f"detection.{one.name}.{argument}"
-                position = None if is_value else problem.position
-                place = config.place_of(address, text) if is_value else config.place(address, position, problem.length)
+                if is_value or argument == "steps":
+                    place = config.place_of(address, text)
+                else:
+                    place = config.place(address, problem.position, problem.length)
                 if place is not None:
                     yield Diagnostic(problem.message, place, problem.hint)
         yield from _statement_problems(config, one, tables)

@@ -1,8 +1,8 @@
-"""Thresholds: where enough rows of a group are close together, and where such an episode begins.
+"""Thresholds and steps: where enough rows of a group are close together, and where such an episode begins.
 
-A row fires if its group has enough rows (or distinct values) in the time before it, itself included. It begins an
-episode if no row of its group fires in that time before it. Both depend on rows near it alone, so it does not matter in
-which portions the rows came, and a replay finds the same.
+A row fires if its group has enough rows (or distinct values, or a row for each step) in the time before it, itself
+included. It begins an episode if no row of its group fires in that time before it. Both depend on rows near it alone,
+so it does not matter in which portions the rows came, and a replay finds the same.
 """
 
 from __future__ import annotations
@@ -63,21 +63,54 @@ def count_groups(
 
     `fresh` selects the `tp_id` of rows that are new, `key` is the SQL of a group's values.
     """
-    counted = "count(DISTINCT tp__value)" if one.distinct else "count(*)"
-    frame = f"RANGE BETWEEN INTERVAL '{one.window // timedelta(microseconds=1)} microseconds' PRECEDING AND CURRENT ROW"
-    value = f"({one.distinct}\n)" if one.distinct else "1"
+    values = [f"({text}\n)" for text in one.steps] or [f"({one.distinct}\n)" if one.distinct else "1"]
+    named = ", ".join(f"{text} AS tp__v{number}" for number, text in enumerate(values))
     matched = (
-        f"SELECT tp_id, tp_timestamp AS tp__at, {key} AS tp__key, {value} AS tp__value,"
-        f" tp_id IN ({fresh}) AS is_new FROM {relation} WHERE ({one.where}\n)"
+        f"SELECT tp_id, tp_timestamp AS tp__at, {key} AS tp__key, {named},"
+        f" tp_id IN ({fresh}) AS is_new FROM {relation} WHERE ({one.condition}\n)"
     )
+    span = f"INTERVAL '{one.window // timedelta(microseconds=1)} microseconds'"
+    near = f"(PARTITION BY tp__key ORDER BY tp__at RANGE BETWEEN {span} PRECEDING AND CURRENT ROW)"
+    counted = _in_order(len(values), near, span) if one.steps and one.ordered else _counted(one, near)
     rows = connection.execute(
-        f"WITH matched AS ({matched}), counted AS (SELECT *, {counted} OVER near AS number,"
-        f" min(tp__at) OVER near AS since, bool_or(is_new) OVER near AS is_fresh FROM matched"
-        f" WINDOW near AS (PARTITION BY tp__key ORDER BY tp__at {frame}))"
-        f" SELECT tp__key, tp_id, tp__at, since, number, is_fresh FROM counted WHERE number >= {one.threshold}"
-        " ORDER BY tp__key, tp__at, tp_id"
+        f"WITH matched AS ({matched}), {counted}"
+        " SELECT tp__key, tp_id, tp__at, since, number, is_fresh FROM counted"
+        f" WHERE number >= {one.threshold or len(values)} ORDER BY tp__key, tp__at, tp_id"
     ).fetchall()
     return sorted(_folded(rows, one.window), key=lambda episode: (episode.at, episode.tp_id))
+
+
+def _counted(one: Detection, near: str) -> str:
+    """How many rows, distinct values or steps are near each row, and since when."""
+    number = "count(DISTINCT tp__v0) OVER near" if one.distinct else "count(*) OVER near"
+    since = "min(tp__at) OVER near"
+    if one.steps:  # the last time of each step
+        last = [f"max(CASE WHEN tp__v{step} THEN tp__at END) OVER near" for step in range(len(one.steps))]
+        number = " + ".join(f"({text} IS NOT NULL)::INTEGER" for text in last)
+        since = f"least({', '.join(last)})"
+    return (
+        f"counted AS (SELECT *, {number} AS number, {since} AS since, bool_or(is_new) OVER near AS is_fresh"
+        f" FROM matched WINDOW near AS {near})"
+    )
+
+
+def _in_order(steps: int, near: str, span: str) -> str:
+    """Whether the rows up to each row meet all steps in their order, and since when.
+
+    For each row and step that it meets: the latest time at which steps up to this one can have begun. Rows of the same
+    time are in any order, and a row can be several steps.
+    """
+    levels = ["level_0 AS (SELECT *, CASE WHEN tp__v0 THEN tp__at END AS since FROM matched)"]
+    for step in range(1, steps):
+        begun = f"CASE WHEN tp__v{step} THEN max(since) OVER near END"
+        levels.append(
+            f"level_{step} AS (SELECT * REPLACE ({begun} AS since) FROM level_{step - 1} WINDOW near AS {near})"
+        )
+    number = f"CASE WHEN since >= tp__at - {span} THEN {steps} ELSE 0 END"
+    return (
+        f"{', '.join(levels)}, counted AS (SELECT *, {number} AS number, bool_or(is_new) OVER near AS is_fresh"
+        f" FROM level_{steps - 1} WINDOW near AS {near})"
+    )
 
 
 def _folded(rows: Sequence[tuple[str, str, datetime, datetime, int, bool]], window: timedelta) -> list[Episode]:

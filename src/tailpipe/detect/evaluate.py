@@ -104,7 +104,7 @@ def _scan(jail: Jail, detections: Sequence[Detection]) -> dict[str, int]:
     run, masks = jail.connection.execute, []
     for start in range(0, len(detections), _BITS):
         cases = (
-            f"CASE WHEN ({one.where}\n) THEN {1 << place}::BIGINT ELSE 0::BIGINT END"
+            f"CASE WHEN ({one.condition}\n) THEN {1 << place}::BIGINT ELSE 0::BIGINT END"
             for place, one in enumerate(detections[start : start + _BITS])
         )
         masks.append(f"({' | '.join(cases)}) AS tp__m{start // _BITS}")
@@ -131,7 +131,7 @@ def _bit(number: int) -> str:
 def _failure(jail: Jail, detection: Detection) -> str:
     """Why a condition cannot be evaluated; empty if it can."""
     try:
-        jail.connection.execute(f"SELECT count(*) FROM {NEW_ROWS} WHERE ({detection.where}\n)").fetchall()
+        jail.connection.execute(f"SELECT count(*) FROM {NEW_ROWS} WHERE ({detection.condition}\n)").fetchall()
     except (duckdb.Error, RuntimeError) as error:
         return why(error)
     return ""

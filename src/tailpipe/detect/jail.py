@@ -100,7 +100,8 @@ class Jail:
 
 def expressions_of(detection: Detection) -> list[str]:
     """All SQL of a detection."""
-    texts = [detection.where, detection.sql, detection.distinct, *detection.group_by, *detection.first_seen]
+    texts = [detection.where, detection.sql, detection.distinct]
+    texts += [*detection.group_by, *detection.first_seen, *detection.steps]
     return [text for text in texts if text is not None]
 
 
@@ -118,7 +119,7 @@ def _refuse_more(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     if expression.error:
         raise UsageError(f"the SQL cannot be read: {expression.error}")
     if expression.subqueries:
-        raise UsageError("a subquery has no meaning in one row", hint="write the detection as sql")
+        raise UsageError("a subquery is not allowed here", hint="use sql instead")
     if expression.weak_arrows:
         message, hint = weakness(expression.weak_arrows[0])
         raise UsageError(message, hint=hint)

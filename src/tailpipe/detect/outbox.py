@@ -7,23 +7,18 @@ again, with the same id: at least once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tailpipe.detect.state import State
 from tailpipe.frozen import frozen
-from tailpipe.model.detection import Detection
-from tailpipe.model.hit import Hit
 
-__all__ = ["GIVE_UP", "Alert", "alerts_in", "enqueue", "failed", "retried"]
+__all__ = ["GIVE_UP", "Alert", "alerts_in", "failed", "retried"]
 
 GIVE_UP = timedelta(days=3)
 """After so long an alert is not tried again."""
 _LONGEST = timedelta(hours=1)
 _OUTBOX = "outbox/"
-_LARGEST = 16_000
-"""Characters of an event in an alert; a larger one is left out, and the hit has it."""
 _ERROR = 300
 
 
@@ -62,20 +57,6 @@ class Alert:
     def is_due(self, now: datetime) -> bool:
         """Whether it should be tried."""
         return not self.is_given_up and (self.next_at is None or self.next_at <= now)
-
-
-def enqueue(state: State, detection: Detection, hits: Iterable[Hit], now: datetime) -> None:
-    """Let hits wait for the notifiers of their detection."""
-    for hit in hits:
-        for notifier in detection.notify:
-            alert = Alert(hit.id, notifier.address, _bounded(hit.record), now.astimezone(UTC))
-            state.change(alert.cursor, alert.text)
-
-
-def _bounded(record: dict[str, Any]) -> dict[str, Any]:
-    if len(json.dumps(record["event"])) <= _LARGEST:
-        return record
-    return {**record, "event": {}, "event_is_too_large": True}
 
 
 def alerts_in(cursors: Mapping[str, str]) -> list[Alert]:

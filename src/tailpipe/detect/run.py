@@ -15,11 +15,11 @@ from pathlib import Path
 from tailpipe.catalog.arrivals import Arrivals, Position, arrivals, heads
 from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
+from tailpipe.detect.alerting import enqueue
 from tailpipe.detect.counting import reach, spans
 from tailpipe.detect.evaluate import Found, evaluate
 from tailpipe.detect.jail import Jail
 from tailpipe.detect.learn import learn
-from tailpipe.detect.outbox import enqueue
 from tailpipe.detect.past import known_hits, new_hits
 from tailpipe.detect.state import State
 from tailpipe.detect.store import store_hits

@@ -165,7 +165,7 @@ def _email(notifier: Email, alert: Alert) -> None:
     record = alert.record
     message = EmailMessage()
     message["From"], message["To"] = notifier.sender, ", ".join(notifier.to)
-    message["Subject"] = _one_line(f"[{record['severity']}] {record['title']}")
+    message["Subject"] = _one_line(_headline(record))
     message["Message-ID"] = f"<{alert.hit}@tailpipe>"
     message.set_content(f"{_text(record)}\n\n{json.dumps(record, indent=2, ensure_ascii=False)}\n")
     seconds, context = notifier.timeout_seconds, ssl.create_default_context()
@@ -182,16 +182,29 @@ def _email(notifier: Email, alert: Alert) -> None:
 
 
 def _text(record: Mapping[str, Any]) -> str:
-    """A hit in a few lines for people."""
+    """A hit, or a summary of hits, in a few lines for people."""
     key = record.get("key")
+    if record.get("is_summary"):
+        lines = [
+            _headline(record),
+            f"{record['first_at']} to {record['last_at']} · {record['table']} · detection {record['detection']}",
+            "all of them are rows of detection_hit",
+            f"id {record['id']}",
+        ]
+        return "\n".join(lines)
     lines = [
-        f"[{record['severity']}] {record['title']}",
+        _headline(record),
         f"{record['time']} · {record['table']}.{record['partition']} · detection {record['detection']}",
         f"count {record['count']}" if record["count"] != 1 else "",
         f"for {', '.join(str(value) for value in key)}" if key else "",
         f"id {record['id']}",
     ]
     return "\n".join(filter(None, lines))
+
+
+def _headline(record: Mapping[str, Any]) -> str:
+    more = f": {record['count']:,} more hits" if record.get("is_summary") else ""
+    return f"[{record['severity']}] {record['title']}{more}"
 
 
 def _one_line(text: str) -> str:

@@ -6,10 +6,11 @@ pySigma parses rules. Nothing of it that downloads is imported, and no pipeline 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tailpipe.detect.sigma_correlations import correlated, where_of
 from tailpipe.detect.sigma_fields import Fields
 from tailpipe.errors import UsageError
 from tailpipe.model.detection import SEVERITIES, Detection, SigmaRules
@@ -76,9 +77,10 @@ def _read(file: Path, rules: SigmaRules, conditions: Any, say: Say) -> Iterator[
     except Exception as error:  # noqa: BLE001 - what the YAML parser raises has no common base with the rest
         say(f"{file}: {_first(error)}")
         return
-    referred = {id(one.rule) for rule in collection.rules for one in getattr(rule, "rules", ())}
+    referred = {id(one.rule) for rule in collection.rules for one in getattr(rule, "rules", None) or ()}
     for rule in collection.rules:
-        if not _is_wanted(rule, rules) or (id(rule) in referred and not _generates(rule, collection)):
+        is_part = id(rule) in referred and hasattr(rule, "detection") and not _generates(rule, collection)
+        if is_part or not _is_wanted(rule, rules):
             continue
         try:
             yield _detection(rule, file, rules, conditions)
@@ -93,7 +95,7 @@ def _generates(rule: Any, collection: Any) -> bool:
     return any(
         getattr(other, "generate", False)
         for other in collection.rules
-        for one in getattr(other, "rules", ())
+        for one in getattr(other, "rules", None) or ()
         if one.rule is rule
     )
 
@@ -121,41 +123,8 @@ def _detection(rule: Any, file: Path, rules: SigmaRules, conditions: Any) -> Det
         "origin": str(file),
     }
     if not hasattr(rule, "detection"):
-        return Detection(**facts, **_correlation(rule, conditions))
-    return Detection(**facts, where=_where(rule, conditions))
-
-
-def _where(rule: Any, conditions: Any) -> str:
-    parts = [conditions.sql(one.parsed) for one in rule.detection.parsed_condition]
-    return parts[0] if len(parts) == 1 else "(" + " OR ".join(parts) + ")"
-
-
-def _correlation(rule: Any, conditions: Any) -> Mapping[str, Any]:
-    """A correlation as a threshold: of rows, of values of a field, or of rules."""
-    kind = rule.type.name.lower()
-    wheres = [_where(one.rule, conditions) for one in rule.rules]
-    facts: dict[str, Any] = {
-        "where": "(" + " OR ".join(wheres) + ")",
-        "group_by": tuple(_single(conditions, name) for name in rule.group_by or ()),
-        "within": f"{rule.timespan.seconds}s",
-    }
-    if kind == "temporal":
-        cases = " ".join(f"WHEN {where} THEN {number}" for number, where in enumerate(wheres))
-        return {**facts, "distinct": f"CASE {cases} END", "threshold": len(wheres)}
-    operator = rule.condition.op.name if rule.condition is not None else ""
-    if kind not in ("event_count", "value_count") or operator not in ("GT", "GTE"):
-        raise UsageError(f"correlations of type {kind} with {operator.lower() or 'no condition'} are not supported")
-    facts["threshold"] = rule.condition.count + (operator == "GT")
-    if kind == "value_count":
-        named = rule.condition.fieldref
-        facts["distinct"] = _single(conditions, named if isinstance(named, str) else named[0])
-    return facts
-
-
-def _single(conditions: Any, name: str) -> str:
-    """A field of which a row has one value; below JSON the first one."""
-    field = conditions.fields.find(name)
-    return f"({field.sql})[1]" if field.is_list else field.sql
+        return Detection(**facts, **correlated(rule, conditions))
+    return Detection(**facts, where=where_of(rule, conditions))
 
 
 def _mitre(rule: Any) -> Iterator[str]:

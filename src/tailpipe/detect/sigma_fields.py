@@ -11,7 +11,7 @@ from tailpipe.model.names import spelt
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS, Column, Table
 from tailpipe.model.types import ColumnType, ListType, StructType
-from tailpipe.sql.quoting import json_path, literal, quoted
+from tailpipe.sql.quoting import json_path, quoted
 
 __all__ = ["Field", "Fields", "Test"]
 
@@ -82,9 +82,21 @@ class Fields:
 
 
 def _json_values(sql: str, path: list[str]) -> str:
-    """The texts at a path in JSON, also below one array on the way or at its end."""
-    places = [f"[json_extract_string({sql}, {json_path(*path)})]"]
-    for number in range(1, len(path) + 1):
-        here, below = json_path(*path[:number])[1:-1], json_path(*path[number:])[2:-1]
-        places.append(f"json_extract_string({sql}, {literal(here.replace(chr(39) * 2, chr(39)) + '[*]' + below)})")
-    return f"list_concat({', '.join(places)})"
+    """The texts at a path in JSON, in every element of arrays on the way and at its end.
+
+    Most objects have no array, and then one look suffices.
+    """
+    values = f"[{sql}]"
+    for key in path:
+        values = f"list_transform({_opened(values)}, y -> json_extract(y, {json_path(key)}))"
+    texts = f"list_transform({_opened(values)}, y -> json_extract_string(y, '$'))"
+    plain = f"[json_extract_string({sql}, {json_path(*path)})]"
+    return f"CASE WHEN contains({sql}::VARCHAR, '[') THEN {texts} ELSE {plain} END"
+
+
+def _opened(values: str) -> str:
+    """A list of JSON with the elements of arrays instead of the arrays."""
+    return (
+        f"flatten(list_transform({values}, y -> CASE json_type(y) WHEN 'ARRAY' THEN json_extract(y, '$[*]')"
+        " ELSE [y] END))"
+    )

@@ -42,7 +42,7 @@ class Conditions:
 
     def _keyword(self, value: Any) -> str:
         if self.keywords is None:
-            raise UsageError("the rule looks for keywords", hint="name the column that has the text: keywords")
+            raise UsageError("the rule searches for keywords", hint="set the column with the text: keywords")
         text = Field(f"{quoted(self.keywords)}::VARCHAR")
         if isinstance(value, types.SigmaString):
             any_, parts = types.SpecialChars.WILDCARD_MULTI, list(value.s)

@@ -6,6 +6,8 @@ behind/DETECTION            positions of one that failed and has to catch up
 begun/DETECTION             the version that has learnt its values of first_seen
 seen/DETECTION/PRINT        a value of first_seen
 outbox/HIT/NOTIFIER         an alert that was not delivered yet
+rate/DETECTION/NOTIFIER     an hour, and how many alerts and summaries of it were put into the outbox
+ack/HIT                     that somebody has acknowledged a hit
 """
 
 from __future__ import annotations
@@ -37,6 +39,10 @@ class State:
         """Change a cursor; None removes it. What is so already is no change."""
         if self.known.get(name) != value:
             self.changes[name] = value
+
+    def value(self, name: str) -> str | None:
+        """A cursor as it is now."""
+        return self.changes[name] if name in self.changes else self.known.get(name)
 
     def positions(self, heads: Mapping[str, Position]) -> dict[str, Position | None]:
         """Where detections go on in each partition; None in one that has come since: from its beginning."""

@@ -17,6 +17,7 @@ from tailpipe.model.option import Declared, fact, label, option
 __all__ = [
     "HITS",
     "HIT_TABLE",
+    "MOST_STEPS",
     "NEW_ROWS",
     "SEVERITIES",
     "Detection",
@@ -31,6 +32,8 @@ HITS = f"{HIT_TABLE}.hits"
 """The partition that hits are stored in."""
 NEW_ROWS = "new_rows"
 """What the statement of a detection calls the rows that it has not seen yet."""
+MOST_STEPS = 20
+"""Conditions in `steps`; each costs a pass over the rows that are counted."""
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 """From the least to the most urgent."""
 
@@ -64,7 +67,7 @@ def _check_events(events: Sequence[Any]) -> None:
         for event in case if isinstance(case, tuple | list) else (case,):
             if not isinstance(event, str | dict) or not event:
                 hint = "an event is a map of columns, or the text of log lines; events that belong together are a list"
-                raise UsageError("an event is expected here", hint=hint)
+                raise UsageError("expected an event", hint=hint)
         if not case:
             raise UsageError("a case has no event")
 
@@ -91,8 +94,12 @@ class Detection(Declared):
     distinct: str | None = option(
         "SQL expression whose distinct values are counted for `threshold`, instead of rows.", default=None
     )
+    steps: Sequence[str] = option(
+        "SQL conditions on rows of a group that must all be met within `within`, in this order.", default=()
+    )
+    ordered: bool = option("Whether rows must meet `steps` in their order.", default=True)
     within: str | None = option(
-        "Longest time between the rows of a threshold, such as `10m`.", default=None, check=_check_span
+        "Longest time between the rows of a threshold or of steps, such as `10m`.", default=None, check=_check_span
     )
     first_seen: Sequence[str] = option(
         "SQL expressions; only the first row with new values is a hit. The first run learns values and reports none.",
@@ -105,7 +112,7 @@ class Detection(Declared):
     notify: Sequence[Notifier] = option("Notifiers that hits are sent to.", default=())
     must_hit: Sequence[Any] = option(
         "Events that must make a hit, for `tailpipe detection test`: each a map of columns, the text of log lines, or a"
-        " list of such events that belong together.",
+        " list of related events.",
         default=(),
         check=_check_events,
     )
@@ -126,7 +133,13 @@ class Detection(Declared):
     @property
     def is_counting(self) -> bool:
         """Whether rows make a hit only together."""
-        return self.threshold is not None
+        return self.threshold is not None or bool(self.steps)
+
+    @property
+    def condition(self) -> str:
+        """The condition on a row that matters to the detection, unless it is a statement."""
+        steps = " OR ".join(f"({step}\n)" for step in self.steps)
+        return f"({self.where}\n) AND ({steps})" if self.where and steps else self.where or steps
 
     @property
     def version(self) -> str:
@@ -136,6 +149,8 @@ class Detection(Declared):
 
         rule = [self.table, self.where, self.sql, list(self.group_by), self.threshold, self.distinct, self.within]
         rule += [list(self.first_seen), self.suppress]
+        if self.steps:
+            rule += [list(self.steps), self.ordered]
         return hashlib.sha256(json.dumps(rule).encode()).hexdigest()[:12]
 
 
@@ -144,7 +159,7 @@ class DetectionSet(Declared):
 
     name: str = label("Name of the set, for messages.", check=check_reference_name)
     names: Sequence[str] = option("Names of detections; wildcards are allowed.")
-    exclude: Sequence[str] = option("Names of detections that are left out; wildcards are allowed.", default=())
+    exclude: Sequence[str] = option("Names of detections to skip; wildcards are allowed.", default=())
     min_severity: Severity = option("Least severity of the detections.", default="info")
     notify: Sequence[Notifier] = option("Notifiers that hits are sent to.", default=())
 
@@ -156,7 +171,7 @@ class SigmaRules(Declared):
     paths: Sequence[str] = option("Files or directories of YAML, relative to the config file; `~` is allowed.")
     table: str = option("Table whose rows are examined.")
     min_severity: Severity = option("Least level of the rules.", default="info")
-    exclude: Sequence[str] = option("Ids, names or titles of rules that are left out.", default=())
+    exclude: Sequence[str] = option("Ids, names or titles of rules to skip.", default=())
     values: Mapping[str, Sequence[str]] = option("Values of placeholders, by name.", default={})
     fields: Mapping[str, str] = option(
         "SQL expressions for fields that the table spells otherwise, by the name that rules use.", default={}
@@ -177,23 +192,39 @@ class Flaw:
 def detection_flaws(one: Detection) -> list[Flaw]:
     """What is wrong with the arguments of a detection together."""
     found = []
-    if (one.where is None) == (one.sql is None):
+    if (one.where is None and not one.steps) == (one.sql is None):
         both = "both where and sql" if one.sql is not None else "neither where nor sql"
         hint = f"write a condition as where, or a query over {NEW_ROWS} as sql"
         found.append(Flaw("sql" if one.sql else "", f'detection "{one.name}" has {both}', hint))
-    for name, value in (("where", one.where), ("sql", one.sql)):
+    for name, value in (("where", one.where), ("sql", one.sql), *(("steps", step) for step in one.steps)):
         if value is not None and not value.strip():
             found.append(Flaw(name, f"{name} is empty"))
-    if one.threshold is not None and one.within is None:
-        found.append(Flaw("threshold", "threshold needs within", 'say how long it counts: within = "10m"'))
-    alone = [name for name in ("within", "distinct") if getattr(one, name) is not None and one.threshold is None]
-    found += [Flaw(name, f"{name} needs threshold", "say how many make a hit: threshold = 5") for name in alone]
-    if one.first_seen and one.threshold is not None:
-        found.append(Flaw("first_seen", "first_seen and threshold exclude each other", "write two detections"))
-    if one.group_by and one.threshold is None and one.suppress is None:
+    found += _counting_flaws(one)
+    if one.group_by and not one.is_counting and one.suppress is None:
         found.append(
             Flaw("group_by", "group_by needs threshold or suppress", "without them, each row is a hit of its own")
         )
     if one.sql is not None and one.threshold is not None:
         found.append(Flaw("sql", "sql and threshold exclude each other", "count in the statement, or write where"))
+    return found
+
+
+def _counting_flaws(one: Detection) -> list[Flaw]:
+    found = []
+    if one.threshold is not None and one.within is None:
+        found.append(Flaw("threshold", "threshold needs within", 'say how long it counts: within = "10m"'))
+    alone = [name for name in ("within", "distinct") if getattr(one, name) is not None and one.threshold is None]
+    needing = [name for name in alone if name != "within" or not one.steps]
+    found += [Flaw(name, f"{name} needs threshold", "say how many make a hit: threshold = 5") for name in needing]
+    if one.first_seen and one.threshold is not None:
+        found.append(Flaw("first_seen", "first_seen and threshold exclude each other", "write two detections"))
+    if not one.steps:
+        return found
+    if one.within is None:
+        found.append(Flaw("steps", "steps needs within", 'say how long all of them may take: within = "10m"'))
+    if len(one.steps) == 1 or len(one.steps) > MOST_STEPS:
+        found.append(Flaw("steps", f"steps must be 2 to {MOST_STEPS} conditions"))
+    others = [name for name in ("sql", "threshold") if getattr(one, name) is not None]
+    others += ["first_seen"] if one.first_seen else []
+    found += [Flaw(name, f"{name} and steps exclude each other", "write two detections") for name in others]
     return found

@@ -17,6 +17,7 @@ notifier "file" "log" { path = "HOME/hits.jsonl" }
 notifier "webhook" "siem" {
   webhook_url = "URL"
   secret      = "a-very-secret-key"
+  timeout_seconds = 0.5
 }
 notifier "slack" "unset" { webhook_url = env("NOT_SET_ANYWHERE") }
 detection "failed" {
@@ -32,8 +33,8 @@ detection "large" {
 """
 
 
-def test_every_alert_arrives_though_the_receiver_fails_hangs_and_dies(tmp_path: Path) -> None:
-    with Receiver(500, "die", 200) as receiver:
+def test_every_alert_arrives_though_the_receiver_fails_hangs_redirects_and_dies(tmp_path: Path) -> None:
+    with Receiver(500, "hang", "redirect", "die", 200) as receiver:
         world = World(tmp_path, RULES.replace("HOME", str(tmp_path)).replace("URL", receiver.url))
         world.begin()
         world.append(*({"event": "failed", "user": str(number)} for number in range(3)), {"size": 11})
@@ -44,8 +45,15 @@ def test_every_alert_arrives_though_the_receiver_fails_hangs_and_dies(tmp_path: 
         records = {one["notifier"]: one for one in alert_records(detecting.waiting())}
         assert records["notifier.webhook.siem"]["error"] == "the server answered 500"
         assert "NOT_SET_ANYWHERE" in records["notifier.slack.unset"]["error"]
-        for _ in range(3):
+        for error in ("no answer within", "the server answered 302", "no valid answer"):
             detecting.deliver(retry=True)
+            assert (
+                error
+                in {one["notifier"]: one for one in alert_records(detecting.waiting())}["notifier.webhook.siem"][
+                    "error"
+                ]
+            )
+        detecting.deliver(retry=True)
         assert [one.notifier for one in detecting.waiting()] == ["notifier.slack.unset"]
     ids = {str(hit_id) for (hit_id,) in world.rows("SELECT tp_id FROM detection_hit WHERE detection = 'failed'")}
     assert {json.loads(body)["id"] for _, _, body in receiver.requests} == ids

@@ -100,6 +100,17 @@ def test_slack_gets_a_text_without_markup_of_the_log() -> None:
     assert "1.1.1.1" in text
 
 
+def test_a_summary_says_how_many_hits_there_are() -> None:
+    summary = {**RECORD, "partition": None, "tp_id": None, "count": 9950, "key": None, "event": {}, "is_summary": True}
+    summary |= {"first_at": "2024-01-01T00:00:00Z", "last_at": "2024-01-01T00:59:00Z"}
+    with Receiver(200) as receiver:
+        send(Slack(name="s", webhook_url=Secret(receiver.url)), Alert("s1", "notifier.slack.s", summary, NOW))
+    text = json.loads(receiver.requests[0][2])["text"]
+    assert text.startswith(
+        "[high] Failed &lt;login&gt; &amp; more: 9,950 more hits\n2024-01-01T00:00:00Z to 2024-01-01T00:59"
+    )
+
+
 def test_a_file_gets_whole_lines_even_after_one_that_was_cut(tmp_path: Path) -> None:
     path = tmp_path / "hits.jsonl"
     path.write_text('{"id": "cut')

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import socket
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from tailpipe.detect.jail import Jail
 from tailpipe.detect.sigma import load_sigma
 from tailpipe.model.detection import NEW_ROWS, SigmaRules
 from tailpipe.plugin.registry import Registry
-from tests.unit.detect import sigma_oracle
+from tests.unit.detect import sigma_oracle, sigma_shapes
 
 REGISTRY = Registry.installed()
 TABLE = REGISTRY.tables["aws_cloudtrail_log"]
@@ -131,6 +133,50 @@ def test_every_rule_finds_what_an_independent_evaluator_finds(tmp_path: Path) ->
     assert sum(bool(result.hits) for result in results) == len(RULES)  # no rule is vacuous
 
 
+def real_shapes(count: int) -> list[dict[str, Any]]:
+    """Events whose parameters have the shapes of real ones: arrays in arrays, odd keys, numbers, objects, nulls."""
+    choose, found = random.Random(7), []
+    tags = [{"key": "Name", "value": "web"}, {"key": "Owner", "value": "Änna"}]
+    arn = "arn:aws:s3:::bucket-{}"
+    shapes: list[dict[str, Any]] = [
+        {"filterSet": {"items": [{"name": "vpc-id", "valueSet": {"items": [{"value": "vpc-1"}, {"value": "vpc-2"}]}}]}},
+        {"filterSet": {}, "maxResults": 50, "shared": False},
+        {"filters": [{"key": "tag", "values": ["en", "de"]}, {"key": "none", "values": []}]},
+        {"filters": [{"key": "single", "values": "en"}]},
+        {"instancesSet": {"items": [{"instanceId": "i-1"}, {"instanceId": "i-2", "tagSet": {"items": tags}}]}},
+        {"tagSpecificationSet": {"items": [{"resourceType": "vpc", "tags": tags}]}},
+        {"DescribeGatewaysRequest": {"Filter": {"tag": 1, "Name": "state", "Value": {"content": "pending"}}}},
+        {"Host": "bucket.s3.example.com", "acl": "", "x-amz-acl": "private", "location": ""},
+        {"policyDocument": '{"Statement": [{"Effect": "Allow"}]}', "roleName": "my_role%"},
+        {"containerDefinitions": [{"command": ["sh", "-c", "curl x | sh"], "cpu": 0}], "matrix": [[1, 2], [3]]},
+    ]
+    for number in range(count):
+        event: dict[str, Any] = {
+            "eventTime": "2024-01-01T00:00:00Z",
+            "eventName": choose.choice(["DescribeVpcs", "PutParameter", "GetUser"]),
+            "requestParameters": choose.choice([*shapes, None]),
+            "responseElements": choose.choice([None, {"_return": True}, {"version": number % 3, "tier": "Standard"}]),
+            "additionalEventData": {"bytesTransferredOut": choose.choice([0, 250.0, 10**7]), "x-amz-id-2": "a+b/c=="},
+            "tlsDetails": {"tlsVersion": choose.choice(["TLSv1.2", "TLSv1.3"])},
+            "userIdentity": {
+                "type": "AssumedRole",
+                "sessionContext": {"attributes": {"mfaAuthenticated": choose.choice(["true", "false"])}},
+            },
+        }
+        if choose.random() < 0.5:
+            event["resources"] = [{"ARN": arn.format(one), "accountId": "1"} for one in range(choose.randrange(1, 3))]
+        found.append(event)
+    return found
+
+
+def test_rules_about_every_field_of_events_like_real_ones_find_what_the_evaluator_finds() -> None:
+    events = real_shapes(60)
+    different, compared, hits = sigma_shapes.differences(events, list(sigma_shapes.rules_of(events)))
+    assert different == []
+    assert compared > 150
+    assert hits > compared
+
+
 def test_a_rule_that_cannot_be_used_is_left_out_alone_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "good.yml").write_text(rule(0))
     (tmp_path / "field.yml").write_text(f"{HEAD}detection:\n  sel:\n    evntName: x\n  condition: sel\n")
@@ -149,47 +195,20 @@ def test_a_rule_that_cannot_be_used_is_left_out_alone_with_its_place(tmp_path: P
     assert 'placeholder.yml:6: the placeholder "nope" has no value' in lines["placeholder"]
 
 
+def test_rules_are_read_without_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    (tmp_path / "a.yml").write_text(rule(0))
+    assert list(loaded(tmp_path)[0]) == ["s_a"]
+    assert not {name for name in sys.modules if name.startswith(("sigma.plugins", "sigma.data"))}
+
+
 def test_rules_are_chosen_by_severity_and_id(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(rule(0))
     (tmp_path / "b.yml").write_text(rule(1).replace("level: high", "level: low"))
     assert list(loaded(tmp_path)[0]) == ["s_a", "s_b"]
     assert list(loaded(tmp_path, min_severity="medium")[0]) == ["s_a"]
     assert list(loaded(tmp_path, exclude=("00000000-0000-4000-8000-000000000000",))[0]) == ["s_b"]
-
-
-CORRELATION = """---
-title: Many
-name: many
-level: high
-correlation:
-  type: TYPE
-  rules: [RULES]
-  group-by: [sourceIPAddress]
-  timespan: 10m
-  condition: CONDITION
-"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "condition", "threshold", "distinct"),
-    [
-        ("event_count", "{gte: 3}", 3, None),
-        ("event_count", "{gt: 3}", 4, None),
-        ("value_count", "{gte: 3, field: userIdentity.userName}", 3, '("user_identity"."user_name"::VARCHAR)'),
-        ("temporal", "{gte: 2}", 2, "CASE"),
-        ("temporal_ordered", "{gte: 2}", None, None),
-    ],
-)
-def test_a_correlation_is_a_threshold(
-    tmp_path: Path, kind: str, condition: str, threshold: int | None, distinct: str | None
-) -> None:
-    ids = [f"00000000-0000-4000-8000-{number:012d}" for number in (0, 2)]
-    text = CORRELATION.replace("TYPE", kind).replace("RULES", ", ".join(ids)).replace("CONDITION", condition)
-    (tmp_path / "c.yml").write_text(f"{rule(0)}---\n{rule(2)}{text}")
-    found, said = loaded(tmp_path)
-    if threshold is None:
-        assert (found, len(said)) == ({}, 1)
-        return
-    (one,) = found.values()
-    assert (one.threshold, one.within, one.group_by) == (threshold, "600s", ('("source_ip_address"::VARCHAR)',))
-    assert (one.distinct or "").startswith(distinct or "")

@@ -1,0 +1,90 @@
+"""Which hits become alerts of their own, and which are counted in a summary because a detection has too many.
+
+A notifier takes so many alerts of a detection in an hour of the clock. What is beyond them goes into a summary: the
+first one of an hour is due at once, and the next gathers all that comes until the hour is over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tailpipe.detect.outbox import Alert, alerts_in
+from tailpipe.detect.state import State
+from tailpipe.model.detection import Detection
+from tailpipe.model.hit import Hit, hit_id
+from tailpipe.model.notifier import Notifier
+
+__all__ = ["enqueue"]
+
+_LARGEST = 16_000
+"""Characters of an event in an alert; a larger one is left out, and the hit has it."""
+
+
+def enqueue(state: State, detection: Detection, hits: Sequence[Hit], now: datetime) -> None:
+    """Let hits, in the order of time, wait for the notifiers of their detection."""
+    moment = now.astimezone(UTC)
+    for notifier in detection.notify if hits else ():
+        hour = moment.replace(minute=0, second=0, microsecond=0)
+        name = f"rate/{detection.name}/{notifier.address}"
+        known, alerts, summaries = json.loads(state.value(name) or '["", 0, 0]')
+        if known != hour.isoformat():
+            alerts = summaries = 0
+        own = hits[: max(notifier.alerts_per_hour - alerts, 0)]
+        for hit in own:
+            _wait(state, Alert(hit.id, notifier.address, _bounded(hit.record), moment))
+        if rest := hits[len(own) :]:
+            summaries = _fold(state, detection, notifier, rest, moment, hour, summaries)
+        state.change(name, json.dumps([hour.isoformat(), alerts + len(own), summaries]))
+
+
+def _fold(
+    state: State,
+    detection: Detection,
+    notifier: Notifier,
+    hits: Sequence[Hit],
+    now: datetime,
+    hour: datetime,
+    summaries: int,
+) -> int:
+    """Count hits in the summary that waits for the end of the hour, or in a new one; how many the hour has then."""
+
+    def numbered(number: int) -> Alert:
+        identity = hit_id("summary", detection.name, notifier.address, hour.isoformat(), str(number))
+        due = None if number == 1 else hour + timedelta(hours=1)
+        return Alert(identity, notifier.address, _summary(identity, hits), now, next_at=due)
+
+    last = numbered(summaries)
+    if summaries > 1 and (text := state.value(last.cursor)) is not None:
+        (waiting,) = alerts_in({last.cursor: text})
+        if not waiting.attempts:
+            added = Alert(last.hit, last.notifier, _added(waiting.record, last.record), waiting.since, 0, last.next_at)
+            _wait(state, added)
+            return summaries
+    _wait(state, numbered(summaries + 1))
+    return summaries + 1
+
+
+def _summary(identity: str, hits: Sequence[Hit]) -> dict[str, Any]:
+    """A record for people and programs that know records of hits: `count` hits, and no event."""
+    first, last = hits[0], hits[-1]
+    nothing: dict[str, Any] = {"partition": None, "tp_id": None, "key": None, "event": {}}
+    facts = {"id": identity, "first_at": first.record["time"], "count": len(hits), "is_summary": True}
+    return {**last.record, "last_at": last.record["time"], **facts, **nothing}
+
+
+def _added(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    times = {"first_at": min(old["first_at"], new["first_at"]), "last_at": max(old["last_at"], new["last_at"])}
+    return {**new, **times, "time": times["last_at"], "count": old["count"] + new["count"]}
+
+
+def _wait(state: State, alert: Alert) -> None:
+    state.change(alert.cursor, alert.text)
+
+
+def _bounded(record: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(record["event"])) <= _LARGEST:
+        return record
+    return {**record, "event": {}, "event_is_too_large": True}
