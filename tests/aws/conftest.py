@@ -16,7 +16,7 @@ from moto.server import ThreadedMotoServer
 
 from tailpipe.plugins.aws.buckets import region_of
 from tailpipe.plugins.aws.connection import Aws
-from tailpipe.plugins.aws.s3_fetch import bucket_of
+from tailpipe.plugins.aws.s3_bucket import bucket_of
 from tests.aws.proxy import Proxy
 from tests.aws.server import owner
 

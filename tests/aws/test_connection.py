@@ -62,10 +62,10 @@ def test_secrets_are_in_no_text_of_a_connection() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"access_key": "A"}, "access_key and secret_key belong together"),
-        ({"session_token": Secret("t")}, "session_token belongs to an access_key and a secret_key"),
-        ({"access_key": "A", "secret_key": Secret("s"), "profile": "p"}, "not both"),
-        ({"external_id": Secret("e")}, "external_id belongs to a role_arn"),
+        ({"access_key": "A"}, "access_key and secret_key must be set together"),
+        ({"session_token": Secret("t")}, "session_token requires access_key and secret_key"),
+        ({"access_key": "A", "secret_key": Secret("s"), "profile": "p"}, "cannot be combined"),
+        ({"external_id": Secret("e")}, "external_id requires role_arn"),
     ],
 )
 def test_options_that_do_not_fit_together_are_refused(options: dict[str, object], message: str) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -129,11 +129,16 @@ def _put_all(bucket: TestBucket, today: date) -> dict[date, int]:
     return counts
 
 
-def _days(proxy: Proxy) -> set[str]:
-    """The days whose folders were listed since the last look."""
-    asked = {one.prefix[13:-1] for one in proxy.lists if one.prefix.count("/") == 4}
+def _skipped(proxy: Proxy, today: date) -> set[int]:
+    """How many days ago the newest day was that listings of accounts have skipped since the last look."""
+    begun = dict[str, str]()
+    for one in proxy.lists:
+        account, _, rest = one.query.get("start-after", "").partition("/")
+        if rest:
+            begun[account] = min(rest[:10], begun.get(account, rest[:10]))
     proxy.asked.clear()
-    return asked
+    assert set(begun) == set(ACCOUNTS)
+    return {(today - date.fromisoformat(day.replace("/", "-"))).days for day in begun.values()}
 
 
 @contextmanager
@@ -165,28 +170,25 @@ def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date
         assert done.returncode == 0, done.stderr[-2000:]
         return done.stdout + done.stderr
 
-    def span(backs: Sequence[int]) -> set[str]:
-        return {f"{today - timedelta(days=back):%Y/%m/%d}" for back in backs}
-
     def total(backs: int) -> int:
         return sum(counts[today - timedelta(days=back)] for back in range(backs + 1))
 
     proxy.asked.clear()
     collect()
-    assert _days(proxy) == span(range(31))
+    assert _skipped(proxy, today) == {31}
     assert install.rows() == [{"found": total(30)}]
     assert "no new data" in collect()
-    assert _days(proxy) == span(range(3))
+    assert _skipped(proxy, today) == {4}, "two days of overlap, and one for remembered folders"
 
     day = today - timedelta(days=1)
     bucket.put_rows(f"{ACCOUNTS[0]}/{day:%Y/%m/%d}/late.jsonl.gz", "late", day=day)
     old = today - timedelta(days=20)
     bucket.put_rows(f"{ACCOUNTS[1]}/{old:%Y/%m/%d}/late.jsonl.gz", "later", day=old)
     collect()
-    assert _days(proxy) == span(range(3))
+    assert _skipped(proxy, today) == {4}
     assert install.rows() == [{"found": total(30) + 1}]
     collect("--from", "T-20d")
-    assert _days(proxy) == span(range(21))
+    assert _skipped(proxy, today) == {21}
     assert install.rows() == [{"found": total(30) + 2}]
 
     replaced = next(number for number in range(OBJECTS) if number % DAYS == 2)
@@ -194,9 +196,9 @@ def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date
     bucket.put_rows(f"{ACCOUNTS[replaced % 3]}/{day:%Y/%m/%d}/{replaced:05}.jsonl.gz", "replaced", day=day)
     collect()
     assert install.rows() == [{"found": total(30) + 1}]
-    _days(proxy)
+    proxy.asked.clear()
     collect("--from", "T-40d")
-    assert _days(proxy) == span(range(DAYS))  # the folder of the day before is not there
+    assert _skipped(proxy, today) == {41}
     whole = sum(counts.values()) + 1
     assert install.rows() == [{"found": whole}]
     assert install.rows("count(distinct tp_id)") == [{"found": whole}]

@@ -14,7 +14,7 @@ from tailpipe.collect.events import Summary
 from tailpipe.plugin import Secret, Window
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.s3 import S3Bucket
-from tailpipe.plugins.aws.s3_fetch import RANGE_BYTES
+from tailpipe.plugins.buckets.fetch import RANGE_BYTES
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Answer, Asked, Cut, Fault, Proxy, Slow
 from tests.aws.server import READER_KEY, READER_SECRET, owner

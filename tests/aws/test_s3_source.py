@@ -13,7 +13,7 @@ import pytest
 from tailpipe.errors import UsageError
 from tailpipe.plugin import Artifact, Window
 from tailpipe.plugins.aws.s3 import S3Bucket
-from tailpipe.plugins.aws.s3_fetch import RANGE_BYTES
+from tailpipe.plugins.buckets.fetch import RANGE_BYTES
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Proxy
 from tests.aws.server import owner
@@ -43,6 +43,11 @@ def test_objects_of_a_bucket_become_rows(bucket: TestBucket, tmp_path: Path) -> 
     assert not world.has_twins()
 
 
+def starts(proxy: Proxy) -> list[tuple[str, str]]:
+    """Where listings over dates begin."""
+    return [(one.prefix, one.query["start-after"]) for one in proxy.lists if "start-after" in one.query]
+
+
 def test_late_objects_are_taken_in_the_overlap_and_by_a_window(
     bucket: TestBucket, tmp_path: Path, proxy: Proxy
 ) -> None:
@@ -55,12 +60,10 @@ def test_late_objects_are_taken_in_the_overlap_and_by_a_window(
     bucket.put_rows(key(days_ago(20), "late.jsonl"), "late 20", day=days_ago(20))
     proxy.asked.clear()
     assert [one.unit for one in world.collect().committed] == [str(days_ago(1))]
-    wanted = [key(days_ago(back), "") for back in (2, 1, 0)]
-    assert sorted(one.prefix for one in proxy.lists if one.prefix.count("/") == 4) == wanted
+    assert starts(proxy) == [("one/", "one/2024/03/06~")], "two days of overlap, and one for remembered folders"
     proxy.asked.clear()
     assert [one.unit for one in world.collect(str(days_ago(20)), str(days_ago(19))).committed] == [str(days_ago(20))]
-    wanted = [key(days_ago(back), "") for back in (20, 19)]
-    assert sorted(one.prefix for one in proxy.lists if one.prefix.count("/") == 4) == wanted
+    assert starts(proxy) == [("one/", "one/2024/02/18~")]
     assert [row for row in world.rows() if row.startswith("late")] == ["late 01", "late 20"]
 
 
@@ -171,11 +174,18 @@ def test_whoever_asks_pays_if_told_so(bucket: TestBucket, proxy: Proxy) -> None:
 def test_more_keys_than_a_page_holds_are_all_listed(bucket: TestBucket, proxy: Proxy) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
+    keys = [f"one/2024/03/{1 + number % 10:02}/{number:05}" for number in range(1100)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: bucket.put(f"{number:05}", ""), range(1100)))
+        list(pool.map(lambda name: bucket.put(name, ""), keys))
     source = S3Bucket(bucket=bucket.name, connection=owner(proxy.url))
     assert len({one.uri for one in source.artifacts(ALL)}) == 1100
     assert len(proxy.lists) == 2
+    proxy.asked.clear()
+    dated = replace(source, file_layout=LAYOUT)
+    assert sorted(one.path for one in dated.artifacts(ALL)) == sorted(keys)
+    assert len(proxy.lists) == 1 + 2, "the accounts, and all days page by page"
+    window = Window(datetime(2024, 3, 4, tzinfo=UTC), datetime(2024, 3, 6, tzinfo=UTC))
+    assert len(list(dated.artifacts(window))) == 220
 
 
 @pytest.mark.parametrize(
@@ -212,7 +222,7 @@ def test_the_layout_of_the_table_prunes_too(bucket: TestBucket, proxy: Proxy) ->
     table = Table(name="t", layouts={"aws_s3_bucket": LAYOUT})
     found = list_source(source, table, DaySet.of([days_ago(1)]), today=TODAY)
     assert [one.artifact.day for one in found.listed] == [days_ago(1)]
-    assert [one.prefix for one in proxy.lists if one.prefix.count("/") == 4] == [key(days_ago(1), "")]
+    assert starts(proxy) == [("one/", "one/2024/03/08~")]
 
 
 def test_an_artifact_is_opened_without_being_listed_first(bucket: TestBucket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
 from tailpipe.config.decoder import Decoder
+from tailpipe.config.for_each import ForEach, once
 from tailpipe.config.former import former_block
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.mapping import path_problems, reversed_names
@@ -20,6 +22,7 @@ from tailpipe.config.syntax import Block, Span
 from tailpipe.config.tables import extended, mapped, says, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
+from tailpipe.model.dashboard import Dashboard
 from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
@@ -86,6 +89,7 @@ class _Builder:
             "detection": Detection,
             "detections": DetectionSet,
             "sigma": SigmaRules,
+            "dashboard": Dashboard,
         }
         every = {**classes, **{kind: {"*": declared} for kind, declared in single.items()}}
         makers: dict[Reference, Callable[[], Any]] = {
@@ -101,6 +105,8 @@ class _Builder:
         self.scope = Scope(around, every, made)
         self.in_sql: dict[tuple[str, str], Reference] = {}
         self.decoder = Decoder(classes, self.scope.evaluate, self._resolve, problems=found)
+        self.for_each = ForEach(self.scope, self.decoder.report, self._gather)
+        self.scope.members = self.for_each.members
         self.decoded: dict[Reference, Any] = {}
         self.decoding: list[Reference] = []
         self.reversed: set[str] = set()
@@ -124,17 +130,19 @@ class _Builder:
                 self.decoder.report(text, problem)
             for attribute in body.attributes:
                 hint = "arguments stand inside a block"
-                self.decoder.report(text, Problem(f'"{attribute.name}" is in no block', attribute.span, hint))
+                self.decoder.report(text, Problem(f'"{attribute.name}" must be inside a block', attribute.span, hint))
             for block in body.blocks:
                 self._gather(text, block)
+        self.for_each.expand(texts)
         for reference in sorted(self.scope.blocks, key=lambda reference: list(LABELS).index(reference.kind)):
             self._resolve(reference)
         for reference, value in self.decoded.items():
             self._check(reference, value)
         self._check_stores()
         self._read_directories()
+        self._check_dashboards()
         if self.decoder.problems:
-            raise ConfigError(tuple(sorted([*self.decoder.problems, *self.decoder.unresolved], key=_order)))
+            raise ConfigError(tuple(once(sorted([*self.decoder.problems, *self.decoder.unresolved], key=_order))))
         return self._config(texts)
 
     def _gather(self, text: ConfigText, block: Block) -> None:
@@ -147,6 +155,8 @@ class _Builder:
         if block.type not in LABELS:
             hint = former_block(block.type) or did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
             self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
+            return
+        if self.for_each.takes(text, block, is_pack=self.is_pack):
             return
         labels = tuple(label.text for label in block.labels)
         reference = Reference(block.type, labels)
@@ -259,6 +269,19 @@ class _Builder:
                     self.saved.twice(query, place, first[query.name])
                 else:
                     first[query.name], self.from_files[query.name] = place, query
+
+    def _check_dashboards(self) -> None:
+        dashboards = {one: value for one, value in self.decoded.items() if isinstance(value, Dashboard)}
+        if not dashboards:
+            return
+        from tailpipe.config.dashboards import dashboard_problems  # late, because most configs have none
+
+        blocks = {one.labels[0]: self.decoded[one] for one in self.scope.blocks if one.kind == "query"}
+        queries = ChainMap(self.from_files, blocks, self.registry.queries)  # type: ignore[arg-type] # only read
+        for reference, dashboard in dashboards.items():
+            located = self.scope.blocks[reference]
+            for problem in dashboard_problems(dashboard, located.block, queries):
+                self.decoder.report(located.text, problem)
 
     def _check_stores(self) -> None:
         stores, workspaces, partitions = (self._of_kind(kind) for kind in ("store", "workspace", "partition"))
@@ -380,6 +403,7 @@ class _Builder:
             detections=kinds["detection"],
             detection_sets=kinds["detections"],
             sigma=kinds["sigma"],
+            dashboards=kinds["dashboard"],
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )

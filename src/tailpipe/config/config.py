@@ -10,6 +10,7 @@ from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
+from tailpipe.model.dashboard import Dashboard
 from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
@@ -44,6 +45,7 @@ class Config:
     detections: Mapping[str, Detection] = field(default_factory=dict)
     detection_sets: Mapping[str, DetectionSet] = field(default_factory=dict)
     sigma: Mapping[str, SigmaRules] = field(default_factory=dict)
+    dashboards: Mapping[str, Dashboard] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 

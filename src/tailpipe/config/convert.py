@@ -53,7 +53,7 @@ def convert(annotation: Any, value: Any, expression: syntax.Expression, resolve:
             if isinstance(value, int) and str(value) in arguments:
                 hint = f'write "{value}"'
             found = f'"{value}"' if isinstance(value, str) else a_kind(value)
-            raise Problem(f"one of {allowed} is expected here, not {found}", expression.span, hint)
+            raise Problem(f"expected one of {allowed}, got {found}", expression.span, hint)
         return value
     if origin in (Sequence, list, tuple):
         return _sequence(arguments[0], value, expression, resolve)
@@ -76,20 +76,20 @@ def _union(choices: tuple[Any, ...], value: Any, expression: syntax.Expression, 
         except Problem:
             continue
     wanted = " or ".join(type_name(choice) for choice in others)
-    raise Problem(f"{wanted} is expected here, not {a_kind(value)}", expression.span)
+    raise Problem(f"expected {wanted}, got {a_kind(value)}", expression.span)
 
 
 def _sequence(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     if not isinstance(value, list):
         hint = "write it in brackets: […]" if isinstance(value, str) else ""
-        raise Problem(f"a list is expected here, not {a_kind(value)}", expression.span, hint)
+        raise Problem(f"expected a list, got {a_kind(value)}", expression.span, hint)
     parts = expression.items if isinstance(expression, syntax.List) else [expression] * len(value)
     return tuple(convert(element, item, part, resolve) for item, part in zip(value, parts, strict=True))
 
 
 def _mapping(element: Any, value: Any, expression: syntax.Expression, resolve: Resolve) -> Any:
     if not isinstance(value, dict):
-        raise Problem(f"a map is expected here, not {a_kind(value)}", expression.span, "write { name = value }")
+        raise Problem(f"expected a map, got {a_kind(value)}", expression.span, "write { name = value }")
     literal = expression if isinstance(expression, syntax.Map) else None
     parts = [item for _, item in literal.items] if literal else [expression] * len(value)
     return {key: convert(element, item, part, resolve) for (key, item), part in zip(value.items(), parts, strict=True)}
@@ -99,7 +99,7 @@ def _anything(value: Any, expression: syntax.Expression) -> Any:
     """A value of any type, for a service that knows what it means; a reference means nothing to it."""
     if isinstance(value, Reference):
         hint = f"name an argument of it: {value}.ARGUMENT"
-        raise Problem(f"a value is expected here, not {value}", expression.span, hint)
+        raise Problem(f"expected a value, got {value}", expression.span, hint)
     if isinstance(value, list):
         return tuple(_anything(item, expression) for item in value)
     return {key: _anything(item, expression) for key, item in value.items()} if isinstance(value, dict) else value
@@ -122,9 +122,11 @@ def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: 
         found = str(value) if isinstance(value, Reference) else a_kind(value)
         is_quoted = isinstance(value, str) and value.startswith(f"{kind}.")
         hint = "write it without quotes" if is_quoted else f"write {_preset(wanted, kind, value, resolve) or example}"
-        raise Problem(f"a {kind} is expected here, not {found}", expression.span, hint)
+        if isinstance(value, dict) and value and all(isinstance(one, Reference) for one in value.values()):
+            hint = f'choose one of for_each by its key: ["{next(iter(value))}"]'
+        raise Problem(f"expected a {kind}, got {found}", expression.span, hint)
     if of_type and value.labels[0] != of_type:
-        message = f'a {kind} of type "{of_type}" is expected here, not {value}'
+        message = f'expected a {kind} of type "{of_type}", got {value}'
         raise Problem(message, expression.span, f"write {example}")
     try:
         return resolve(value)
@@ -144,7 +146,7 @@ def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
         return int(value)
     if annotation is float and is_number and abs(value) < _LARGEST:
         return float(value)
-    wanted = {bool: "true or false", int: "a whole number", float: "a number"}.get(annotation, "text")
+    wanted = {bool: "true or false", int: "an integer", float: "a number"}.get(annotation, "text")
     hint = ""
     if wanted == "text" and (is_number or isinstance(value, bool)):
         hint = 'write it in quotes: "…"'
@@ -155,4 +157,4 @@ def _scalar(annotation: Any, value: Any, expression: syntax.Expression) -> Any:
     found = shown(value) if is_number and annotation is int else a_kind(value)
     if is_number and annotation is float:
         raise Problem("the number is too large", expression.span)
-    raise Problem(f"{wanted} is expected here, not {found}", expression.span, hint)
+    raise Problem(f"expected {wanted}, got {found}", expression.span, hint)

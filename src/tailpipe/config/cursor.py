@@ -64,7 +64,7 @@ class Cursor:
         self.skip()
         if self.peek() != character:
             note = self.beginning("it", opening)
-            raise Problem(otherwise, self.here(), f'"{character}" is expected here', note)
+            raise Problem(otherwise, self.here(), f'expected "{character}"', note)
         self.position += 1
 
     def beginning(self, what: str, opening: int) -> tuple[str, Span] | None:

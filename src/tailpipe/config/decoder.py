@@ -62,6 +62,7 @@ class Decoder:
         depends on an unset variable stays unresolved.
         """
         may_wait = may_wait or issubclass(declared, Connection | Notifier | Source | Store)
+        text = text.in_each(*block.each) if block.each else text
         before = (len(self.problems), self._failures)
         self.spans[address] = (text, block.span)
         labels = block.labels[1:] if _is_typed(block.type, declared) else block.labels
@@ -118,7 +119,7 @@ class Decoder:
             self.report(text, Problem(f'the block "{block.type}"{shown} has no {missing[0]}', block.span, hint))
         for label in given[len(wanted) :]:
             hint = f"write {_shape(block.type, declared)}"
-            self.report(text, Problem(f'"{label.text}" is a label too many for "{block.type}"', label.span, hint))
+            self.report(text, Problem(f'"{label.text}" is an unexpected label of "{block.type}"', label.span, hint))
         return values
 
     def _attributes(
@@ -133,7 +134,7 @@ class Decoder:
                 self.report(text, self._unknown(block, attribute, options))
             elif attribute.name in first:
                 note = ("first here", first[attribute.name].span)
-                self.report(text, Problem(f'the argument "{attribute.name}" is there twice', attribute.span, "", note))
+                self.report(text, Problem(f'the argument "{attribute.name}" is duplicated', attribute.span, "", note))
             else:
                 first[attribute.name] = attribute
                 self.spans[f"{address}.{attribute.name}"] = (text, attribute.value.span)
@@ -176,9 +177,7 @@ class Decoder:
                 continue
             if (said := _attribute(block, option)) is not None:
                 note = ("first here", said.span)
-                self.report(
-                    text, Problem(f'"{inner.type}" is there as an argument and as a block', inner.span, "", note)
-                )
+                self.report(text, Problem(f'"{inner.type}" is both an argument and a block', inner.span, "", note))
             element, is_many = _element(option.annotation) if option.element is None else (option.element, False)
             variants = variants_of(option.annotation)
             kind = self.type_of(text, inner, variants or None) if variants or inner.type in _TYPED else element
@@ -189,7 +188,7 @@ class Decoder:
                 values[option.name] = (*values.get(option.name, ()), value)
             elif option.name in values:
                 note = ("first here", first[inner.type])
-                self.report(text, Problem(f'the block "{inner.type}" is there twice', inner.span, "", note))
+                self.report(text, Problem(f'the block "{inner.type}" is duplicated', inner.span, "", note))
             else:
                 values[option.name] = value
                 first[inner.type] = inner.span
@@ -233,7 +232,7 @@ class Decoder:
                 hint = f"write it as a block: {_shape(option.block, option.element or _element(option.annotation)[0])}"
                 return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
             if option.kind == "label" and name == option.name:
-                hint = f'write it behind "{block.type}", in quotes and without ='
+                hint = f'write it after "{block.type}", in quotes and without ='
                 return Problem(f'"{name}" is a label, not an argument', attribute.span, hint)
         known = [option.name for option in options.values() if option.kind == "option"]
         otherwise = "there are: " + ", ".join(known) if known else "it takes none"
@@ -297,7 +296,7 @@ def _is_bare(expression: Expression) -> bool:
 
 
 def _unquoted(expression: Expression) -> Problem:
-    return Problem("a secret is text", expression.span, 'write it in quotes, or take it from env("NAME")')
+    return Problem("a secret must be text", expression.span, 'write it in quotes, or take it from env("NAME")')
 
 
 def _title(block: Block) -> str:

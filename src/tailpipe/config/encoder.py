@@ -147,4 +147,5 @@ def _kinds(config: Config) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         ("detection", config.detections),
         ("detections", config.detection_sets),
         ("sigma", config.sigma),
+        ("dashboard", config.dashboards),
     )

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from tailpipe.config.convert import Reference
 from tailpipe.config.functions import FUNCTIONS, MissingError, Surroundings, a_kind, arity, shown
 from tailpipe.config.printer import quote
 from tailpipe.config.syntax import (
@@ -97,11 +98,11 @@ class Evaluator:
         for key_expression, value_expression in expression.items:
             key = self.value(key_expression)
             if isinstance(key, bool) or not isinstance(key, str | int | float):
-                raise Problem(f"a key is text, not {a_kind(key)}", key_expression.span)
+                raise Problem(f"expected text as the key, got {a_kind(key)}", key_expression.span)
             name = shown(key)
             if name in items:
                 note = ("first here", first[name])
-                raise Problem(f'the key "{name}" is there twice', key_expression.span, note=note)
+                raise Problem(f'the key "{name}" is duplicated', key_expression.span, note=note)
             first[name] = key_expression.span
             items[name] = self.value(value_expression)
         return items
@@ -110,14 +111,16 @@ class Evaluator:
         value, key = self.value(expression.value), self.value(expression.key)
         if isinstance(value, list):
             if isinstance(key, bool) or not isinstance(key, int):
-                raise Problem(f"the index of a list is a whole number, not {a_kind(key)}", expression.key.span)
+                raise Problem(f"expected an integer as the list index, got {a_kind(key)}", expression.key.span)
             if not 0 <= key < len(value):
                 items = "1 item" if len(value) == 1 else f"{len(value)} items"
                 raise Problem(f"the list has {items}, none at {key}", expression.key.span, "the first is at 0")
             return value[key]
+        if isinstance(value, Reference) and isinstance(key, str):
+            return self.resolve(Name([value.kind, *value.labels, key], expression.span))
         if isinstance(value, dict):
             if not isinstance(key, str):
-                raise Problem(f"a key is text, not {a_kind(key)}", expression.key.span)
+                raise Problem(f"expected text as the key, got {a_kind(key)}", expression.key.span)
             if key not in value:
                 hint = did_you_mean(key, value, _there_are(value))
                 raise Problem(f'the map has no key "{key}"', expression.key.span, hint)
@@ -171,14 +174,14 @@ class Evaluator:
     def _boolean(self, expression: Expression) -> bool:
         value = self.value(expression)
         if not isinstance(value, bool):
-            raise Problem(f"true or false is expected here, not {a_kind(value)}", expression.span)
+            raise Problem(f"expected true or false, got {a_kind(value)}", expression.span)
         return value
 
     def _number(self, expression: Expression) -> int | float:
         value = self.value(expression)
         if isinstance(value, bool) or not isinstance(value, int | float):
             hint = 'text is joined by "${a}${b}"' if isinstance(value, str) else ""
-            raise Problem(f"a number is expected here, not {a_kind(value)}", expression.span, hint)
+            raise Problem(f"expected a number, got {a_kind(value)}", expression.span, hint)
         return value
 
     def _bounded(self, value: Value, expression: Expression) -> Value:

@@ -67,13 +67,13 @@ def a_kind(value: Value) -> str:
 
 def _text(value: Value, what: str = "text") -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{what} is expected, not {a_kind(value)}")
+        raise ValueError(f"expected {what}, got {a_kind(value)}")
     return value
 
 
 def _list(value: Value) -> list[Value]:
     if not isinstance(value, list):
-        raise ValueError(f"a list is expected, not {a_kind(value)}")
+        raise ValueError(f"expected a list, got {a_kind(value)}")
     return value
 
 
@@ -129,7 +129,7 @@ def _file(around: Surroundings, path: Value) -> Value:
         base = around.directory.resolve()
         target = (base / _pathexpand(around, path)).resolve()
         if not target.is_relative_to(base):
-            raise UsageError(f'"{path}" lies outside the config directory', hint="only files below it can be read")
+            raise UsageError(f'"{path}" is outside the config directory', hint="only files inside it can be read")
         facts = target.stat()
         if not stat.S_ISREG(facts.st_mode):
             raise ValueError(f'"{path}" is not a file')

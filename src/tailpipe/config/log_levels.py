@@ -42,7 +42,7 @@ class LogLevels:
             elif not _NAME.fullmatch(name):
                 raise UsageError(f'{variable} is "{text}": "{name}" is not the name of a logger', hint=_FORM)
             elif name in named:
-                raise UsageError(f'{variable} is "{text}": "{name}" is there twice', hint=_FORM)
+                raise UsageError(f'{variable} is "{text}": "{name}" is duplicated', hint=_FORM)
             else:
                 named[name] = value.lower()
         return cls(level or default, named)

@@ -240,7 +240,9 @@ class _Scanner:
     def _sign(self, match: re.Match[str]) -> int:
         sign, (start, end) = match[0], match.span()
         if sign in "([" or (sign == "{" and (self.before in "=:([,?" or self._is_argument(self.named))):
+            is_open_map = sign == "{" and self.named == "for_each"
             self._value(sign)
+            self.is_hot = self.is_hot or is_open_map  # any argument may take its values
             self._open(sign)
         elif sign == "{":
             self.is_hot, self.in_header, self.has_value = True, False, False

@@ -76,9 +76,11 @@ def _check_names(plugin: Plugin, registry: Registry, target: Path, *, force: boo
     present = registry.plugins.get(plugin.name)
     if present is not None and Path(present.folder or os.sep) != target:
         where = "is built in" if present.package in ("tailpipe", "pack") else f"comes from package {present.package}"
-        raise UsageError(f'there is a plugin "{plugin.name}" already, which {where}', hint="give the pack another name")
+        raise UsageError(
+            f'a plugin named "{plugin.name}" already exists, which {where}', hint="give the pack another name"
+        )
     if target.exists() and not force:
-        raise UsageError(f'pack "{plugin.name}" is installed already', hint="replace it with --force")
+        raise UsageError(f'pack "{plugin.name}" is already installed', hint="replace it with --force")
     for kind, what in (("table", "table"), ("preset", "format")):
         for name, _ in plugin.parts(kind):  # type: ignore[arg-type] # both are kinds
             owner = registry.owner(kind, name)  # type: ignore[arg-type]
@@ -94,7 +96,7 @@ def _files(source: Path) -> tuple[list[str], list[str]]:
     for name in sorted(_walk(source)):
         path = source / name
         if not path.resolve().is_relative_to(root):
-            raise UsageError(f'"{name}" links out of the pack', hint="copy the file into the pack")
+            raise UsageError(f'"{name}" is a link to outside the pack', hint="copy the file into the pack")
         if name not in wanted or not path.is_file() or name.endswith(_CODE):
             skipped.append(name)
         elif path.stat().st_size > _LARGEST:

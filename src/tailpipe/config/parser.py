@@ -83,7 +83,7 @@ class _Parser:
             if cursor.at_end:
                 return body
             if closing := _CLOSING.match(self.text, cursor.position):
-                self.problems.append(Problem('"}" closes nothing', closing.span(), "take it away"))
+                self.problems.append(Problem('"}" has no matching "{"', closing.span(), "remove it"))
                 cursor.position = closing.end()
 
     def body_items(self, body: Body) -> None:
@@ -110,7 +110,7 @@ class _Parser:
             hint = "an argument is written name = value, a block name { … }"
             if cursor.peek() in ('"', "`"):
                 hint = "names of arguments and blocks stand without quotes"
-            raise Problem(f"a block or an argument is expected here, not {cursor.shown_here()}", cursor.here(), hint)
+            raise Problem(f"expected a block or an argument, got {cursor.shown_here()}", cursor.here(), hint)
         span = (start, cursor.position)
         cursor.skip()
         following = cursor.peek()
@@ -120,7 +120,7 @@ class _Parser:
             body.attributes.append(Attribute(name, self.expression(), span))
             self.end_of_item()
         elif following == ":":
-            raise Problem(f'":" stands behind the argument "{name}"', cursor.here(), "write = instead")
+            raise Problem(f'":" is not allowed after the argument "{name}"', cursor.here(), "write = instead")
         else:
             body.blocks.append(self.block(name, span))
 
@@ -130,11 +130,11 @@ class _Parser:
         cursor.skip()
         if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
             if cursor.peek() in ('"', "`"):
-                raise Problem("a second text is too much", cursor.here(), "end the line here, or write a list: [a, b]")
+                raise Problem("unexpected second text", cursor.here(), "end the line here, or write a list: [a, b]")
             hint = "end the line here; text needs quotes"
             if cursor.peek() in (",", ";"):
                 hint = "a blank or a new line divides arguments"
-            raise Problem(f"{cursor.shown_here()} is too much", cursor.here(), hint)
+            raise Problem(f"unexpected {cursor.shown_here()}", cursor.here(), hint)
 
     def block(self, kind: str, span: Span) -> Block:
         cursor = self.cursor
@@ -162,19 +162,19 @@ class _Parser:
             if following in ('"', "`"):
                 value = self.strings.quoted() if following == '"' else self.strings.raw()
                 if not isinstance(value, Literal):
-                    raise Problem("a label cannot hold ${…}", value.span)
+                    raise Problem("a label cannot contain ${…}", value.span)
                 labels.append(Label(cast(str, value.value), value.span))
             elif (word := cursor.word()) is not None:
                 labels.append(Label(word, (start, cursor.position)))
             elif match := _BRACE_BELOW.match(self.text, start):
                 cursor.position = match.end() - 1
-                raise Problem(f'the "{{" of "{kind}" is on another line', cursor.here(), f'put it behind "{kind}"')
+                raise Problem(f'the "{{" of "{kind}" is on another line', cursor.here(), f'put it after "{kind}"')
             elif labels:
                 hint = "a label that holds more than letters, digits, _ and - needs quotes"
-                raise Problem(f'behind the labels of "{kind}", "{{" is expected', cursor.here(), hint)
+                raise Problem(f'expected "{{" after the labels of "{kind}"', cursor.here(), hint)
             else:
                 hint = "an argument is written name = value, a block name { … }"
-                raise Problem(f'behind "{kind}", "=" or "{{" is expected', cursor.here(), hint)
+                raise Problem(f'expected "=" or "{{" after "{kind}"', cursor.here(), hint)
             cursor.skip()
         return labels
 
@@ -280,7 +280,7 @@ class _Parser:
                 start = cursor.position
                 word = cursor.word()
                 if word is None:
-                    raise Problem("a name is expected behind the point", cursor.here())
+                    raise Problem("expected a name after the dot", cursor.here())
                 if isinstance(value, Name):
                     value = Name([*value.parts, word], (value.span[0], cursor.position))
                     continue
@@ -300,11 +300,11 @@ class _Parser:
         if (word := cursor.word()) is not None:
             return self.name_or_call(word, start)
         if not following.strip():
-            raise Problem("a value is expected here", cursor.here())
+            raise Problem("expected a value", cursor.here())
         hint = 'write text in quotes: "…"' if following not in ")]}," else ""
         if following in "'‘’“”„«»":
             hint = 'write text in straight double quotes: "…"'
-        raise Problem(f"a value is expected here, not {cursor.shown_here()}", cursor.here(), hint)
+        raise Problem(f"expected a value, got {cursor.shown_here()}", cursor.here(), hint)
 
     def group(self) -> Expression:
         opening = self.cursor.position
@@ -355,7 +355,7 @@ class _Parser:
         cursor.skip()
         if cursor.peek() not in ("=", ":"):
             hint = "a key with points in it needs quotes" if cursor.peek() == "." else "write { key = value }"
-            raise Problem("a key and its value have = between them", cursor.here(), hint)
+            raise Problem("expected = between the key and its value", cursor.here(), hint)
         cursor.position += 1
         cursor.skip()
         return key, self.expression()
@@ -387,5 +387,5 @@ class _Parser:
         cursor = self.cursor
         if cursor.at_end:
             return Problem(f"{what} is not closed", opening, f'add "{closing}"')
-        message = f'"," or "{closing}" is expected here, not {cursor.shown_here()}'
+        message = f'expected "," or "{closing}", got {cursor.shown_here()}'
         return Problem(message, cursor.here(), note=cursor.beginning(what, opening[0]))

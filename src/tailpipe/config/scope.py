@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,7 @@ LABELS: Mapping[str, int] = {
     "detection": 1,
     "detections": 1,
     "sigma": 1,
+    "dashboard": 1,
 }
 """How many labels name a block of each kind."""
 
@@ -61,6 +62,8 @@ class Scope:
     made: Mapping[Reference, Any]
     """What exists without a block: default connections and presets."""
     blocks: dict[Reference, Located] = field(default_factory=dict)
+    members: Callable[[Reference], Mapping[str, Reference] | None] = lambda _: None
+    """The blocks by key that `for_each` has made of the block of that name; None if it has none."""
     _asking: list[str] = field(default_factory=list)
     _answers: dict[str, Any] = field(default_factory=dict)
     _hints: dict[Reference, str] = field(default_factory=dict)
@@ -77,18 +80,35 @@ class Scope:
 
     def _name(self, name: Name) -> Any:
         kind = name.parts[0]
+        if kind == "each":
+            raise Problem('"each" is known in blocks with for_each', name.span, 'add for_each = ["…"] to the block')
         if kind not in LABELS:
             hint = did_you_mean(kind, LABELS, f'text needs quotes: "{".".join(name.parts)}"')
             raise Problem(f'unknown name "{kind}"', name.span, hint)
         count = LABELS[kind]
         if len(name.parts) <= count:
             shape = ".".join([kind, *("TABLE" if kind == "partition" else "TYPE", "NAME")[-count:]])
-            raise Problem(f'"{".".join(name.parts)}" is not a whole name', name.span, f"write {shape}")
+            raise Problem(f'"{".".join(name.parts)}"is an incomplete name', name.span, f"write {shape}")
         reference = Reference(kind, tuple(name.parts[1 : count + 1]))
-        if reference not in self.blocks and reference not in self.made:
-            raise Problem(f"there is no {reference}", name.span, self._nearest(reference))
         rest = name.parts[count + 1 :]
+        if reference not in self.blocks and reference not in self.made:
+            members = self._members(reference, name)
+            if not rest:
+                return dict(members)
+            if rest[0] not in members:
+                hint = did_you_mean(rest[0], members, f'choose one by its key: {reference}["…"]')
+                raise Problem(f'{reference} has for_each and no key "{rest[0]}"', name.span, hint)
+            reference, rest = members[rest[0]], rest[1:]
         return self._argument(reference, rest, name) if rest else reference
+
+    def _members(self, reference: Reference, name: Name) -> Mapping[str, Reference]:
+        try:
+            members = self.members(reference)
+        except ValueError as error:
+            raise _Circle(str(error), name.span) from None
+        if members is None:
+            raise Problem(f"there is no {reference}", name.span, self._nearest(reference))
+        return members
 
     def _nearest(self, reference: Reference) -> str:
         """A hint with another name of the same type, or another type with the same name."""
@@ -111,7 +131,7 @@ class Scope:
         option = self._option(reference, rest[0], name)
         if option.is_secret:
             message = f'"{rest[0]}" of {reference} is a secret, which cannot be referred to'
-            raise Problem(message, name.span, 'say it here too, such as by env("NAME")')
+            raise Problem(message, name.span, 'set it here too, for example with env("NAME")')
         value, address = self._value(reference, option, name), f"{reference}.{rest[0]}"
         for part in rest[1:]:
             if not isinstance(value, dict) or part not in value:

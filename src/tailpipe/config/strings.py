@@ -88,7 +88,7 @@ class StringReader:
         opening = _HEREDOC.match(cursor.text, start)
         if opening is None:
             self._pass_over_heredoc()
-            hint = "write the word without quotes, and nothing behind it"
+            hint = "write the word without quotes, and nothing after it"
             raise Problem("a heredoc begins with <<WORD at the end of a line", (start, start + 2), hint)
         end = _last_line(opening[2]).search(cursor.text, opening.end())
         if end is None:
@@ -141,7 +141,7 @@ class StringReader:
             raise Problem(f'"\\{letter.strip()}" is not an escape', (start, start + 2), hint)
         code = int(match[1] or match[2], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise Problem("there is no character of that number", (start, match.end()))
+            raise Problem("no such character", (start, match.end()))
         cursor.position = match.end()
         return chr(code)
 

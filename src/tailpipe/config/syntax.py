@@ -59,7 +59,7 @@ def _span() -> Span:
 class Literal(_Node):
     """A value that stands there as it is: text, number, boolean or null."""
 
-    value: str | int | float | bool | None
+    value: Any  # text, number, boolean or null; filled in for `each.value`, any value of the language
     span: Span = _span()
 
 
@@ -170,6 +170,8 @@ class Block(_Node):
     labels: list[Label]
     body: Body
     span: Span = _span()
+    each: tuple[str, Span] | None = field(default=None, compare=False, repr=False)
+    """The key that it was made for by `for_each`, and where that stands."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

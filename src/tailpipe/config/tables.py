@@ -32,7 +32,7 @@ def table_problems(table: Table | None, block: Block, sources: Collection[str]) 
     if not block.body.is_broken and not has_time and (table is not None or not says(block, "extend")):
         hint = 'add column "tp_timestamp" { source = "…" }'
         title = f'table "{block.labels[0].text}"' if block.labels else "the table"
-        yield Problem(f"{title} does not say where tp_timestamp comes from", block.span, hint)
+        yield Problem(f"{title} does not map tp_timestamp", block.span, hint)
     yield from _column_problems(table, inner)
     if table is not None:
         yield from _name_problems(table, block)
@@ -44,7 +44,7 @@ def _column_problems(table: Table | None, inner: Sequence[Block]) -> Iterator[Pr
     for column_block in inner:
         name, span = column_block.labels[0].text, column_block.labels[0].span
         if name.lower() in first:
-            yield Problem(f'the column "{name}" is there twice', span, "", ("first here", first[name.lower()]))
+            yield Problem(f'the column "{name}" is duplicated', span, "", ("first here", first[name.lower()]))
         first.setdefault(name.lower(), span)
         if not name:
             yield Problem("a column needs a name", span, 'write column "NAME" { … }')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from tailpipe.config.masking import Masked
     from tailpipe.config.vocabulary import Vocabulary
 
-__all__ = ["Absent", "ConfigText", "Problem"]
+__all__ = ["EACH_NOTE", "Absent", "ConfigText", "Problem"]
+
+EACH_NOTE = "in the block for each.key"
 
 
 class Problem(Exception):  # noqa: N818 - it is the user's problem, not an error of ours
@@ -47,12 +50,19 @@ class ConfigText:
         """Directory that `file()` may read from."""
         self._vocabulary: Callable[[], Vocabulary | None] = lambda: None
         self._shown_lines: dict[int, str] = {}
+        self._each: tuple[str, Span] | None = None
 
     def hide(self, vocabulary: Callable[[], Vocabulary]) -> None:
         """Mask all values except those of arguments that the vocabulary lists as plain; it is built on first use."""
         self._vocabulary = vocabulary
         self.__dict__.pop("_masked", None)
         self._shown_lines.clear()
+
+    def in_each(self, key: str, span: Span) -> ConfigText:
+        """The same text for the block that `for_each` at the span makes for the key; its problems say so."""
+        own = copy(self)
+        own._each = (key, span)
+        return own
 
     @cached_property
     def _masked(self) -> Masked:
@@ -86,4 +96,7 @@ class ConfigText:
         place = self.place(problem.span)
         message, hint = self._masked.message(problem.message), self._masked.message(problem.hint)
         own = [Note(problem.note[0], self.place(problem.note[1]))] if problem.note else []
+        if self._each is not None:
+            key, span = self._each
+            own.append(Note(self._masked.message(f'{EACH_NOTE} = "{key}"'), self.place(span)))
         return Diagnostic(message, place, hint, (*own, *notes))

@@ -37,7 +37,7 @@ def vocabulary_of(types: Iterable[type], blocks: Iterable[str]) -> Vocabulary:
     secrets = frozenset(option.name for option in options if option.is_secret)
     return Vocabulary(
         secrets=secrets,
-        plain=frozenset(option.name for option in options if option.kind != "block") - secrets,
+        plain=frozenset(option.name for option in options if option.kind != "block") - secrets | {"for_each"},
         blocks=frozenset([*blocks, *(option.block for option in options if option.kind == "block")]),
         nested=frozenset(option.name for option in options if option.is_secret and _is_nested(option.annotation)),
         guarded=frozenset(option.block for option in options if any(one.is_secret for one in _inner(option))),

@@ -53,8 +53,8 @@ def _check_layout(layout: str) -> None:
     for first, second in pairwise(found):
         if not isinstance(first, str) and not isinstance(second, str) and not _is_told_apart(first, second):
             raise UsageError(
-                f'there is nothing between "{first.text}" and "{second.text}"',
-                hint="nobody can tell where the first ends; put a blank between them in Apache's config, too",
+                f'missing separator between "{first.text}" and "{second.text}"',
+                hint="add a space between them, also in Apache's config",
             )
     check_fields(list(dict.fromkeys(one.name for one in directives)))
 
@@ -64,7 +64,7 @@ def _check_parts(parts: Sequence[str]) -> None:
         _check_layout(part)
         found = _directives(part)
         if not isinstance(found[0], str):
-            raise UsageError(f'"{part}" begins with a directive', hint="begin with what stands before it in the line")
+            raise UsageError(f'"{part}" begins with a directive', hint="start with the text before it in the line")
         if any(not isinstance(one, str) and one.time is not None for one in found):
             raise UsageError("a time cannot follow the layout", hint="write it in the layout itself")
 
@@ -90,10 +90,10 @@ class ApacheAccessLog(Format):
         check=_check_layout,
     )
     may_follow: Sequence[str] = option(
-        "What may follow the layout in a line, each part behind the one before it.", default=(), check=_check_parts
+        "Parts that may follow the layout in a line, in order.", default=(), check=_check_parts
     )
     rest: str | None = option(
-        "Name of a field for any other text behind the layout; without one, a line that goes on is rejected.",
+        "Name of a field for other text after the layout; without it, longer lines are rejected.",
         default=None,
         check=check_rest,
     )

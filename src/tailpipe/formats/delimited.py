@@ -22,7 +22,7 @@ __all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "W3C_DEFAULT", "Csv", "Deli
 
 
 class Delimited(Format):
-    """Lines of values with something between them, such as CSV.
+    """Delimited text, such as CSV.
 
     A value never spans lines. A line with fewer or more values than there are fields is rejected, unless
     `min_values` says how many it needs.
@@ -34,17 +34,15 @@ class Delimited(Format):
         default=",",
         check=check_text,
     )
-    header: bool | None = option(
-        "Whether the first line names the fields; found out from the text if not given.", default=None
-    )
+    header: bool | None = option("Whether the first line names the fields; detected if not set.", default=None)
     fields: Sequence[str] = option("Names of the fields, in order; wins over a header.", default=(), check=check_fields)
     quote: str = option(
         "Character around values that hold the delimiter; empty for none.", default='"', check=check_character
     )
     escape: str = option("Character before a quote inside quotes.", default='"', check=check_character)
     null_if: Sequence[str] = option("Texts that mean null.", default=("",))
-    comment: str | None = option("Lines that begin with this are left out.", default=None, check=check_text)
-    skip_lines: int = option("How many lines at the top of each artifact are left out.", default=0, check=check_count)
+    comment: str | None = option("Lines that start with this are skipped.", default=None, check=check_text)
+    skip_lines: int = option("Number of lines to skip at the top of each artifact.", default=0, check=check_count)
     header_prefix: str | None = option(
         "What a line that names the fields begins with, such as `#Fields:`; it may come again with other names.",
         default=None,
@@ -55,7 +53,7 @@ class Delimited(Format):
     )
     min_values: int | None = option(
         "How many values a line has at least: missing ones at its end are null, and those beyond the fields are named"
-        " by number. Just as many as there are fields, if not given.",
+        " by number. Defaults to the number of fields.",
         default=None,
         check=check_count,
     )
@@ -106,7 +104,7 @@ class Delimited(Format):
 
 
 class W3cLog(Format):
-    """Logs in the W3C extended format, as IIS writes it: a line `#Fields:` names the fields of the lines after it."""
+    """Logs in the W3C extended format, as written by IIS. A `#Fields:` line names the fields."""
 
     type = "w3c"
     plus_as_blank: bool = option(
@@ -134,15 +132,15 @@ class W3cLog(Format):
 
 
 class Csv(Delimited):
-    """Comma-separated values; a header is found out from the text if `header` does not say."""
+    """Comma-separated values. The header is detected unless `header` is set."""
 
     type = "csv"
 
 
-CSV_DEFAULT = Csv(name="default", description="Comma-separated values; a header is found out from the text.")
+CSV_DEFAULT = Csv(name="default", description="Comma-separated values; the header is detected.")
 CSV = Delimited(name="csv", description="Comma-separated values with a header line.", header=True)
 W3C_DEFAULT = W3cLog(name="default", description="The extended format of the W3C, as IIS writes it.")
-DELIMITED = Delimited(name="default", description="Comma-separated values; a header is found out from the text.")
+DELIMITED = Delimited(name="default", description="Comma-separated values; the header is detected.")
 W3C = Delimited(
     name="w3c",
     description="The extended format of the W3C, as IIS writes it: a comment names the fields.",

@@ -21,10 +21,10 @@ _OWN = ("_artifact", "_ordinal", "_bad", "_raw")
 
 def _check_formats(formats: Mapping[str, Format]) -> None:
     if not formats:
-        raise UsageError("name at least one character and its format")
+        raise UsageError("expected at least one character with its format")
     for character, format in formats.items():
         if not character:
-            raise UsageError("a single character is expected")
+            raise UsageError("expected a single character")
         check_character(character)
         _check_lines(format)
 
@@ -36,7 +36,7 @@ def _check_lines(format: Format) -> None:
 
 
 class FirstByte(Format):
-    """Lines of one of several formats, chosen for each artifact by the first character of its text."""
+    """Chooses one of several line formats for each artifact by its first character."""
 
     type = "first_byte"
     is_json = True

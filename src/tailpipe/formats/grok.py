@@ -37,12 +37,12 @@ def compile_grok(layout: str, patterns: Mapping[str, str] | None = None) -> Patt
 def compile_layout(layout: str, patterns: Mapping[str, str] | None = None) -> Regex:
     """A layout of file names: it must match the whole name, and `( … )?` may be missing.
 
-    A part that is missing has None for its groups. A field that is there twice is refused.
+    A part that is missing has None for its groups. A field that is duplicated is refused.
     """
     pattern = compile_grok(layout, patterns)
     for field in pattern.fields:
         if pattern.names.count(field) > 1:
-            raise UsageError(f'the field "{field}" is there twice')
+            raise UsageError(f'the field "{field}" is duplicated')
     return compile_linear(f"(?s:{pattern.named()})")  # a name may hold a newline
 
 
@@ -64,7 +64,7 @@ def _expand(text: str, own: Mapping[str, str], inside: tuple[str, ...]) -> str:
     for part in _PART.finditer(text):
         name, field = _reference(part)
         if name in inside:
-            raise UsageError(f'the pattern "{name}" stands for itself: {" → ".join([*inside, name])}')
+            raise UsageError(f'the pattern "{name}" refers to itself: {" → ".join([*inside, name])}')
         if len(inside) > _DEPTH_LIMIT:
             raise UsageError(f'the pattern "{inside[0]}" is nested too deep')
         known = own.get(name, PATTERNS.get(name))
@@ -90,7 +90,7 @@ def _reference(part: re.Match[str]) -> tuple[str, str]:
         raise UsageError(f'"{part[0]}" is not a pattern', hint="write %{NAME} or %{NAME:field}")
     name, field, kind = found.groups()
     if kind and kind not in _TYPES:
-        raise UsageError(f'there is no type "{kind}" in "{part[0]}"', hint="leave it out: the table has the types")
+        raise UsageError(f'there is no type "{kind}" in "{part[0]}"', hint="remove it: the table defines the types")
     field = re.sub(r"\W+", "_", field or "").strip("_")
     if not field and found[2]:
         raise UsageError(f'"{found[2]}" is not a name of a field, in "{part[0]}"')

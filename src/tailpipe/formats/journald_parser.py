@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from tailpipe.plugin import Rejected
 
-__all__ = ["journal_entries"]
+__all__ = ["journal_entries", "json_entries"]
 
 _NAME = re.compile(rb"[A-Z0-9_]{1,64}")
 _FIELD_BYTES = 768 * 1024 * 1024
@@ -25,10 +25,11 @@ def journal_entries(file: BinaryIO) -> Iterator[Mapping[str, Any] | Rejected]:
     """The fields of each entry."""
     is_json = file.read(1) in (b"{", b"")
     file.seek(0)
-    yield from _objects(file) if is_json else _exported(file)
+    yield from json_entries(file) if is_json else _exported(file)
 
 
-def _objects(file: BinaryIO) -> Iterator[Mapping[str, Any] | Rejected]:
+def json_entries(file: BinaryIO) -> Iterator[Mapping[str, Any] | Rejected]:
+    """The fields of each entry of `journalctl -o json`; the file may be a pipe."""
     for line in file:
         text = line.decode("utf-8", "replace").strip("\x1e\r\n ")
         if not text:

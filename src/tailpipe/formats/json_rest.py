@@ -25,7 +25,7 @@ def keys_at_all_levels(text: str, fields: Mapping[str, ColumnType]) -> str:
 
 
 def rest_of(text: str, keys: str, fields: Mapping[str, ColumnType]) -> str:
-    """An object of the keys that are no fields; null if there are none, the whole record if one is there twice.
+    """An object of the keys that are no fields; null if there are none, the whole record if one is duplicated.
 
     What is unknown inside a struct stands below the names of the structs around it. `keys` is what
     `keys_at_all_levels` gave.

@@ -44,7 +44,7 @@ class Multiline(Declared):
 
 
 class Regex(Format):
-    """Lines taken apart by a regular expression with named groups.
+    """Lines parsed by a regular expression with named groups.
 
     It is looked for anywhere in the line; write `^` and `$` to mean the whole line. It is a regular
     expression of DuckDB (RE2): without lookaround and references back. A group that took no part is
@@ -71,7 +71,7 @@ class Regex(Format):
 
 
 class Grok(Format):
-    """Lines taken apart by named patterns, `%{PATTERN:field}`.
+    """Lines parsed by named patterns, `%{PATTERN:field}`.
 
     A type behind the field, `%{NUMBER:size:int}`, is accepted and ignored: types are the table's. A field
     may be there several times; the first that is not empty counts.
@@ -81,7 +81,7 @@ class Grok(Format):
     has_times_without_year = True
     layout: str = option("Text with patterns; each `%{PATTERN:name}` is a field.", check=_check_grok)
     patterns: Mapping[str, str] = option(
-        "Patterns of your own: NAME = regular expression.", default={}, check=check_patterns
+        "Your own patterns: NAME = regular expression.", default={}, check=check_patterns
     )
     multiline: Multiline | None = nested("How lines are joined to events.", block="multiline", default=None)
     timezone: str | None = timezone_option()

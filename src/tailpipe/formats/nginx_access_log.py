@@ -114,8 +114,8 @@ def _check_layout(text: str) -> None:
     for one, other in pairwise(found):
         if one.end() == other.start() and not _is_told_apart(_name(one), _name(other)):
             raise UsageError(
-                f'there is nothing between "{one[0]}" and "{other[0]}"',
-                hint="nobody can tell where the first ends; put a blank between them in nginx's config, too",
+                f'missing separator between "{one[0]}" and "{other[0]}"',
+                hint="add a space between them, also in nginx's config",
             )
     check_fields(list(dict.fromkeys(map(_name, found))))
 
@@ -124,7 +124,7 @@ def _check_parts(parts: Sequence[str]) -> None:
     for part in parts:
         _check_layout(part)
         if _TOKEN.match(part):
-            raise UsageError(f'"{part}" begins with a variable', hint="begin with what stands before it in the line")
+            raise UsageError(f'"{part}" begins with a variable', hint="start with the text before it in the line")
 
 
 def _name(token: re.Match[str]) -> str:
@@ -165,13 +165,13 @@ class NginxAccessLog(Format):
         is_verbatim=True,
     )
     may_follow: Sequence[str] = option(
-        "What may follow the layout in a line, each part behind the one before it.",
+        "Parts that may follow the layout in a line, in order.",
         default=(),
         check=_check_parts,
         is_verbatim=True,
     )
     rest: str | None = option(
-        "Name of a field for any other text behind the layout; without one, a line that goes on is rejected.",
+        "Name of a field for other text after the layout; without it, longer lines are rejected.",
         default=None,
         check=check_rest,
     )

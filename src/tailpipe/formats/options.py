@@ -41,19 +41,19 @@ def check_size(value: int) -> None:
 def check_text(text: str) -> None:
     """Refuse no text, and text of several lines."""
     if not text or "\n" in text:
-        raise UsageError("one character or more is expected, on one line")
+        raise UsageError("expected one or more characters, on one line")
 
 
 def check_character(text: str) -> None:
     """Refuse more than one character."""
     if len(text) > 1:
-        raise UsageError("a single character is expected, or none")
+        raise UsageError("expected a single character or empty text")
 
 
 def check_count(value: int) -> None:
     """Refuse a count below 0."""
     if value < 0:
-        raise UsageError("a count cannot be below 0")
+        raise UsageError("a count must be at least 0")
 
 
 def check_fields(names: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ def check_fields(names: Sequence[str]) -> None:
         if name.lower() in RESERVED_FIELDS:
             raise UsageError(f'a field cannot be named "{name}"', hint="the name is used for the line itself")
         if name.lower() in taken:  # DuckDB does not tell cases apart
-            raise UsageError(f'the field "{name}" is there twice')
+            raise UsageError(f'the field "{name}" is duplicated')
         taken.add(name.lower())
 
 

@@ -51,7 +51,7 @@ def parse_pattern(text: str) -> Pattern:
     reader = _Reader(text)
     root = reader.choice(0)
     if reader.place < len(text):
-        raise _wrong('a ")" closes nothing', reader.place)
+        raise _wrong('a ")" has no matching "("', reader.place)
     _check_repeats(root, 1)
     return Pattern(root)
 

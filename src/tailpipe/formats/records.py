@@ -34,7 +34,7 @@ def _check_map(fields: Mapping[str, str]) -> None:
 def _check_paths(given: str | Sequence[str]) -> None:
     paths = [given] if isinstance(given, str) else given
     if not paths:
-        raise UsageError("a list of paths has one at least", hint="leave it out, or name a path")
+        raise UsageError("the list of paths is empty", hint="remove it, or add a path")
     for path in paths:
         if not all(path.split(".")):
             raise UsageError(f'"{path}" is not a path', hint="write keys with a dot between them, such as data.records")
@@ -46,7 +46,7 @@ def _split_paths(given: str | Sequence[str] | None) -> tuple[tuple[str, ...], ..
 
 
 class Jsonl(Format):
-    """One JSON object in each line."""
+    """One JSON object per line."""
 
     type = "jsonl"
     is_json = True
@@ -54,7 +54,7 @@ class Jsonl(Format):
         "Other names for fields: name = field in the log.", default={}, check=_check_map
     )
     prefixed: bool = option(
-        "Whether a line may have text before its object, such as a header of syslog; it is left out.", default=False
+        "Whether a line may have text before its object, such as a header of syslog; it is skipped.", default=False
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
@@ -73,7 +73,7 @@ class Jsonl(Format):
 
 
 class Json(Format):
-    """JSON documents that hold many records each."""
+    """JSON documents with many records."""
 
     type = "json"
     noun = "record"
@@ -86,8 +86,8 @@ class Json(Format):
         check=_check_paths,
     )
     unnest: str | Sequence[str] | None = option(
-        "Path to an array inside each record, through other arrays too: the record becomes a row for each element, in"
-        " place of the array. Of a list of paths the first that is there; a record that has none of them is one row.",
+        "Path to an array inside each record, through other arrays too: the record becomes one row per element, which"
+        " replaces the array. Of several paths, the first that exists is used; a record with none of them is one row.",
         default=None,
         check=_check_paths,
     )
@@ -121,7 +121,7 @@ class Json(Format):
             if given is not None and not isinstance(given, str):
                 object.__setattr__(self, name, tuple(given))
         if self.document is not None and self.records is None:
-            raise UsageError('"document" has no meaning without "records"', hint="name the path to the records")
+            raise UsageError('"document" requires "records"', hint="name the path to the records")
 
     def parser(self, context: ParseContext) -> DocumentParser:
         """A parser that splits documents into their records."""
@@ -131,7 +131,7 @@ class Json(Format):
 
 
 class Parquet(Format):
-    """Parquet files, taken as they are."""
+    """Parquet files."""
 
     type = "parquet"
     noun = "row"
@@ -151,5 +151,5 @@ class Parquet(Format):
 
 
 JSON = Json(name="default", description="JSON documents, each a record or a list of them.")
-PARQUET = Parquet(name="default", description="Parquet files, taken as they are.")
-JSONL = Jsonl(name="default", description="One JSON object in each line.")
+PARQUET = Parquet(name="default", description="Parquet files.")
+JSONL = Jsonl(name="default", description="One JSON object per line.")

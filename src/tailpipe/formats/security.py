@@ -14,7 +14,7 @@ __all__ = ["AUDITD", "CEF", "EVTX", "LEEF", "ZEEK", "Auditd", "Cef", "Evtx", "Le
 
 
 class Auditd(Format):
-    """The Linux audit log: the records of an event are one row, also where they are mixed with those of others."""
+    """The Linux audit log. The records of an event become one row, even if events are interleaved."""
 
     type = "auditd"
     timezone: str | None = timezone_option()
@@ -86,7 +86,7 @@ class Leef(Format):
 
 
 class Zeek(Format):
-    """Logs of Zeek, as tab-separated values with their own header or as JSON; both give the same rows."""
+    """Zeek logs, as tab-separated values with a header or as JSON."""
 
     type = "zeek"
     header_prefix: str | None = fact("What a line of the header begins with.", default="#")

@@ -30,7 +30,7 @@ def _check_layout(layout: str) -> None:
 
 
 class PostgresqlLog(Format):
-    """PostgreSQL's log, as `stderr`, `csvlog` or `jsonlog`; each row says itself which it is."""
+    """PostgreSQL logs as `stderr`, `csvlog` or `jsonlog`, detected per row."""
 
     type = "postgresql_log"
     layout: str | None = option(

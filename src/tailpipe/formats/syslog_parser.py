@@ -8,7 +8,7 @@ Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_t
 - `detail` is what some programs have in round brackets behind the tag: `launchd[1] (com.apple.x[97]): Exited`.
 - `timestamp` is the text of the line, with the year in front if it is one of RFC 3164 that has a year. Where
   there is none, `month_day_time` is the same as `12-10 06:55:46`; whoever knows the year can put it in front.
-- `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is there twice stays so.
+- `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is duplicated stays so.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def value_at(place: str) -> Any:
 
 
 def entry_points(group: str) -> Iterator[EntryPoint]:
-    """The entry points of a group; of a package that is there twice, the one that Python would import counts."""
+    """The entry points of a group; of a package that is duplicated, the one that Python would import counts."""
     section = f"[{group}]"
     seen: set[str] = set()
     for name, info in _packages():

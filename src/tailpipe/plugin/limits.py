@@ -134,7 +134,7 @@ class RequestLimit:
     def _timeout(self) -> TailpipeError:
         return TailpipeError(
             f"no request to {self.name} could be sent for {self.time_limit:g} seconds",
-            hint="other tasks use all that its limits allow, or the service wants a longer pause",
+            hint="other tasks use up the limits, or the service requires a longer pause",
         )
 
     def _place(self) -> Path:

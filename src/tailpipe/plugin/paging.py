@@ -119,7 +119,9 @@ def _numbered(
             return
         digest = _digest(found)
         if digest == before:
-            raise TailpipeError(f"page {place} is equal to the page before", hint="does the service ignore the number?")
+            raise TailpipeError(
+                f"page {place} is equal to the page before", hint="check whether the service ignores the page number"
+            )
         before = digest
         yield answer
         if size is not None and len(found) < size:
@@ -138,7 +140,7 @@ class _Seen:
     def add(self, value: Any) -> None:
         digest = _digest(value)
         if digest in self._digests:
-            raise TailpipeError(f"the service leads in a circle: the {self._what} of the next page was used before")
+            raise TailpipeError(f"pagination loop: the {self._what} of the next page was used before")
         self._digests.add(digest)
 
 
@@ -152,4 +154,4 @@ def _origin(url: str) -> tuple[str, str, int | None]:
 
 
 def _too_many(pages: int) -> TailpipeError:
-    return TailpipeError(f"the service gave more than {pages:,} pages", hint="request a shorter time")
+    return TailpipeError(f"the service returned more than {pages:,} pages", hint="request a shorter time range")

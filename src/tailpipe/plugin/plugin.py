@@ -49,6 +49,8 @@ class Plugin:
     """Directory of `.sql` files, each a saved query of the file's name."""
     detections: Path | None = None
     """Directory of `.tpc` files, each a detection of the file's name."""
+    pack: str = ""
+    """Folder of a pack whose tables, formats and detections are part of this plugin, which adds sources to them."""
     package: str = field(default="", compare=False)
     """Distribution that brought it; filled in when it is found."""
     version: str = field(default="", compare=False)
@@ -75,6 +77,10 @@ class Plugin:
     def loaded(self, kind: Kind) -> list[Any]:
         """All parts of a kind, also those that come late."""
         return [load_part(kind, part) for part in self.declared(kind)]
+
+    def with_code(self, code: Plugin) -> Plugin:
+        """A pack, with the sources and connections of the plugin in Python that names it."""
+        return dataclasses.replace(self, sources=code.sources, connections=code.connections, pack=code.pack)
 
     def from_package(self, package: str, version: str) -> Plugin:
         """The same plugin, knowing where it came from."""

@@ -44,9 +44,15 @@ class Registry:
         """The plugins of the current environment, by their entry points, and packs: built in, and in a directory."""
 
         def found(registry: Registry) -> Iterator[Plugin]:
-            yield from _load_entry_points(registry)
-            for directory in (BUILT_IN, packs):
-                yield from _load_packs(registry, directory) if directory is not None else ()
+            code: dict[str, Plugin] = {}
+            for plugin in _load_entry_points(registry):
+                if plugin.pack:
+                    code[plugin.pack] = plugin
+                else:
+                    yield plugin
+            folders = [folder for directory in (BUILT_IN, packs) if directory for folder in pack_folders(directory)]
+            for folder in dict.fromkeys([*folders, *code]):
+                yield from _load_pack(registry, folder, code.get(folder))
 
         return cls(found)
 
@@ -168,13 +174,15 @@ def _load_entry_points(registry: Registry) -> Iterator[Plugin]:
             yield plugin.from_package(package, version)
 
 
-def _load_packs(registry: Registry, directory: str) -> Iterator[Plugin]:
-    for folder in pack_folders(directory):
-        try:
-            yield read_pack(folder)
-        except TailpipeError as error:
-            why = _first(error) if isinstance(error, ConfigError) else error.message
-            registry.warnings.append(f'pack "{folder}" is left out: {why}')
+def _load_pack(registry: Registry, folder: str, code: Plugin | None) -> Iterator[Plugin]:
+    """The pack of a folder, with the code that belongs to it."""
+    try:
+        pack = read_pack(folder)
+    except TailpipeError as error:
+        why = _first(error) if isinstance(error, ConfigError) else error.message
+        registry.warnings.append(f'pack "{folder}" is left out: {why}')
+    else:
+        yield pack.with_code(code) if code is not None else pack
 
 
 def _origin(plugin: Plugin) -> str:

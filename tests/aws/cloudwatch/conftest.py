@@ -65,6 +65,14 @@ class Group:
         self.is_collected = False
         self.world = World(self.root, now=NOW)
 
+    def another(self, name: str) -> Group:
+        """A further group on the same server."""
+        return Group(self.url, self.root, name)
+
+    def source(self, names: str) -> None:
+        """Collect the groups of these names, as config writes them."""
+        self.config = CONFIG.replace('"GROUP"', names)
+
     def put(self, stream: str, *events: tuple[datetime, str]) -> None:
         """Events with their texts as messages."""
         if stream not in self.streams:

@@ -159,3 +159,24 @@ def test_a_group_is_read_by_one_source_of_a_partition(group: Group) -> None:
     group.config = group.config.replace(source, source + source.replace('_group" {', '_group" "other" {'))
     error = group.collect().error
     assert 'the sources "aws_cloudwatch_log_group" and "other" both read arn:aws:logs:eu-central-1:' in error
+
+
+def test_wildcards_mean_all_groups_that_match(group: Group) -> None:
+    base = group.name
+    others = {one: group.another(f"{base}/{one}") for one in ("web-1", "web-10", "[x]")}
+    for name, one in others.items():
+        one.say("a", 1, name)
+    group.source(f'["{base}/web-?", "{base}/[*", "{base}/w*1"]')
+    group.collect("T-1d")
+    assert group.world.rows("tp_source_name") == [f"{base}/[x]", f"{base}/web-1"]
+    group.another(f"{base}/new").say("a", 1, "from a new group")
+    group.client.delete_log_group(logGroupName=f"{base}/[x]")
+    group.source(f'"{base}*"')
+    group.collect("T-1d")
+    assert group.world.rows() == sorted(["from a new group", *others])
+    assert not group.world.has_twins()
+
+
+def test_a_pattern_that_no_group_matches_is_an_error(group: Group) -> None:
+    group.source(f'["{group.name}", "{group.name}/nothing-*"]')
+    assert f'there is no log group "{group.name}/nothing-*" in region eu-central-1' in group.collect().error

@@ -28,7 +28,7 @@ class Scripted(CloudWatchLogGroup):
     type = "scripted"
     answers: Any = ()
 
-    def _ask(self, verb: str, operation: str, **asked: Any) -> Mapping[str, Any]:
+    def _ask(self, verb: str, group: str, operation: str, **asked: Any) -> Mapping[str, Any]:
         ASKED.append((operation, asked))
         return next(ANSWERS)
 
@@ -41,7 +41,7 @@ def scripted(answers: Iterator[Mapping[str, Any]], **options: Any) -> Scripted:
     global ANSWERS
     ANSWERS = answers
     ASKED.clear()
-    return Scripted(log_group_name="/app/x", **options)
+    return Scripted(**{"log_group_name": "/app/x", **options})
 
 
 def event(number: int, at: int, stream: str = "s", message: str = "hello") -> dict[str, Any]:
@@ -127,22 +127,34 @@ def test_it_travels_to_the_workers() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
+        ('log_group_name = ""', "name a log group"),
+        ("log_group_name = []", "name a log group"),
+        ('log_group_name = ["a", ""]', "name a log group"),
         ('log_stream_names = ["a", ""]', "the name of a log stream cannot be empty"),
-        ("overlap_days = -1", "overlap_days lies between 0 and 30"),
+        ("overlap_days = -1", "overlap_days must be between 0 and 30"),
     ],
 )
 def test_options_that_cannot_be_meant_are_refused(group: Group, option: str, message: str) -> None:
     group.more = option
+    if "log_group_name" in option:
+        group.config = group.config.replace('log_group_name = "GROUP"', "")
     with pytest.raises(ConfigError) as caught:
         group.collect()
     assert [one.message for one in caught.value.diagnostics] == [message]
 
 
-def test_several_groups_are_not_one(group: Group) -> None:
-    group.name = "/app/*"
-    with pytest.raises(ConfigError) as caught:
-        group.collect()
-    assert [one.message for one in caught.value.diagnostics] == ["name one log group"]
+def test_a_class_that_cannot_be_read_is_told_and_not_collected() -> None:
+    found = scripted(group_of(12_000, logGroupClass="INFREQUENT_ACCESS")).artifacts(Window.of_day(DAY))
+    assert ["log class" in one.withheld for one in found] == [True]
+
+
+def test_the_number_of_groups_is_bounded() -> None:
+    group = {"arn": "arn", "storedBytes": 1, "creationTime": 0}
+    pages = ({"logGroups": [{**group, "logGroupName": f"/{n}"}], "nextToken": str(n)} for n in range(10_000))
+    source = scripted(pages, log_group_name=["/*"])
+    with pytest.raises(TailpipeError, match="more than 2,000 log groups match"):
+        list(source.artifacts(Window.of_day(DAY)))
+    assert len(ASKED) == 2001
 
 
 def test_a_group_that_is_not_there_is_named(group: Group) -> None:

@@ -50,7 +50,10 @@ def test_problems_from_before_are_told_with_the_others() -> None:
     before = Diagnostic("cannot read the file", Place("a.tpc", 0, 0))
     with pytest.raises(ConfigError) as caught:
         build_config([ConfigText("b.tpc", "x = 1")], REGISTRY, AROUND, [before])
-    assert [problem.message for problem in caught.value.diagnostics] == ["cannot read the file", '"x" is in no block']
+    assert [problem.message for problem in caught.value.diagnostics] == [
+        "cannot read the file",
+        '"x" must be inside a block',
+    ]
     assert str(caught.value) == "2 problems in the config"
 
 
@@ -130,7 +133,7 @@ def test_the_only_time_of_a_table_is_its_tp_timestamp() -> None:
     assert time is not None
     assert time.source == "ts"
     two = 'table "t" {\n  column "a" { type = "datetime" }\n  column "b" { type = "timestamp" }\n}'
-    assert messages(two) == ['table "t" does not say where tp_timestamp comes from']
+    assert messages(two) == ['table "t" does not map tp_timestamp']
 
 
 def test_columns_that_tailpipe_fills_in_itself_are_left_out_with_a_warning() -> None:

@@ -104,11 +104,11 @@ def test_all_problems_of_a_block_are_told_together() -> None:
     )
     assert told == [
         '"my prod" is not a name',
-        '"more" is a label too many for "connection"',
+        '"more" is an unexpected label of "connection"',
         'unknown argument "regoin" in connection "aws.my prod.more"',
-        "a whole number is expected here, not text",
-        "text is expected here, not a number",
-        'the argument "profile" is there twice',
+        "expected an integer, got text",
+        "expected text, got a number",
+        'the argument "profile" is duplicated',
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_misspelt_argument_is_not_told_as_missing_too() -> None:
 def test_a_block_with_a_syntax_mistake_is_not_told_as_incomplete_too() -> None:
     assert messages('format "regex" "r" {\n  layout = "\\d"\n}') == ['"\\d" is not an escape']
     assert messages('partition "acme_event_log" "p" {\n  source "file" {\n    paths = [\n  }\n}') == [
-        'a value is expected here, not "}"'
+        'expected a value, got "}"'
     ]
 
 

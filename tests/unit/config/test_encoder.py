@@ -123,6 +123,7 @@ def test_data_of_an_empty_config_has_every_kind() -> None:
         "detections": [],
         "detection_sets": [],
         "sigma": [],
+        "dashboards": [],
     }
     assert config_text(build("")) == ""
 

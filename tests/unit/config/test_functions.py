@@ -106,25 +106,25 @@ def test_a_function_gives(text: str, value: object) -> None:
     [
         ('env("NOT_SET")', 'env: the environment variable "NOT_SET" is not set'),
         ('env("NOT_SET", null)', 'env: the environment variable "NOT_SET" is not set'),
-        ("env(5)", "env: the name of a variable is expected, not a number"),
+        ("env(5)", "env: expected the name of a variable, got a number"),
         ("env()", '"env" takes 1 to 2 arguments, not 0'),
         ("timestamp(1)", '"timestamp" takes no arguments, not 1'),
         ('timeadd("x", "1d")', 'timeadd: "x" is not a time such as 2024-01-31T10:00:00Z'),
         ('timeadd(timestamp(), "x")', 'timeadd: "x" is not a duration such as -168h, 1h30m, 7d or 2w'),
         ('timeadd(timestamp(), "-9999999d")', "timeadd: the time is out of range"),
         ('timeadd("0001-01-01T00:00:00+10:00", "0s")', "timeadd: the time is out of range"),
-        ("timeadd(timestamp(), 5)", "timeadd: text is expected, not a number"),
-        ("formatdate(null, timestamp())", "formatdate: text is expected, not null"),
-        ('formatdate("YYYY", 5)', "formatdate: text is expected, not a number"),
-        ("pathexpand([])", "pathexpand: text is expected, not a list"),
-        ('join("-", "a")', "join: a list is expected, not text"),
-        ('join("-", null)', "join: a list is expected, not null"),
+        ("timeadd(timestamp(), 5)", "timeadd: expected text, got a number"),
+        ("formatdate(null, timestamp())", "formatdate: expected text, got null"),
+        ('formatdate("YYYY", 5)', "formatdate: expected text, got a number"),
+        ("pathexpand([])", "pathexpand: expected text, got a list"),
+        ('join("-", "a")', "join: expected a list, got text"),
+        ('join("-", null)', "join: expected a list, got null"),
         ('join("-", [["a"]])', "join: a list cannot be part of a text"),
         ('join("-", [null])', "join: null cannot be part of a text"),
-        ('split(",", ["a"])', "split: text is expected, not a list"),
-        ('concat(["a"], "b")', "concat: a list is expected, not text"),
-        ("lower(true)", "lower: text is expected, not a boolean"),
-        ("upper({})", "upper: text is expected, not a map"),
+        ('split(",", ["a"])', "split: expected text, got a list"),
+        ('concat(["a"], "b")', "concat: expected a list, got text"),
+        ("lower(true)", "lower: expected text, got a boolean"),
+        ("upper({})", "upper: expected text, got a map"),
         ("trimspace()", '"trimspace" takes 1 argument, not 0'),
         ('replace("a", "/(/", "")', "replace: invalid regular expression: missing ): ("),
         ('replace("a", "/a/", "$3")', "replace: invalid regular expression: there is no group $3"),
@@ -145,7 +145,7 @@ def test_a_function_gives(text: str, value: object) -> None:
         ('jsondecode("{a: 1}")', "jsondecode: not JSON: expecting property name enclosed in double quotes at line 1"),
         ('jsondecode("NaN")', "jsondecode: not JSON: NaN is no number there"),
         ('jsondecode("1e999")', "jsondecode: the number 1e999 is too large"),
-        ("jsondecode(5)", "jsondecode: text is expected, not a number"),
+        ("jsondecode(5)", "jsondecode: expected text, got a number"),
         ('file("a")', "file: there is no directory to read files from"),
         ("nothing()", 'there is no function "nothing"'),
     ],
@@ -188,7 +188,7 @@ def test_a_file_outside_of_the_directory_is_refused_however_it_is_named(tmp_path
     config.mkdir()
     (config / "link.txt").symlink_to(tmp_path / "secret.txt")
     for path in ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "~/secret.txt", "a/../../secret.txt"):
-        assert mistake(f'file("{path}")', config) == f'file: "{path}" lies outside the config directory'
+        assert mistake(f'file("{path}")', config) == f'file: "{path}" is outside the config directory'
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:

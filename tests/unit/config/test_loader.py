@@ -99,7 +99,7 @@ def test_a_utf_16_file_is_told_as_such_and_the_other_files_are_read(tmp_path: Pa
     (tmp_path / "b.tpc").write_text("x = 1")
     text = told(tmp_path)
     assert "the file is not UTF-8 text: 0xff is no part of it" in text
-    assert '"x" is in no block' in text
+    assert '"x" must be inside a block' in text
 
 
 def test_a_binary_file_has_a_problem_and_cannot_steer_the_terminal(tmp_path: Path) -> None:
@@ -178,4 +178,4 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_checked(open_path: Path) -
     assert text.count("Permission denied") == 3
     assert f"error: cannot read the directory: Permission denied\n  --> {str(closed)[1:]}\n" in text
     assert f"error: cannot read the file: Permission denied\n  --> {str(unread)[1:]}\n" in text
-    assert '"x" is in no block' in text
+    assert '"x" must be inside a block' in text

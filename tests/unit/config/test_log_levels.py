@@ -37,7 +37,7 @@ def test_a_level_and_those_of_named_loggers(text: str, level: str, named: dict[s
             '"bo to" is not the name of a logger',
             "write LEVEL, or LEVEL,NAME=LEVEL, such as info,botocore=debug",
         ),
-        ("a=info,a=debug", '"a" is there twice', "write LEVEL, or LEVEL,NAME=LEVEL, such as info,botocore=debug"),
+        ("a=info,a=debug", '"a" is duplicated', "write LEVEL, or LEVEL,NAME=LEVEL, such as info,botocore=debug"),
         (
             "info,debug",
             "it has two levels, info and debug",

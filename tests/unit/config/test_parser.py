@@ -231,8 +231,8 @@ def test_every_mistake_of_a_file_is_told_and_the_rest_survives() -> None:
     body, problems = parse(text)
     assert [problem.message for problem in problems] == [
         "the text is not closed on its line",
-        'a value is expected here, not "="',
-        '":" stands behind the argument "f"',
+        'expected a value, got "="',
+        '":" is not allowed after the argument "f"',
     ]
     assert [block.type for block in body.blocks] == ["a", "e"]
     assert [attribute.name for attribute in body.blocks[0].body.attributes] == ["c"]
@@ -297,7 +297,7 @@ def test_a_block_that_is_not_closed_is_told_at_its_brace() -> None:
 
 
 def test_braces_that_close_nothing_are_told_once_for_each_run() -> None:
-    assert told("} }\na = 1\n}\n") == [('"}" closes nothing', "} }"), ('"}" closes nothing', "}")]
+    assert told("} }\na = 1\n}\n") == [('"}" has no matching "{"', "} }"), ('"}" has no matching "{"', "}")]
 
 
 def test_a_far_beginning_is_noted() -> None:

@@ -31,6 +31,7 @@ plugin = Plugin(
     sources=[
         Late("aws_cloudwatch_log_group", f"{_HERE}.cloudwatch:CloudWatchLogGroup"),
         Late("aws_s3_bucket", f"{_HERE}.s3:S3Bucket"),
+        Late("aws_sqs_s3", f"{_HERE}.sqs:S3Queue"),
     ],
     tables=[
         *(Late(f"aws_{module}", f"{_HERE}.tables.{module}:{declared}") for module, declared in TABLES.items()),

@@ -25,7 +25,7 @@ def make_store(connection: Aws, bucket: str, region: str | None, **options: Any)
         options["endpoint"] = connection.endpoint_url
     made: S3Store = imported("obstore.store").S3Store(
         bucket,
-        region=connection.client("s3", region).meta.region_name,
+        region=_valid(region or connection.session().region_name or "us-east-1", connection),
         virtual_hosted_style_request=not is_path,
         credential_provider=_credentials(connection),
         client_options={
@@ -38,6 +38,15 @@ def make_store(connection: Aws, bucket: str, region: str | None, **options: Any)
         **options,
     )
     return made
+
+
+def _valid(region: str, connection: Aws) -> str:
+    """The name of a region, checked as a client of boto3 would: making one takes as long as the requests of a pull."""
+    try:
+        imported("botocore.utils").validate_region_name(region)
+    except imported("botocore.exceptions").BotoCoreError as error:
+        raise told(error, connection) from None
+    return region
 
 
 @lru_cache(maxsize=64)

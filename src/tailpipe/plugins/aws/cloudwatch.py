@@ -17,13 +17,16 @@ __all__ = ["CloudWatchLogGroup"]
 _BUSY_DAY = 256 * 1024 * 1024
 """A group that gets more bytes a day is asked for hour by hour, so that several tasks can share a day."""
 _PASSES = 10
+_MOST_GROUPS = 2_000
+_STANDARD = "STANDARD"
+_UNREADABLE = "its log class lets no one read events; use a group of class STANDARD, or deliver to a bucket"
 _NOWHERE = "ResourceNotFoundException"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _check_group(name: str) -> None:
-    if not name or "*" in name:
-        raise UsageError("name one log group", hint="for several groups, write a source for each")
+def _check_groups(names: str | Sequence[str]) -> None:
+    if not names or not all(names):
+        raise UsageError("name a log group", hint='"/aws/lambda/orders", or "/aws/lambda/*" for several')
 
 
 def _check_streams(names: Sequence[str]) -> None:
@@ -33,16 +36,18 @@ def _check_streams(names: Sequence[str]) -> None:
 
 def _check_overlap(days: int) -> None:
     if not 0 <= days <= 30:
-        raise UsageError("overlap_days lies between 0 and 30")
+        raise UsageError("overlap_days must be between 0 and 30")
 
 
 class CloudWatchLogGroup(Source):
-    """Reads the events of a log group of Amazon CloudWatch; the table's format reads their messages."""
+    """Reads the events of Amazon CloudWatch log groups. The table's format parses the messages."""
 
     type = "aws_cloudwatch_log_group"
     yields_events = True
     event_fields = ("ingestion_time", "log_group", "log_stream")
-    log_group_name: str = option("Name of the log group.", check=_check_group)
+    log_group_name: str | Sequence[str] = option(
+        "Name of the log group, or a list; `*` stands for any text, `?` for a character.", check=_check_groups
+    )
     log_stream_names: Sequence[str] = option(
         "Log streams to read, all if not given; `*` stands for any text, `?` for a character.",
         default=(),
@@ -61,18 +66,20 @@ class CloudWatchLogGroup(Source):
         Names do not depend on the streams or the pattern: whoever changes these gets the events that were
         not there before, and none twice.
         """
-        group = self._group()
-        hours, size = _spans(group, window.end)
-        arn = str(group.get("logGroupArn") or group["arn"].removesuffix(":*"))
-        for day in window.days():
-            for hour in range(0, 24, hours):
-                uri = f"{arn}/{day}" if hours == 24 else f"{arn}/{day}T{hour:02}"
-                fields = {"tp_source_name": self.log_group_name}
-                yield Artifact(uri, size=size, day=day, kind="range", fields=fields, path=uri)
+        for group in self._groups():
+            hours, size = _spans(group, window.end)
+            arn = str(group.get("logGroupArn") or group["arn"].removesuffix(":*"))
+            fields = {"tp_source_name": str(group["logGroupName"])}
+            withheld = _UNREADABLE if group.get("logGroupClass", _STANDARD) != _STANDARD else ""
+            for day in window.days():
+                for hour in range(0, 24, hours):
+                    uri = f"{arn}/{day}" if hours == 24 else f"{arn}/{day}T{hour:02}"
+                    yield Artifact(uri, size, day=day, kind="range", fields=fields, withheld=withheld, path=uri)
 
     def open(self, artifact: Artifact) -> Iterator[Event]:
         """The events of the range; a page at a time is held in memory."""
         span = _span(artifact)
+        group = _group_of(artifact)
         asked: dict[str, Any] = {"startTime": _milliseconds(span.start), "endTime": _milliseconds(span.end) - 1}
         if self.filter_pattern:
             asked["filterPattern"] = self.filter_pattern
@@ -83,28 +90,48 @@ class CloudWatchLogGroup(Source):
         for number, prefix in enumerate(prefixes):
             mine = wanted[number : number + 1] if len(prefixes) == len(wanted) else wanted
             before = wanted[:number]  # has been read in an earlier pass
-            for page in self._pages({**asked, "logStreamNamePrefix": prefix} if prefix else asked):
-                yield from (self._event(one) for one in page if _is_meant(one, asked, mine, before))
+            for page in self._pages(group, {**asked, "logStreamNamePrefix": prefix} if prefix else asked):
+                yield from (_event(group, one) for one in page if _is_meant(one, asked, mine, before))
 
-    def _pages(self, asked: Mapping[str, Any]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    def _pages(self, group: str, asked: Mapping[str, Any]) -> Iterator[Sequence[Mapping[str, Any]]]:
         """The answers, one after the other; an answer may be empty and still not be the last."""
-        for answer in self._answers("read", "filter_log_events", logGroupName=self.log_group_name, **asked):
+        for answer in self._answers("read", group, "filter_log_events", logGroupName=group, **asked):
             yield answer.get("events", ())
 
-    def _group(self) -> Mapping[str, Any]:
-        for answer in self._answers("find", "describe_log_groups", logGroupNamePrefix=self.log_group_name):
-            for group in answer.get("logGroups", ()):
-                if group["logGroupName"] == self.log_group_name:
-                    return cast("Mapping[str, Any]", group)
-        raise self._missing()
+    def _groups(self) -> Iterator[Mapping[str, Any]]:
+        """The groups of all names, each once; a name that means no group is an error."""
+        names = [self.log_group_name] if isinstance(self.log_group_name, str) else self.log_group_name
+        seen: set[str] = set()
+        for name in names:
+            count = 0
+            for count, group in enumerate(self._named(name), 1):  # noqa: B007 - whether there is one
+                if group["logGroupName"] not in seen:
+                    seen.add(group["logGroupName"])
+                    yield group
+                if len(seen) > _MOST_GROUPS:
+                    what = f'"log_group_name" of source "{self.name or self.type}"'
+                    hint = "use narrower names, in several partitions"
+                    raise UsageError(f"more than {_MOST_GROUPS:,} log groups match {what}", hint=hint)
+            if not count:
+                raise self._missing(name)
 
-    def _answers(self, verb: str, operation: str, **asked: Any) -> Iterator[Mapping[str, Any]]:
+    def _named(self, name: str) -> Iterator[Mapping[str, Any]]:
+        prefix, is_one, wanted = re.split(r"[*?]", name)[0], not set("*?") & set(name), _pattern(name)
+        asked = {"logGroupNamePrefix": prefix} if prefix else {}
+        for answer in self._answers("find", name, "describe_log_groups", **asked):
+            for group in answer.get("logGroups", ()):
+                if wanted.fullmatch(group["logGroupName"]):
+                    yield group
+                    if is_one:
+                        return
+
+    def _answers(self, verb: str, group: str, operation: str, **asked: Any) -> Iterator[Mapping[str, Any]]:
         def fetch(token: str | None) -> Mapping[str, Any]:
-            return self._ask(verb, operation, **asked, **({"nextToken": token} if token else {}))
+            return self._ask(verb, group, operation, **asked, **({"nextToken": token} if token else {}))
 
         return pages_by_token(fetch, lambda answer: answer.get("nextToken"))
 
-    def _ask(self, verb: str, operation: str, **asked: Any) -> Mapping[str, Any]:
+    def _ask(self, verb: str, group: str, operation: str, **asked: Any) -> Mapping[str, Any]:
         exceptions = imported("botocore.exceptions")
         connection = self.connection
 
@@ -118,24 +145,30 @@ class CloudWatchLogGroup(Source):
             if code_of(error) == _NOWHERE and "stream" in str(error):
                 return {}  # no stream has such a name
             if code_of(error) == _NOWHERE:
-                raise self._missing() from None
-            raise told(error, connection, f'{verb} log group "{self.log_group_name}"') from None
+                raise self._missing(group) from None
+            raise told(error, connection, f'{verb} log group "{group}"') from None
 
-    def _event(self, event: Mapping[str, Any]) -> Event:
-        stream, received = event.get("logStreamName"), event.get("ingestionTime")
-        fields = {
-            "log_group": self.log_group_name,
-            "log_stream": stream,
-            "ingestion_time": None if received is None else _moment(received),
-        }
-        return Event(event["eventId"], _moment(event["timestamp"]), event.get("message", ""), None, stream, fields)
-
-    def _missing(self) -> TailpipeError:
+    def _missing(self, group: str) -> TailpipeError:
         region = self.region or self.connection.client("logs", self.region).meta.region_name
         return UsageError(
-            f'there is no log group "{self.log_group_name}" in region {region}',
+            f'there is no log group "{group}" in region {region}',
             hint=f'correct "log_group_name" or "region" of source "{self.name or self.type}"',
         )
+
+
+def _event(group: str, event: Mapping[str, Any]) -> Event:
+    stream, received = event.get("logStreamName"), event.get("ingestionTime")
+    fields = {
+        "log_group": group,
+        "log_stream": stream,
+        "ingestion_time": None if received is None else _moment(received),
+    }
+    return Event(event["eventId"], _moment(event["timestamp"]), event.get("message", ""), None, stream, fields)
+
+
+def _group_of(artifact: Artifact) -> str:
+    """The name of the group: what the ARN of the range ends with."""
+    return artifact.uri.rpartition("/")[0].split(":", 6)[-1]
 
 
 def _spans(group: Mapping[str, Any], now: datetime) -> tuple[int, int]:

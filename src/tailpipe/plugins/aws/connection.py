@@ -27,11 +27,11 @@ def _check_endpoint(url: str) -> None:
 
 def _check_retries(count: int) -> None:
     if not 0 <= count <= 100:
-        raise UsageError("max_retries lies between 0 and 100")
+        raise UsageError("max_retries must be between 0 and 100")
 
 
 class Aws(Connection):
-    """An account of Amazon Web Services; without options, the usual chain of environment, files and roles."""
+    """An AWS account. Without options, the default credential chain of AWS is used."""
 
     type = "aws"
     object_schemes = ("s3",)
@@ -41,9 +41,9 @@ class Aws(Connection):
     session_token: Secret | None = option("Token of a temporary session.", default=None)
     region: str | None = option("Region to ask when the source names none.", default=None)
     role_arn: str | None = option("Role to assume after logging in.", default=None)
-    external_id: Secret | None = option("External id that the role asks for.", default=None)
+    external_id: Secret | None = option("External id that the role requires.", default=None)
     endpoint_url: str | None = option(
-        "Address of a server to ask instead of Amazon's, such as one of your own that speaks S3.",
+        "Address of another server with the S3 API.",
         default=None,
         check=_check_endpoint,
     )
@@ -52,13 +52,13 @@ class Aws(Connection):
 
     def __post_init__(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):
-            raise UsageError("access_key and secret_key belong together", hint="give both, or neither")
+            raise UsageError("access_key and secret_key must be set together", hint="set both, or neither")
         if self.session_token is not None and self.access_key is None:
-            raise UsageError("session_token belongs to an access_key and a secret_key", hint="give all three")
+            raise UsageError("session_token requires access_key and secret_key", hint="set all three")
         if self.profile is not None and self.access_key is not None:
-            raise UsageError("a connection has a profile or an access_key, not both", hint="leave one of them out")
+            raise UsageError("profile and access_key cannot be combined", hint="remove one of them")
         if self.external_id is not None and self.role_arn is None:
-            raise UsageError("external_id belongs to a role_arn", hint="name the role, or leave it out")
+            raise UsageError("external_id requires role_arn", hint="set the role, or remove it")
 
     def session(self) -> boto3.Session:
         """A session of boto3 that renews its credentials by itself; the same one each time, in a process."""
@@ -100,7 +100,7 @@ def imported(name: str) -> ModuleType:
     except ImportError as error:
         package = name.partition(".")[0]
         raise TailpipeError(
-            f"logs of AWS need {package}, which is not installed", hint="run: pip install 'tailpipe[aws]'"
+            f"AWS logs require {package}, which is not installed", hint="run: pip install 'tailpipe[aws]'"
         ) from error
 
 

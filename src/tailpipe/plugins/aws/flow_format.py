@@ -42,15 +42,15 @@ def _check_layout(layout: str) -> None:
             hint = did_you_mean(word, FIELDS, "use the names of AWS, such as pkt-srcaddr")
             raise UsageError(f'flow logs have no field "{word}"', hint=hint)
         if words.count(word) > 1:
-            raise UsageError(f'the field "{word}" is there twice')
+            raise UsageError(f'the field "{word}" is duplicated')
 
 
 class FlowLogFormat(Format):
-    """Records of VPC and Transit Gateway flow logs, with a header line or without; a header wins over the layout."""
+    """Records of VPC and Transit Gateway flow logs. A header line overrides the layout."""
 
     type = "aws_vpc_flow_log"
     layout: str = option(
-        "Names of the fields as AWS spells them, with blanks between; for logs without a header.",
+        "Names of the fields as AWS spells them, separated by spaces; for logs without a header.",
         default=DEFAULT_LAYOUT,
         check=_check_layout,
         is_verbatim=True,

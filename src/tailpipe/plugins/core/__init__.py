@@ -13,6 +13,7 @@ plugin = Plugin(
     sources=[
         Late("command", "tailpipe.plugins.core.command:Command"),
         Late("file", "tailpipe.plugins.core.sources:File"),
+        Late("journald", "tailpipe.plugins.core.journal:Journal"),
     ],
     formats=[
         Late("apache_access_log", f"{_FORMATS}.apache_access_log:ApacheAccessLog"),

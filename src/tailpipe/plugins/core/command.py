@@ -23,7 +23,7 @@ _TAIL_LINES = 5
 
 def _check_command(command: Sequence[str] | str) -> None:
     if not command or not command[0].strip():
-        raise UsageError("name the program to run", hint='write ["program", "argument"], or "program argument"')
+        raise UsageError("set the program to run", hint='write ["program", "argument"], or "program argument"')
 
 
 def _words(command: Sequence[str] | str, *, is_shell: bool) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def _words(command: Sequence[str] | str, *, is_shell: bool) -> tuple[str, ...]:
     for word in words:
         if word and not word.strip("();<>|&"):
             hint = 'set shell = true, or write ["program", "argument"]'
-            raise UsageError(f'"{word}" means something to a shell only', hint=hint)
+            raise UsageError(f'"{word}" requires a shell', hint=hint)
     return words
 
 
@@ -52,7 +52,7 @@ def _check_timeout(text: str) -> None:
 
 
 class Command(Source):
-    """Runs a program, once for each day, and takes what it prints."""
+    """Runs a program once per day and reads its output."""
 
     type = "command"
     command: Sequence[str] | str = option(
@@ -63,9 +63,7 @@ class Command(Source):
         "Whether it runs once for each day, with `TAILPIPE_FROM` and `TAILPIPE_TO` set; else once a run.", default=True
     )
     timeout: str = option("How long it may take, such as `30s` or `10m`.", default="10m", check=_check_timeout)
-    env: Mapping[str, Secret] = option(
-        "Variables that it gets, beside the few that every program needs; their values are never shown.", default={}
-    )
+    env: Mapping[str, Secret] = option("Additional environment variables; their values are masked.", default={})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", _words(self.command, is_shell=self.shell))

@@ -31,7 +31,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 def _check_paths(paths: Sequence[str]) -> None:
     if not paths:
-        raise UsageError("name at least one path")
+        raise UsageError("expected at least one path")
     for path in paths:
         if not path or "\0" in path:
             raise UsageError("a path cannot be empty or hold a NUL")
@@ -47,7 +47,7 @@ def _check_patterns(patterns: Mapping[str, str]) -> None:
 
 
 class File(Source):
-    """Reads files from directories of this machine, or of a shared mount."""
+    """Reads files from local directories or a shared mount."""
 
     type = "file"
     lists_all = True
@@ -56,9 +56,14 @@ class File(Source):
         "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
         default=None,
     )
-    patterns: Mapping[str, str] = option("Grok patterns of your own for the layout.", default={}, check=_check_patterns)
+    patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=_check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
     follow_symlinks: bool = option("Whether symbolic links are followed.", default=False)
+
+    @property
+    def watched_paths(self) -> tuple[str, ...]:
+        """Where its files appear."""
+        return tuple(self.paths)
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """Every regular file below the paths, hidden ones too, each once, in the order of their names.
@@ -91,7 +96,7 @@ class File(Source):
         """What a path without files would give if links were followed: to be told of, not to be taken."""
         with contextlib.suppress(UsageError):
             for artifact in replace(self, paths=[path], follow_symlinks=True).artifacts(window):
-                yield replace(artifact, withheld="because symbolic links lead there: set follow_symlinks = true")
+                yield replace(artifact, withheld="because it contains only symbolic links: set follow_symlinks = true")
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The file's bytes. What has its name by now may be something else, such as a pipe that nobody writes to."""

@@ -122,7 +122,7 @@ class OAuth2(Auth):
 
     def __post_init__(self) -> None:
         if (self.client_secret is None) == (self.private_key is None):
-            raise UsageError("a client has a client_secret or a private_key", hint="give one of them")
+            raise UsageError("a client has a client_secret or a private_key", hint="set one of them")
 
     def __hash__(self) -> int:
         return hash((self.token_url, self.client_id, self.client_secret, self.scope))  # a map has no hash
@@ -157,7 +157,7 @@ class Google(Auth):
 
 
 class AwsSigV4(Auth):
-    """Signs each request as AWS wants it, with the keys of a connection or with its own."""
+    """Signs each request with AWS Signature Version 4, using the keys of a connection or its own."""
 
     type = "aws_sigv4"
     service: str = option("Name of the service in signatures, such as `execute-api`.")
@@ -169,7 +169,7 @@ class AwsSigV4(Auth):
 
     def __post_init__(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):
-            raise UsageError("access_key and secret_key belong together", hint="give both, or a connection")
+            raise UsageError("access_key and secret_key must be set together", hint="set both, or a connection")
         if (self.access_key is None) == (self.connection is None):
             raise UsageError(
                 "aws_sigv4 needs an access_key or a connection", hint="write connection = connection.aws.NAME"

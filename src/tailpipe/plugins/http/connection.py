@@ -24,24 +24,24 @@ def check_span(text: str) -> None:
 def _check_address(url: str) -> None:
     parts = urlsplit(url)
     if parts.username or parts.password:
-        raise UsageError("an address must not hold a name or a password", hint='write auth "basic" { … }')
+        raise UsageError("an address must not contain a user name or a password", hint='write auth "basic" { … }')
     if url and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment):
         raise UsageError(f'"{url}" is not the address of a service', hint="write it as https://host/path")
 
 
 def _check_proxy(url: str) -> None:
     if "@" in url:
-        raise UsageError("an address must not hold a password", hint="use proxy_username and proxy_password")
+        raise UsageError("an address must not contain a password", hint="use proxy_username and proxy_password")
 
 
 def _check_count(count: int) -> None:
     if count < 1:
-        raise UsageError("it is at least 1")
+        raise UsageError("must be at least 1")
 
 
 def _check_retries(count: int) -> None:
     if not 0 <= count <= 100:
-        raise UsageError("max_retries lies between 0 and 100")
+        raise UsageError("max_retries must be between 0 and 100")
 
 
 class RateLimit(Declared):
@@ -77,7 +77,7 @@ class HttpConnection(Connection):
     max_wait: str = option(
         "How long a request may wait in all, for limits and retries.", default="1h", check=check_span
     )
-    ca_file: str | None = option("File with certificates (PEM) to trust beside those of the system.", default=None)
+    ca_file: str | None = option("File with certificates (PEM) to trust besides those of the system.", default=None)
     client_certificate: str | None = option("File with the certificate (PEM) of this client.", default=None)
     client_key: str | None = option("File with the key of that certificate, if it is in another file.", default=None)
     client_key_password: Secret | None = option("Password of that key.", default=None)
@@ -94,9 +94,9 @@ class HttpConnection(Connection):
         url = urlsplit(self.base_url)
         if url.scheme == "http" and self.auth is not None and not self.allow_http and not _is_here(url.hostname or ""):
             hint = "use https, or set allow_http = true"
-            raise UsageError("what logs in would be sent without encryption", hint=hint)
+            raise UsageError("credentials would be sent unencrypted", hint=hint)
         if self.client_key is not None and self.client_certificate is None:
-            raise UsageError("client_key belongs to a client_certificate", hint="give both")
+            raise UsageError("client_key requires client_certificate", hint="give both")
 
     @property
     def timeout_seconds(self) -> float:

@@ -37,7 +37,7 @@ class Pagination(Variant):
 
 
 class SinglePage(Pagination):
-    """All records come in one answer."""
+    """All records are in one response."""
 
     type = "none"
 
@@ -65,7 +65,7 @@ class NextUrl(Pagination):
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.header):
-            raise UsageError("the next address comes by a path or a header", hint="give one of them")
+            raise UsageError("next_url requires either path or header", hint="set one of them")
 
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
         """The pages, up to the one without an address."""
@@ -86,13 +86,13 @@ class Cursor(Pagination):
     body: str = option("Key of the body that takes the token, instead.", default="")
     has_more: str = option("Path that says whether there is another page.", default="")
     alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
-    join: str = option("What stands between the parts of a token that is a list.", default=",")
+    join: str = option("Separator of the parts of a token that is a list.", default=",")
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.record):
-            raise UsageError("a cursor has a path or a record", hint="say where the token of the next page is")
+            raise UsageError("a cursor requires either path or record", hint="set where the token of the next page is")
         if bool(self.param) == bool(self.body):
-            raise UsageError("a cursor has a param or a body", hint="say where the token is sent")
+            raise UsageError("a cursor requires either param or body", hint="set where the token is sent")
 
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
         """The pages, up to the one without a token."""
@@ -142,7 +142,7 @@ class Numbered(Pagination):
 
 
 class OffsetPages(Pagination):
-    """Pages begin after so many records."""
+    """Pages start at a record offset."""
 
     type = "offset"
     param: str = option("Parameter that takes the number of records to skip.", default="offset")

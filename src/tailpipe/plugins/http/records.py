@@ -52,7 +52,7 @@ def _parsed(answer: Answer, url: str, kind: Body) -> Any:
     except ValueError as error:
         raise _wrong(answer, url, str(error)) from None
     except RecursionError:
-        raise TailpipeError(f"{shown(url)}: the answer is nested too deep") from None
+        raise TailpipeError(f"{shown(url)}: the response is nested too deeply") from None
 
 
 def _may_be_lines(text: str) -> bool:
@@ -62,9 +62,11 @@ def _may_be_lines(text: str) -> bool:
 
 def _wrong(answer: Answer, url: str, why: str) -> Exception:
     if not answer.is_delimited:  # only the end of the connection has ended it: perhaps too early
-        return CutError("the answer is not JSON; perhaps it was cut")
+        return CutError("the response is not JSON; perhaps it was cut")
     kind = answer.headers.get_content_type()
-    return TailpipeError(f"{shown(url)}: the answer is not JSON ({kind}, {why.split(':')[0]}): {excerpt(answer.body)}")
+    return TailpipeError(
+        f"{shown(url)}: the response is not JSON ({kind}, {why.split(':')[0]}): {excerpt(answer.body)}"
+    )
 
 
 def records_of(body: Any, paths: Sequence[str], url: str) -> Sequence[Any]:
@@ -79,18 +81,18 @@ def records_of(body: Any, paths: Sequence[str], url: str) -> Sequence[Any]:
             return [found] if found else []
     if isinstance(body, Mapping):
         if (said := _says_error(body)) is not None:
-            raise TailpipeError(f"{shown(url)} answered with an error: {excerpt(json.dumps(said).encode())}")
+            raise TailpipeError(f"{shown(url)} returned an error: {excerpt(json.dumps(said).encode())}")
         lists = [str(name) for name, value in body.items() if isinstance(value, list) and value]
         if lists:
             wanted = " or ".join(f'"{path}"' for path in paths)
             raise TailpipeError(
-                f"{shown(url)}: the answer has no list {wanted}; it has: {', '.join(lists[:10])}",
+                f"{shown(url)}: the response has no list {wanted}; it has: {', '.join(lists[:10])}",
                 hint='correct "records" of the source',
             )
         return []
     if body is None or body == []:
         return []
-    raise TailpipeError(f"{shown(url)}: the answer is not a list of records", hint='set "records" of the source')
+    raise TailpipeError(f"{shown(url)}: the response is not a list of records", hint='set "records" of the source')
 
 
 def _says_error(body: Mapping[str, Any]) -> Any:

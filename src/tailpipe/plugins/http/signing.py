@@ -76,11 +76,13 @@ def signed_token(claims: Mapping[str, Any], private_key: str, key_id: str | None
         from cryptography.hazmat.primitives.asymmetric import padding, rsa
     except ImportError as error:
         hint = "run: pip install 'tailpipe[google]'"
-        raise TailpipeError("this way to log in needs cryptography, which is not installed", hint=hint) from error
+        raise TailpipeError(
+            "this auth type requires the package cryptography, which is not installed", hint=hint
+        ) from error
     try:
         key = serialization.load_pem_private_key(private_key.encode(), password=None)
     except (ValueError, TypeError):
-        raise UsageError("the private key is not one in PEM", hint="give the text of the key file") from None
+        raise UsageError("the private key is not in PEM format", hint="use the content of the key file") from None
     if not isinstance(key, rsa.RSAPrivateKey):
         raise UsageError("the private key is not an RSA key")
     head = {"alg": "RS256", "typ": "JWT", **({"kid": key_id} if key_id else {})}

@@ -42,12 +42,12 @@ _LEAST = 8
 
 def _check_overlap(days: int) -> None:
     if not 0 <= days <= 30:
-        raise UsageError("overlap_days lies between 0 and 30")
+        raise UsageError("overlap_days must be between 0 and 30")
 
 
 def _check_most(count: int) -> None:
     if count < 1:
-        raise UsageError("max_records is 1 at least")
+        raise UsageError("max_records must be at least 1")
 
 
 def _check_path(path: str) -> None:
@@ -70,7 +70,7 @@ class HttpSource(Source):
     path: str = option("Path of the request, below `base_url`.", default="", check=_check_path)
     method: Literal["GET", "POST"] = option("Method of the request.", default="GET")
     params: Mapping[str, str] = option("Parameters; `{from}` and `{to}` are the ends of the time.", default={})
-    headers: Mapping[str, str] = option("Headers, beside those that log in.", default={})
+    headers: Mapping[str, str] = option("Additional headers.", default={})
     body: Mapping[str, Any] = option("Body of a POST, sent as JSON; texts may hold `{from}` and `{to}`.", default={})
     each: Mapping[str, Sequence[str]] = option(
         "Names and values; each value is requested by itself, and `{name}` stands for it.", default={}
@@ -153,7 +153,7 @@ class HttpSource(Source):
         uri = url + (f"?{urlencode(others, quote_via=quote)}" if others else "")
         if any(without_secrets(part) != part for part in re.split("[/?&=]", uri) if len(part) >= _LEAST):
             hint = "log in by a block auth of the connection"
-            raise UsageError(f"the address of source {self.name} holds a secret, which would be stored", hint=hint)
+            raise UsageError(f"the address of source {self.name} contains a secret, which would be stored", hint=hint)
         return uri
 
     # Reading

@@ -78,7 +78,7 @@ def _requested(auth: OAuth2 | Google, send: Send, now: Clock) -> _Token:
         found = json.loads(answer.body)
         token = str(found["access_token"])
     except (ValueError, KeyError, TypeError):
-        raise TailpipeError(f"the answer to a token request has no token: {excerpt(answer.body)}") from None
+        raise TailpipeError(f"the response to the token request has no token: {excerpt(answer.body)}") from None
     hide_secrets(token)
     life = found.get("expires_in", _LIFE)
     seconds = float(life) if isinstance(life, int | float) or str(life).isdigit() else _LIFE

@@ -198,7 +198,7 @@ def _unpacked(response: http.client.HTTPResponse, raw: bytes) -> bytes:
     """The body without its compression, whether the header names it or the file is one."""
     encoding = (response.headers.get("Content-Encoding") or "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise TailpipeError(f'the answer is encoded as "{encoding[:40]}", which was not requested')
+        raise TailpipeError(f'the response is encoded as "{encoding[:40]}", which was not requested')
     while raw[:2] == b"\x1f\x8b":
         raw = _gunzipped(raw)
     return raw

@@ -1,5 +1,5 @@
--- title: Access keys that ask for their own identity
--- description: GetCallerIdentity with a permanent key is often the first call of somebody who has found one.
+-- title: Access keys that query their own identity
+-- description: GetCallerIdentity with a permanent key is often the first call of an attacker who has found one.
 -- tags: cloudtrail, access
 
 SELECT event_time, user_identity.arn, source_ip_address, user_agent

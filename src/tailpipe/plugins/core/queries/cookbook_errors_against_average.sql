@@ -1,4 +1,4 @@
--- title: Errors of each day beside the mean of the seven days before
+-- title: Errors of each day and the mean of the seven days before
 -- tags: cookbook, health
 
 WITH daily AS (

@@ -13,7 +13,7 @@ __all__ = ["Okta", "OktaSystemLogApi"]
 
 
 class Okta(HttpConnection):
-    """An organization of Okta."""
+    """An Okta organization."""
 
     type = "okta"
     domain: str | None = option("Domain of the organization, such as `acme.okta.com`.", default=None)

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Slack(HttpConnection):
-    """An Enterprise organization of Slack."""
+    """A Slack Enterprise organization."""
 
     type = "slack"
     token: Secret | None = option("User token of the owner of the organization.", default=None)
@@ -55,7 +55,7 @@ class SlackAuditLogApi(HttpSource):
 
 
 class OnePassword(HttpConnection):
-    """An account of 1Password Business."""
+    """A 1Password Business account."""
 
     type = "onepassword"
     token: Secret | None = option("Bearer token of an Events Reporting integration.", default=None)
@@ -82,7 +82,7 @@ class OnePasswordEventsApi(HttpSource):
 
 
 class GitLab(HttpConnection):
-    """GitLab.com, or an instance of your own."""
+    """GitLab.com, or a self-managed instance."""
 
     type = "gitlab"
     token: Secret | None = option("Access token.", default=None)
@@ -117,7 +117,7 @@ class GitLabGroupAuditApi(AuditEventsApi):
 
 
 class Duo(HttpConnection):
-    """The Admin API of Duo."""
+    """The Duo Admin API."""
 
     type = "duo"
     api_host: str | None = option("Host of the API, such as `api-12345678.duosecurity.com`.", default=None)
@@ -177,7 +177,7 @@ class CloudflareAuditApi(HttpSource):
 
 
 class Auth0(HttpConnection):
-    """A tenant of Auth0."""
+    """An Auth0 tenant."""
 
     type = "auth0"
     domain: str | None = option("Domain of the tenant, such as `acme.eu.auth0.com`.", default=None)

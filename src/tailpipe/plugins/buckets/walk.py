@@ -23,6 +23,10 @@ __all__ = ["Dates", "Request", "Segment", "Spot", "Walk", "below", "glob_parts",
 _PARTS = ("year", "month", "day")
 _MANY_VARIANTS = 64
 _MANY_HEADS = 400
+_MANY_DAYS = 15
+"""From so many days of a month on, one listing of the month is cheaper than one for each day."""
+_MANY_FOLDERS = 10_000
+_SLASH = Atom("character", "/", "/")
 
 
 class Dates:
@@ -64,6 +68,11 @@ class Segment:
         return all(_character(node) for node in _flat(self.nodes))
 
     @cached_property
+    def is_dated(self) -> bool:
+        """Whether it has a part of a date."""
+        return any(_part(inner) for node in self.nodes for inner in walk(node))
+
+    @cached_property
     def is_deep(self) -> bool:
         """Whether it can match a slash."""
         return any(isinstance(inner, Atom) and inner.matches("/") for node in self.nodes for inner in walk(node))
@@ -79,7 +88,9 @@ class Segment:
         heads: set[str] = set()
         for day in dates.days:
             if all(day[name] == value for name, value in parts.items()):
-                heads |= _texts(nodes, day)
+                if not (texts := _texts(nodes, day)):  # a month by its name
+                    return [self.literal]
+                heads |= texts
             if len(heads) > _MANY_HEADS:
                 return [self.literal]
         return _shortest(heads)
@@ -92,6 +103,10 @@ class Request:
     prefix: str
     is_deep: bool
     spot: Spot
+    heads: tuple[str, ...] = ()
+    """How all keys begin that are wanted, in their order, of a listing that reaches over the dates below a folder."""
+    names_folders: bool = False
+    """Whether it can only find folders, and those are not of days."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,10 @@ class Walk:
     variants: tuple[tuple[Segment, ...], ...]
     dates: Dates
     glob: tuple[Regex, ...] = field(default=())
+    can_seek: bool = True
+    """Whether a listing may begin after any key."""
+    _heads: dict[object, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    _reached: dict[object, bool] = field(default_factory=dict, compare=False)
 
     def begin(self) -> Spot:
         """Where it starts."""
@@ -122,6 +141,9 @@ class Walk:
             for name in sorted({one.literal for one, _ in nexts}):
                 yield from self.requests(self.enter(spot, name)) if self.enter(spot, name).alive else ()
             return
+        if dated := self.heads(spot):
+            yield Request(spot.path, True, spot, tuple(spot.path + head for head in dated))
+            return
         last = [(one, parts) for one, parts in nexts if one.is_last]
         if last and (len(last) < len(nexts) or spot.depth < len(self.glob)):
             is_deep = any(one.is_deep for one, _ in last) and spot.depth >= len(self.glob)
@@ -131,7 +153,44 @@ class Walk:
             is_deep = any(one.is_deep for one, _ in last)
             yield from (Request(spot.path + head, is_deep, spot) for head in heads)
         else:
-            yield Request(spot.path + _common([one.literal for one, _ in nexts]), False, spot)
+            is_above = not any(one.is_dated for one, _ in nexts) and spot.depth >= len(self.glob)
+            yield Request(spot.path + _common([one.literal for one, _ in nexts]), False, spot, names_folders=is_above)
+
+    def heads(self, spot: Spot) -> tuple[str, ...]:
+        """How the rest of all wanted keys begins if it begins with their dates; empty if that is not so.
+
+        Where a listing may begin after any key, one request then reads the days of the window, whatever folders they
+        are in. Elsewhere it pays only for the larger part of a month.
+        """
+        if spot.depth < len(self.glob) or spot.alive in self._heads:
+            return self._heads.get(spot.alive, ())
+        found: tuple[str, ...] = ()
+        nodes = [_dated_rest(self.variants[number][place:]) for number, place, _ in spot.alive]
+        if nodes and all(nodes) and (self.can_seek or not any(_has_slash(one) for one in nodes)):
+            days = [
+                (rest, day)
+                for rest, (_, _, parts) in zip(nodes, spot.alive, strict=True)
+                for day in self.dates.days
+                if all(day[name] == value for name, value in parts)
+            ]
+            texts = [_texts(rest, day) for rest, day in days]
+            if all(texts) and (self.can_seek or len(days) >= _MANY_DAYS):
+                found = tuple(_shortest({text for some in texts for text in some}))
+        self._heads[spot.alive] = found
+        return found
+
+    def reaches(self, spot: Spot, folder: str) -> bool:
+        """Whether the walk would come to a folder, whose path begins at a spot behind the glob."""
+        known = (spot.alive, folder)
+        if known not in self._reached:
+            if len(self._reached) >= _MANY_FOLDERS:
+                self._reached.clear()
+            for name in folder.split("/"):
+                if all(self.variants[number][place].is_last for number, place, _ in spot.alive):
+                    break
+                spot = self.enter(spot, name)
+            self._reached[known] = bool(spot.alive)
+        return self._reached[known]
 
     def enter(self, spot: Spot, name: str) -> Spot:
         """The spot in a folder; nothing is alive if no key of the window can be in it."""
@@ -284,6 +343,31 @@ def _texts(nodes: Iterable[Node], day: Mapping[str, int]) -> set[str]:
         regex = compile_linear(Pattern(node).named())
         found = {text + way for text in found for way in ways if regex.fullmatch(way)}
     return found
+
+
+def _dated_rest(rest: Sequence[Segment]) -> tuple[Node, ...]:
+    """What stands in the rest of a layout up to its last date; nothing if no date begins it.
+
+    A folder behind the dates that always has the same name is worth a listing of its own.
+    """
+    nodes: list[Node] = []
+    reached = -1
+    for place, segment in enumerate(rest):
+        flat = list(_flat(segment.nodes))
+        end = next((n for n, node in enumerate(flat) if not (_character(node) or _part(node))), len(flat))
+        nodes += [_SLASH, *flat[:end]] if place else flat[:end]
+        reached = place if any(map(_part, flat[:end])) else reached
+        if end < len(flat):
+            break
+    if reached < 0 or any(one.is_constant and not one.is_last for one in rest[reached + 1 :]):
+        return ()
+    while _part(nodes[-1]) is None:
+        nodes.pop()
+    return tuple(nodes)
+
+
+def _has_slash(nodes: Iterable[Node]) -> bool:
+    return any(_character(node) == "/" for node in nodes)
 
 
 def _common(texts: Sequence[str]) -> str:

@@ -1,0 +1,43 @@
+"""Tokens that log in to a service: kept until shortly before they expire, renewed by one thread at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+__all__ = ["Login"]
+
+_EARLY = timedelta(minutes=4)
+Token = tuple[str, datetime]
+"""A token, and when it expires."""
+
+
+class Login:
+    """The token of a connection; `fetch` requests a new one, and raises a message if it gets none."""
+
+    def __init__(self, fetch: Callable[[], Token]) -> None:
+        self._fetch = fetch
+        self._held: Token | None = None
+        self._lock = threading.Lock()
+
+    def token(self) -> Token:
+        """A token that is good for some minutes."""
+        with self._lock:
+            if self._held is None or self._held[1] - datetime.now(UTC) < _EARLY:
+                self._held = self._fetch()
+            return self._held
+
+    def renew(self) -> None:
+        """Forget the token: the service has refused it."""
+        with self._lock:
+            self._held = None
+
+    def provider(self) -> Callable[[], dict[str, object]]:
+        """What obstore calls for credentials."""
+
+        def give() -> dict[str, object]:
+            token, expires = self.token()
+            return {"token": token, "expires_at": expires}
+
+        return give

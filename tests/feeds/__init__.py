@@ -1,0 +1,1 @@
+"""Sources beside files and APIs: journals, SFTP servers, queues."""
