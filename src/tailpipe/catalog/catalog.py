@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover, roots
+from tailpipe.catalog import clean, commit, delete, locks, overview, read, recover, roots, runs
 from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.failpoints import Failpoints
@@ -20,15 +20,13 @@ from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
 from tailpipe.model.ledger import LedgerEntry, Unit
+from tailpipe.model.run import Ended, RunFacts
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree
 
-__all__ = ["Catalog", "Ended", "Writer"]
-
-Ended = Literal["done", "failed", "interrupted"]
-"""How a run came to its end."""
+__all__ = ["Catalog", "Writer"]
 
 LEAST_BYTES = 64 * 1024 * 1024
 """With less room than this nothing is begun: the catalog itself must always have some."""
@@ -245,16 +243,7 @@ class Writer:
                 # A frontier that was derived from the runs before must not follow from this one.
                 save_coverage(connection, self.partition_id, key, coverage)
             postpone(connection, self.partition_id, self._begun(known, requests, frontiers))
-            self.run_id = connection.execute(
-                "INSERT INTO runs (partition_id, window_start, window_end, command, begun_at) VALUES (?, ?, ?, ?, ?)",
-                (
-                    self.partition_id,
-                    window.start.isoformat(),
-                    window.end.isoformat(),
-                    command,
-                    self.database.now().isoformat(),
-                ),
-            ).lastrowid
+            self.run_id = runs.begin(self.database, connection, self.partition_id, window, command)
 
     def _begun(
         self, known: Mapping[str, Coverage], requests: Mapping[str, DaySet], frontiers: Mapping[str, date]
@@ -272,15 +261,12 @@ class Writer:
             if requests.get(source):
                 yield key, Request(requests[source])
 
-    def end_run(self, outcome: Ended) -> None:
-        """Note how the run ended; without one, there is nothing to note."""
+    def end_run(self, outcome: Ended, facts: RunFacts | None = None) -> None:
+        """Note how the run ended and what it brought; without one, there is nothing to note."""
         if self.run_id is None:
             return
         with self.database.writing() as connection:
-            connection.execute(
-                "UPDATE runs SET ended_at = ?, outcome = ? WHERE id = ?",
-                (self.database.now().isoformat(), outcome, self.run_id),
-            )
+            runs.end(self.database, connection, self.run_id, outcome, facts)
         self.run_id = None
 
     def note_run(self, window: Window, outcome: Ended, command: str = "") -> None:
@@ -288,13 +274,22 @@ class Writer:
         self.begin_run(window, {}, command)
         self.end_run(outcome)
 
+    def fold_idle(self, command: str) -> bool:
+        """Count a run without news for the last one, if that had none either, and clean up; whether that was so."""
+        with self.database.writing() as connection:
+            locks.check_epoch(self.database, self.partition, self.partition_id, self.epoch)
+            is_folded = runs.note_idle(self.database, connection, self.partition_id, command)
+        if is_folded:
+            self.clean()
+        return is_folded
+
     @contextlib.contextmanager
-    def ending(self) -> Iterator[None]:
+    def ending(self, facts_of: Callable[[BaseException], RunFacts | None] = lambda _: None) -> Iterator[None]:
         """Record how a run ended that has begun and does not come to its end: by an error, or an interrupt."""
         try:
             yield
         except BaseException as error:
-            self.end_run("failed" if isinstance(error, Exception) else "interrupted")
+            self.end_run("failed" if isinstance(error, Exception) else "interrupted", facts_of(error))
             raise
 
     def finish(
@@ -303,6 +298,7 @@ class Writer:
         noted: Sequence[LedgerEntry] = (),
         covers: Sequence[Covered] | None = None,
         recipe: str | None = None,
+        facts: RunFacts | None = None,
     ) -> Mapping[str, Coverage]:
         """End a run: note what needs no unit, record how it ended, and clean up; the coverage of each source now.
 
@@ -311,7 +307,7 @@ class Writer:
         """
         if covers is not None:
             self.note(noted, covers)
-        self.end_run(outcome)
+        self.end_run(outcome, facts)
         if recipe is not None:
             with self.database.writing() as connection:
                 connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (f"recipe:{self.partition}", recipe))
@@ -327,7 +323,7 @@ class Writer:
         needed = size + LEAST_BYTES
         if free < needed:
             raise StorageError(
-                f"only {free / 1e6:,.0f} MB are left for {staging}, and {needed / 1e6:,.0f} MB are needed",
+                f"only {free / 1e6:,.0f} MB are free for {staging}, and {needed / 1e6:,.0f} MB are needed",
                 path=str(staging),
                 hint="free some space, or move the workspace to another disk; nothing was changed",
             )

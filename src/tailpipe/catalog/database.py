@@ -173,7 +173,7 @@ def _prepare(layout: Layout, tree: LocalTree, *, may_be_lost: bool) -> None:
         raise WorkspaceError(
             f"{layout.home} belongs to another user (uid {owner}, you are {os.geteuid()})",
             path=str(layout.home),
-            hint="run tailpipe as its owner, or choose a workspace of your own",
+            hint="run tailpipe as its owner, or use another workspace",
         )
     if not _has_database(layout) and has_history(layout, tree):
         raise _missing(layout, tree)
@@ -197,7 +197,7 @@ def _missing(layout: Layout, storage: Storage) -> CatalogError:
     if has_history(layout, storage):
         return CatalogError(f"{layout.database} is missing", path=str(layout.database), hint=seals.REBUILD)
     return CatalogError(
-        f"{layout.home} holds no catalog", path=str(layout.database), hint="nothing was collected into it yet"
+        f"{layout.home} has no catalog", path=str(layout.database), hint="nothing has been collected yet"
     )
 
 
@@ -224,7 +224,7 @@ def _from_sqlite(problem: sqlite3.DatabaseError, path: Path) -> WorkspaceError:
         return StorageError(
             f"{path} was held by another process for {BUSY_SECONDS:.0f} seconds",
             path=str(path),
-            hint="run it again when the other one is done",
+            hint="run it again when the other process has finished",
         )
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR):
         return StorageError(f"cannot use {path}: {problem}", path=str(path), hint="check its owner and permissions")

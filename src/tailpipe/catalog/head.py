@@ -76,7 +76,7 @@ def check(connection: sqlite3.Connection, layout: Layout, head: Head | None) -> 
 def foreign(layout: Layout, head: Head) -> WorkspaceError:
     """The error of two workspaces with the same data directory."""
     return WorkspaceError(
-        f"{layout.data} holds the data of another workspace, whose location is {head.home}",
+        f"{layout.data} contains the data of another workspace, at {head.home}",
         path=str(layout.data),
         hint="set another data_dir for this workspace",
     )

@@ -22,7 +22,7 @@ def make_directories(directories: Iterable[Path], say: Callable[[str], None], tr
                 tree.make_directory(directory)
                 made.append(str(directory))
         except OSError as error:
-            hint = "name another place by TAILPIPE_INSTALL_DIR"
+            hint = "use another location by TAILPIPE_INSTALL_DIR"
             message = f'cannot make "{directory}": {error.strerror}'
             raise WorkspaceError(message, path=str(directory), hint=hint) from error
     if made:
@@ -33,7 +33,7 @@ def refuse_foreign(directory: Path, workspace: str) -> None:
     """Refuse a directory that holds someone else's data."""
     if (foreign := foreign_data(directory)) is not None:
         raise WorkspaceError(
-            f'"{directory}" holds data that is not ours: {foreign}',
+            f'"{directory}" contains data of another program: {foreign}',
             path=str(directory),
             hint=f'move it away, or name another directory: workspace "{workspace}" {{ location = "…" }}',
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from tailpipe.catalog.apply import columns_id
 from tailpipe.model.host import Host, qualified
@@ -71,24 +72,35 @@ def restore(connection: sqlite3.Connection, image: Sequence[ImageRow], partition
     """
     known = {table: set(columns(connection, table)) for table in tables(connection)}
     ids: dict[Value, Value] = {}
-    for row in image:
-        if row.table not in known:
-            continue
+    column_sets: dict[str, int] = {}
+
+    def row_of(row: ImageRow) -> dict[str, Value]:
         values = {**row.values, "partition_id": partition_id}
         if "columns" in values:
-            values["columns_id"] = columns_id(connection, str(values.pop("columns")))
-        if row.table == "transactions":
-            # Earlier versions numbered all transactions by their sequence.
-            values = {"number": values["sequence"], **values, "state": "published"}
-            values |= _free(connection, values)
+            text = str(values.pop("columns"))
+            if text not in column_sets:
+                column_sets[text] = columns_id(connection, text)
+            values["columns_id"] = column_sets[text]
         values |= {name: ids[values[name]] for name in _REFERENCES if values.get(name) in ids}
-        values = {name: value for name, value in values.items() if name in known[row.table]}
-        done = connection.execute(
-            f"INSERT INTO {row.table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})",  # noqa: S608
-            list(values.values()),
-        )
-        if row.table == "transactions":
-            ids[row.values["id"]] = done.lastrowid
+        return {name: value for name, value in values.items() if name in known[row.table]}
+
+    told = (row for row in image if row.table in known)
+    for table, rows in groupby(told, lambda row: row.table):
+        if table == "transactions":
+            for row in rows:
+                # Earlier versions numbered all transactions by their sequence.
+                values = {"number": row.values["sequence"], **row_of(row), "state": "published"}
+                done = connection.execute(
+                    _insert(table, tuple(values)), list((values | _free(connection, values)).values())
+                )
+                ids[row.values["id"]] = done.lastrowid
+            continue
+        for names, some in groupby(map(row_of, rows), tuple):
+            connection.executemany(_insert(table, names), (list(values.values()) for values in some))
+
+
+def _insert(table: str, names: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - ours
 
 
 def _free(connection: sqlite3.Connection, values: Mapping[str, Value]) -> dict[str, Value]:

@@ -147,6 +147,11 @@ class Layout:
         return self.internal / "cache"
 
     @property
+    def listings(self) -> Path:
+        """What sources remember of their listings; they list again what is lost."""
+        return self.home / INTERNAL / "listings"
+
+    @property
     def spark_log(self) -> Path:
         """What Spark has to say."""
         return self.home / INTERNAL / "logs" / "spark.log"

@@ -296,5 +296,5 @@ def conflict(writer: Writer, entry: LogEntry, reason: str) -> ConflictError:
         f" {own} has committed and not pushed: {reason}",
         partition=writer.partition,
         hosts=(own, entry.host),
-        hint="nothing was changed; delete and collect again what both hosts have collected",
+        hint="nothing was changed; delete and collect again the days that both hosts have collected",
     )

@@ -182,6 +182,15 @@ class LargeSnapshot:
             "count(*), sum(rows), sum(bytes), min(min_timestamp), max(max_timestamp), min(here), min(key IS NOT NULL)",
         )
 
+    def days_of(self, partition: str, first: date, last: date) -> list[tuple[date, int, int, int | None, int | None]]:
+        """For each date between two: how many files and rows a partition has, and the bounds of their times."""
+        rows = self._database.connection.execute(
+            "SELECT tp_date, count(*), sum(rows), min(min_timestamp), max(max_timestamp) FROM files"
+            " WHERE partition_id = ? AND state = 'live' AND tp_date BETWEEN ? AND ? GROUP BY tp_date",
+            (self._ids[partition], first.isoformat(), last.isoformat()),
+        )
+        return [(date.fromisoformat(day), *facts) for day, *facts in rows]
+
     def files_of(self, partition: str) -> Iterator[tuple[Any, ...]]:
         """For each index and date of a partition, JSON arrays with what is known of each file."""
         columns = ("rows", "bytes", "min_timestamp", "max_timestamp", "here", "key IS NOT NULL")

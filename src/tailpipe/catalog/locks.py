@@ -82,7 +82,7 @@ def check_epoch(database: Database, partition: str, partition_id: int, epoch: in
             " nothing was changed",
             path=str(database.layout.lock(partition)),
             partition=partition,
-            hint="collect again; what is missing will be found",
+            hint="collect again to get the missing days",
         )
 
 
@@ -114,5 +114,5 @@ def _locked(tree: LocalTree, path: Path, partition: str) -> LockedError:
         path=str(path),
         partition=partition,
         pid=pid,
-        hint="wait until it is done, or end that process",
+        hint="wait until it has finished, or end that process",
     )

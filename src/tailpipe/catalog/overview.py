@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 from collections.abc import Container, Mapping
 from dataclasses import field
 from datetime import date, datetime
-from typing import Literal
 
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.read import PartitionTotals, partitions
+from tailpipe.catalog.runs import is_held
 from tailpipe.catalog.schema import has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.run import Outcome
 
 __all__ = ["HostState", "LastRun", "Overview", "StoreState", "overview"]
-
-Outcome = Literal["running", "done", "failed", "interrupted"]
 
 
 @frozen
@@ -154,17 +151,6 @@ def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
 
 
 def _last_run(database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:
-    if outcome == "running" and not _is_held(database, partition):
+    if outcome == "running" and not is_held(database, partition):
         outcome = "interrupted"  # killed before it could say so
     return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome)
-
-
-def _is_held(database: Database, partition: str) -> bool:
-    """Whether the process that signed the lock is alive. To try the lock itself could keep a writer from it."""
-    try:
-        os.kill(int(json.loads(database.tree.read(database.layout.lock(partition)))["pid"]), 0)
-    except PermissionError:
-        return True  # it is alive, and somebody else's
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return True

@@ -40,7 +40,7 @@ def check_place(connection: sqlite3.Connection, layout: Layout, tree: LocalTree,
         raise WorkspaceError(
             f"{many} files of the workspace are missing in {layout.data}",
             path=str(layout.data),
-            hint="is its disk mounted, and is data_dir right? if they are lost: tailpipe doctor --repair",
+            hint="check that its disk is mounted and data_dir is right; if they are lost: tailpipe doctor --repair",
         )
     place, move = Path(known), f'move what is in {known} to {layout.data}, or set data_dir = "{known}" again'
     if known == _HOME:

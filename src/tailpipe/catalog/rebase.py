@@ -30,7 +30,7 @@ from tailpipe.model.host import qualified
 from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact
 
-__all__ = ["Displaced", "Rebased", "rebase", "unpushed"]
+__all__ = ["Displaced", "Rebased", "rebase", "split_taken", "unpushed"]
 
 _LAST = ("pushed", "images")
 """Told by no image, and derived with the rest."""
@@ -100,7 +100,7 @@ def unpushed(
                 f"{partition}: other hosts have pushed, and a transaction that this host has not pushed cannot be"
                 f" applied on top of that: its manifest {path} is missing or damaged",
                 path=str(path),
-                hint="restore that file from a backup, or forget what is not pushed and collect it again:"
+                hint="restore that file from a backup, or discard the unpushed commits and collect again:"
                 " tailpipe doctor --rebuild --accept-loss, then tailpipe collect",
             ) from problem
     return found
@@ -124,6 +124,28 @@ def rebase(
             lost.add(missing.transaction)
 
 
+def split_taken(
+    connection: sqlite3.Connection, partition_id: int, artifacts: Iterable[StagedArtifact]
+) -> tuple[dict[str, int], tuple[StagedArtifact, ...], tuple[StagedArtifact, ...]]:
+    """How many of the artifacts each host has taken meanwhile, those that are left, and those that are gone."""
+    taken: dict[str, int] = {}
+    left, gone = [], []
+    for one in artifacts:
+        row = connection.execute(
+            "SELECT committed_bytes, committed_ordinals, coalesce(a.host, t.host) FROM artifacts a"
+            " JOIN transactions t ON t.id = transaction_id"
+            " WHERE a.partition_id = ? AND origin = ? AND generation = ?",
+            (partition_id, *one.entry.identity),
+        ).fetchone()
+        if is_taken(one, row[:2] if row else None):
+            gone.append(one)
+            if row:
+                taken[row[2]] = taken.get(row[2], 0) + 1
+        else:
+            left.append(one)
+    return taken, tuple(left), tuple(gone)
+
+
 class _Rebase:
     def __init__(self, writer: Writer, connection: sqlite3.Connection, store: str, host: str) -> None:
         self.writer, self.connection, self.store, self.host = writer, connection, store, host
@@ -139,14 +161,14 @@ class _Rebase:
             "UPDATE transactions SET number = ?, run_id = ? WHERE name = ?",
             [(number, run, name) for name, (number, run) in before.own.items()],
         )
-        displaced = []
+        dropped = []
         for manifest, is_published in waiting:
             found = self._again(manifest.owned_by(self.host), is_published, before, manifest.transaction in lost)
             if found is not None:
-                displaced.append(found)
+                dropped.append(found)
                 operations = (*operations, *self._still_true(found))
         postpone(self.connection, self.partition_id, operations)
-        self._keep_dropped(before, displaced)
+        self._keep_dropped(before, dropped)
         paths = self._place_files(before, lost)
         self._renumber(before.sequence)
         count_move(self.connection)
@@ -155,7 +177,7 @@ class _Rebase:
             (self.partition_id, self.store, entries[-1].version),
         )
         self.database.failpoints.reach("rebase.before")
-        return Rebased(pulled, tuple(displaced), tuple(paths))
+        return Rebased(pulled, tuple(dropped), tuple(paths))
 
     def _before(self) -> _Before:
         rows = self.connection.execute(
@@ -223,7 +245,9 @@ class _Rebase:
                 reason = problem.message if isinstance(problem, CommitError) else str(problem)
             finally:
                 self.connection.execute("RELEASE again")
-        return self._displaced(manifest, reason) if reason else None
+        if not reason:
+            return None
+        return Displaced(manifest, reason, *split_taken(self.connection, self.partition_id, manifest.artifacts))
 
     def _changed_unit(self, manifest: Manifest) -> str:
         """A replacement forgets all artifacts of its unit, so it must retire all of its files."""
@@ -235,24 +259,6 @@ class _Rebase:
         )
         return "" if {path for (path,) in rows} == set(manifest.removed) else f"{manifest.unit} has changed"
 
-    def _displaced(self, manifest: Manifest, reason: str) -> Displaced:
-        taken: dict[str, int] = {}
-        left, gone = [], []
-        for one in manifest.artifacts:
-            row = self.connection.execute(
-                "SELECT committed_bytes, committed_ordinals, coalesce(a.host, t.host) FROM artifacts a"
-                " JOIN transactions t ON t.id = transaction_id"
-                " WHERE a.partition_id = ? AND origin = ? AND generation = ?",
-                (self.partition_id, *one.entry.identity),
-            ).fetchone()
-            if is_taken(one, row[:2] if row else None):
-                gone.append(one)
-                if row:
-                    taken[row[2]] = taken.get(row[2], 0) + 1
-            else:
-                left.append(one)
-        return Displaced(manifest, reason, taken, tuple(left), tuple(gone))
-
     def _still_true(self, found: Displaced) -> Changes:
         """What a dropped transaction says of coverage and still holds: what was requested, and days that are taken."""
         manifest = found.manifest
@@ -262,9 +268,9 @@ class _Rebase:
             return manifest.coverage
         return tuple((key, one) for key, one in manifest.coverage if isinstance(one, (Request, Advance, Drop)))
 
-    def _keep_dropped(self, before: _Before, displaced: Sequence[Displaced]) -> None:
+    def _keep_dropped(self, before: _Before, dropped: Sequence[Displaced]) -> None:
         """Enter what was dropped as aborted: its number is used, and its files are to be cleaned up."""
-        for manifest in (found.manifest for found in displaced):
+        for manifest in (found.manifest for found in dropped):
             self.connection.execute(
                 "INSERT INTO transactions (name, partition_id, kind, unit, state, epoch, run_id, begun_at,"
                 " committed_at, host, number) VALUES (?, ?, ?, ?, 'aborted', ?, ?, ?, ?, ?, ?)",

@@ -75,7 +75,7 @@ def rebuild(
     layout = Layout.of(home, data)
     if not storage.is_directory(layout.manifests) and not has_files(layout, storage):
         raise CatalogError(
-            f"{layout.data} holds no manifests", path=str(layout.manifests), hint="there is nothing to rebuild from"
+            f"{layout.data} has no manifests", path=str(layout.manifests), hint="the catalog cannot be rebuilt"
         )
     with storage_errors(layout.database):
         storage.settle(storage.make_directory(layout.locks))
@@ -151,9 +151,9 @@ def _refused(layout: Layout, history: History, found: _Found) -> CatalogError:
     named = [*bad, *missing] or ["there is none, but there are stored files"]
     more = f", and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return CatalogError(
-        f"the manifests do not tell the whole history: {'; '.join(named[:_MOST])}{more}",
+        f"the manifests are incomplete: {'; '.join(named[:_MOST])}{more}",
         path=str(layout.manifests),
-        hint="restore what is lost from a backup, or go back to the last state that is proven:"
+        hint="restore the lost files from a backup, or return to the last provable state:"
         " tailpipe doctor --rebuild --accept-loss",
     )
 
@@ -218,9 +218,9 @@ def _replace_database(
         path = layout.manifest(manifest.transaction)
         if not accept_loss:
             raise CatalogError(
-                f"{path} does not follow from the manifests before it: {reason}",
+                f"{path} does not match the manifests before it: {reason}",
                 path=str(path),
-                hint="go back to the state before it: tailpipe doctor --rebuild --accept-loss",
+                hint="return to the state before it: tailpipe doctor --rebuild --accept-loss",
             )
         history = history.without(manifest)
     tree.sync(draft)

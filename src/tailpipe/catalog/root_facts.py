@@ -72,7 +72,8 @@ def is_marked(root: Path, workspace: str) -> bool:
 def absent(partition: str, root: Path) -> WorkspaceError:
     """The error of a root that is not mounted."""
     return WorkspaceError(
-        f'the files of {partition} are in "{root}", which is not mounted: "{mark_of(root)}" is missing or not ours',
+        f'the files of {partition} are in "{root}", which is not mounted: '
+        f'"{mark_of(root)}" is missing or belongs to another workspace',
         path=str(root),
         hint="mount its disk; nothing was changed; if it is lost: tailpipe doctor --repair --accept-loss",
     )

@@ -117,7 +117,7 @@ def _prepare(database: Database, root: Path) -> None:
     if database.tree.exists(mark_of(root)) or database.tree.exists(Layout.of(root).database):
         raise _refused(root, "belongs to another workspace", "name a directory of its own")
     if (foreign := foreign_data(root, database.tree)) is not None:
-        raise _refused(root, f"holds data that is not ours: {foreign}", "name an empty directory")
+        raise _refused(root, f"contains data of another program: {foreign}", "name an empty directory")
     _mark(database, root)
 
 

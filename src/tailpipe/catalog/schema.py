@@ -266,6 +266,25 @@ INSERT INTO columns_in_use SELECT partition_id, columns_id, count(*) FROM files
 """The columns of a table are known without looking at its files, of which there may be a million. It is derived, so an
 image of a partition does not hold it: its columns are not named as those of tables that an image holds."""
 
+_EIGHTH = """
+ALTER TABLE runs ADD COLUMN seconds REAL;
+ALTER TABLE runs ADD COLUMN bytes INTEGER;
+ALTER TABLE runs ADD COLUMN artifacts INTEGER;
+ALTER TABLE runs ADD COLUMN read INTEGER;
+ALTER TABLE runs ADD COLUMN kept INTEGER;
+ALTER TABLE runs ADD COLUMN filtered INTEGER;
+ALTER TABLE runs ADD COLUMN rejected INTEGER;
+ALTER TABLE runs ADD COLUMN out_of_window INTEGER;
+ALTER TABLE runs ADD COLUMN duplicate INTEGER;
+ALTER TABLE runs ADD COLUMN profile TEXT;
+ALTER TABLE runs ADD COLUMN error TEXT;
+ALTER TABLE runs ADD COLUMN idle_checks INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_open ON runs (partition_id) WHERE outcome = 'running';
+CREATE INDEX transactions_of_run ON transactions (run_id) WHERE run_id IS NOT NULL;
+"""
+"""What a run took and brought; null if it has not ended, or an earlier version recorded it. Old runs are deleted, so
+SQLite looks for transactions that refer to them."""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _SECOND,
@@ -274,6 +293,7 @@ MIGRATIONS: tuple[str, ...] = (
     _FIFTH + seals.fifth_migration(),
     _SIXTH,
     _SEVENTH,
+    _EIGHTH,
 )
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
@@ -298,9 +318,7 @@ def migrate(connection: sqlite3.Connection, path: str, migrations: tuple[str, ..
 def ensure(connection: sqlite3.Connection, path: str) -> None:
     """Refuse a database that a reader could not understand; readers never change it."""
     if _version(connection, path, VERSION) < READABLE:
-        raise CatalogError(
-            f"{path} is of an older version", path=path, hint="any command that collects brings it up to date"
-        )
+        raise CatalogError(f"{path} is of an older version", path=path, hint="run tailpipe collect to upgrade it")
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
@@ -325,7 +343,7 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if version and application != APPLICATION:
         raise CatalogError(
-            f"{path} is not a catalog of tailpipe",
+            f"{path} is not a tailpipe catalog",
             path=path,
             hint="move it away, or choose another workspace",
         )

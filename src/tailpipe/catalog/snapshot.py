@@ -115,7 +115,7 @@ class Snapshot:
             return [self.place(file) for file in files]
         if self.bring is None:
             first = next(file for file in files if not file.is_here)
-            raise WorkspaceError(f"{first.path} is in a store alone", path=first.path, hint="run: tailpipe pull --data")
+            raise WorkspaceError(f"{first.path} is only in a store", path=first.path, hint="run: tailpipe pull --data")
         return self.bring(files, self.place)
 
     def place(self, file: LiveFile) -> str:

@@ -24,7 +24,7 @@ FIRST_MICROSECONDS = 1_704_067_200_000_000
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    """Two tables, three partitions, ten days, two indexes; every other file is in a store alone."""
+    """Two tables, three partitions, ten days, two indexes; every other file is only in a store."""
     with Catalog.open(tmp_path) as catalog, catalog.database.writing() as connection:
         connection.execute("INSERT INTO column_sets VALUES (1, ?), (2, ?)", (COLUMNS, COLUMNS.replace('"n"', '"m"')))
         for number, name in enumerate(("a.x", "a.y", "b.x"), 1):

@@ -90,7 +90,7 @@ def test_a_disk_that_is_not_mounted_is_no_new_beginning(home: Path, is_read_only
     with pytest.raises(WorkspaceError, match="all 2 files of the workspace are missing in") as caught:
         Catalog.open(home, data=data, is_read_only=is_read_only)
     assert caught.value.hint is not None
-    assert "is its disk mounted" in caught.value.hint
+    assert "its disk is mounted" in caught.value.hint
     assert list(data.iterdir()) == []
     # Whoever knows that they are lost says so, and goes on.
     assert {finding.trouble for finding in doctor.examine(home, data=data)} >= {"missing"}

@@ -70,6 +70,6 @@ def test_opening_and_a_snapshot_import_neither_pyarrow_nor_duckdb(workspace: Wor
 
 
 def test_a_workspace_without_a_catalog_has_nothing_to_read(workspace: Workspace) -> None:
-    with pytest.raises(CatalogError, match="holds no catalog"):
+    with pytest.raises(CatalogError, match="has no catalog"):
         workspace.open(is_read_only=True)
     assert not workspace.home.exists()

@@ -185,7 +185,7 @@ def test_what_is_damaged_in_the_workspace_moves_as_the_intact_copy_of_the_hive(f
     [
         (lambda disk, home: disk / "missing", "does not exist"),
         (lambda disk, home: home / "inside", "overlaps with the directory of the workspace"),
-        (lambda disk, home: _foreign(disk), "holds data that is not ours"),
+        (lambda disk, home: _foreign(disk), "contains data of another program"),
         (lambda disk, home: _others(disk), "belongs to another workspace"),
     ],
 )

@@ -34,7 +34,9 @@ def _age(catalog: Catalog, years: int) -> None:
                 key = partition * 100_000 + number
                 day = (date(2020, 1, 1) + timedelta(days=number)).isoformat()
                 connection.execute(
-                    "INSERT INTO runs VALUES (?, ?, '', '', '', '2020-01-01', '2020-01-01', 'done')", (key, partition)
+                    "INSERT INTO runs (id, partition_id, window_start, window_end, command, begun_at, ended_at,"
+                    " outcome) VALUES (?, ?, '', '', '', '2020-01-01', '2020-01-01', 'done')",
+                    (key, partition),
                 )
                 connection.execute(
                     "INSERT INTO transactions (id, name, partition_id, kind, unit, state, epoch, begun_at,"

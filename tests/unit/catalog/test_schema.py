@@ -51,7 +51,7 @@ def test_a_database_of_another_program_is_refused(workspace: Workspace) -> None:
     workspace.open().close()
     with contextlib.closing(sqlite3.connect(_database(workspace))) as connection:
         connection.execute("PRAGMA application_id = 1")
-    with pytest.raises(CatalogError, match="is not a catalog of tailpipe"):
+    with pytest.raises(CatalogError, match="is not a tailpipe catalog"):
         workspace.open()
 
 

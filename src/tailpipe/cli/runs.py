@@ -1,0 +1,94 @@
+"""`tailpipe runs`: the history of runs, newest first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from tailpipe.cli import render
+from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
+from tailpipe.model.run import RunRecord
+
+__all__ = ["command"]
+
+COLUMNS = {
+    "begun": "begun",
+    "partition": "partition",
+    "outcome": "outcome",
+    "took": "took",
+    "kept": "rows",
+    "rejected": "rejected",
+    "size": "size",
+    "error": "error",
+}
+
+
+@click.command(
+    "runs",
+    epilog=examples("tailpipe runs", "tailpipe runs app_log.shop --limit 100", "tailpipe runs --failed --output json"),
+)
+@click.argument("partitions", metavar="[PARTITION]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
+@click.option("--failed", is_flag=True, help="Only runs that failed or were interrupted.")
+@limited("runs")
+@output
+@common
+@click.pass_context
+def command(context: click.Context, partitions: tuple[str, ...], failed: bool, limit: int, output: str) -> None:
+    """Show the runs of the selected partitions, or of all, newest first.
+
+    Shows when each run began, how it ended, how long it took, the rows and bytes that it collected, and the error. The
+    other formats also have the window, the rows by outcome, the profile and the command. Runs are kept for as long as
+    run_history of the workspace says.
+    """
+    found = workspace_of(context).runs(partitions, limit, is_failed=failed)
+    rows = [_cells(one) if output == "pretty" else record_of(one) for one in found]
+    if not rows and output == "pretty":
+        render.say("no runs failed" if failed else "no runs yet")
+        return
+    has_errors = any(one.facts and one.facts.error for one in found)
+    render.records(rows, output, {key: title for key, title in COLUMNS.items() if has_errors or key != "error"})
+
+
+def record_of(run: RunRecord) -> dict[str, Any]:
+    """A run with all its facts, for programs; null where an earlier version has recorded none."""
+    facts = run.facts
+    counts = asdict(facts.accounts) if facts else dict.fromkeys(_COUNTS)
+    return {
+        "run": run.id,
+        "partition": run.partition,
+        "begun_at": run.begun_at.isoformat(timespec="seconds"),
+        "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
+        "outcome": run.outcome,
+        "window_start": run.window.start.isoformat(timespec="seconds"),
+        "window_end": run.window.end.isoformat(timespec="seconds"),
+        "seconds": facts.seconds if facts else None,
+        "bytes": facts.bytes if facts else None,
+        "artifacts": facts.artifacts if facts else None,
+        **counts,
+        "profile": {
+            phase: {"wall_seconds": spent.wall, "cpu_seconds": spent.cpu}
+            for phase, spent in (facts.profile if facts else {}).items()
+        },
+        "idle_checks": run.idle_checks,
+        "error": facts.error if facts else None,
+        "command": run.command,
+    }
+
+
+_COUNTS = ("read", "kept", "filtered", "rejected", "out_of_window", "duplicate")
+
+
+def _cells(run: RunRecord) -> dict[str, Any]:
+    facts = run.facts
+    cells = {
+        "begun": run.begun_at.strftime("%Y-%m-%d %H:%M:%S"),
+        "partition": run.partition,
+        "outcome": run.outcome + (f" ({run.idle_checks:,} idle since)" if run.idle_checks else ""),
+    }
+    if facts is None:
+        return {**cells, "took": "–", "kept": "–", "rejected": "–", "size": "–", "error": ""}
+    counts = facts.accounts
+    sizes = {"kept": f"{counts.kept:,}", "rejected": f"{counts.rejected:,}", "size": render.size(facts.bytes)}
+    return {**cells, "took": f"{facts.seconds:.1f} s", **sizes, "error": render.shown(facts.error)}

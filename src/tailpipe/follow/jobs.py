@@ -1,0 +1,191 @@
+"""The jobs of the loop over a workspace: collect a partition, tidy up, push, detect; one engine is kept for all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tailpipe.config.chosen import choose_ready
+from tailpipe.errors import SparkError
+from tailpipe.follow.loop import Chore
+from tailpipe.follow.schedule import DETECT, PUSH, TIDY
+from tailpipe.follow.worker import Stopped
+from tailpipe.model.selector import Selection, select
+
+if TYPE_CHECKING:
+    from tailpipe.collect.events import Event, Summary
+    from tailpipe.kernel.engine import Engine
+    from tailpipe.workspace import Workspace
+
+__all__ = ["WorkspaceJobs"]
+
+ShouldStop = Callable[[], bool]
+
+
+class WorkspaceJobs:
+    """The jobs over the workspace that `open_workspace` gives, which is opened again when the config is reloaded.
+
+    The engine is Spark, or the one of the workspace; it is started by the first job that needs it.
+    """
+
+    def __init__(
+        self,
+        open_workspace: Callable[[], Workspace],
+        selection: Selection = (),
+        source: str | None = None,
+        *,
+        command: str = "",
+        is_detecting: bool = False,
+        is_pushing: bool = True,
+        is_compacting: bool = True,
+        skips_bad: bool = False,
+    ) -> None:
+        self._open = open_workspace
+        self._selection = selection
+        self._source = source
+        self._command = command
+        self._is_detecting = is_detecting
+        self._is_pushing = is_pushing
+        self._is_compacting = is_compacting
+        self._skips_bad = skips_bad
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+        self._units: dict[str, set[str]] = {}
+        """The units to compact: those that were committed since the last time."""
+        self.workspace = self._opened()
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        """The selected partitions."""
+        return select(self._selection, list(self.workspace.config.partitions))
+
+    @property
+    def chores(self) -> Sequence[str]:
+        """The chores that this config has."""
+        stores = any(self.workspace.data.store_of(name) for name in self.partitions)
+        return [TIDY, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether an engine was made here; one that was given to the workspace is not closed here."""
+        return self._engine is not None
+
+    @property
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """The local paths of the sources, by partition: their changes wake the loop."""
+        found = {}
+        for name in self.partitions:
+            sources = self.workspace.config.partitions[name].sources
+            found[name] = tuple(
+                path for one in sources if self._source in (None, one.name) for path in one.watched_paths
+            )
+        return found
+
+    def collect(self, partition: str, *, should_stop: ShouldStop) -> Summary:
+        """Collect one partition, with the guarantees of a single run."""
+        workspace = self._ready(self.workspace)
+        try:
+            report = workspace.collect(
+                [partition],
+                source=self._source,
+                skip_bad_artifacts=self._skips_bad,
+                command=self._command,
+                with_tidying=False,
+                with_push=False,
+                is_cycle=True,
+                emit=_stopping(should_stop),
+            )
+        except SparkError:
+            self.close_engine()  # it may be in any state
+            raise
+        (summary,) = report.partitions
+        with self._lock:
+            if summary.units:
+                self._units.setdefault(partition, set()).update(summary.units)
+        return summary
+
+    def do(self, kind: str, *, should_stop: ShouldStop) -> Chore:
+        """Do a chore for all partitions."""
+        workspace = self._ready(self.workspace)
+        return {TIDY: self._tidy, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
+
+    def reload(self) -> None:
+        """Read the config again; a Spark that it starts in another way is closed."""
+        before, fresh = self.workspace, self._opened()
+        self.workspace = fresh
+        if before.settings.workspace.spark != fresh.settings.workspace.spark or (
+            before.settings.location != fresh.settings.location
+        ):
+            self.close_engine()
+
+    def close_engine(self) -> None:
+        """Close the engine; the next job starts it anew."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def _opened(self) -> Workspace:
+        """The workspace, once its config is known to be good."""
+        workspace = self._open()
+        select(self._selection, list(workspace.config.partitions))
+        choose_ready(workspace.config, workspace.known_tables, self._selection, self._source)
+        workspace.check_sql()
+        if self._is_detecting:
+            workspace.detecting.begin()
+        return workspace
+
+    def _ready(self, workspace: Workspace) -> Workspace:
+        """The workspace with the engine that is kept."""
+        with self._lock:
+            if workspace.engine is None or workspace.engine is not self._engine:
+                if self._engine is None and workspace.engine is None:
+                    self._engine = workspace.kept_engine()
+                workspace.engine = self._engine or workspace.engine
+        return workspace
+
+    def _tidy(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:
+        with self._lock:
+            units, self._units = self._units, {}
+        names = [name for name in self.partitions if name in units or name in workspace.config.partitions]
+        wanted = {name: frozenset(units.get(name, ()) if self._is_compacting else ()) for name in names}
+        done = workspace.tidy(wanted, emit=_stopping(should_stop))
+        files, made = sum(one.files for one in done.values()), sum(one.new_files for one in done.values())
+        rows = sum(one.expired_rows for one in done.values())
+        words = [f"compacted {files:,} files into {made:,}"] if files else []
+        words += [f"expired {rows:,} rows"] if rows else []
+        problems = [note for one in done.values() for note in one.notes if note.startswith("cleanup failed")]
+        if problems:
+            with self._lock:
+                for name, some in units.items():
+                    self._units.setdefault(name, set()).update(some)
+        counts = {"files": files, "new_files": made, "expired_rows": rows}
+        return Chore(", ".join(words), counts, problem="; ".join(problems[:1]))
+
+    def _push(self, workspace: Workspace, _: ShouldStop) -> Chore:
+        reports = workspace.sharing.push(list(self.partitions))
+        failed = [f"{one.partition}: {one.error or one.locked}" for one in reports if one.error or one.locked]
+        left = sum(one.unpushed for one in reports)
+        return Chore(counts={"not_pushed": left}, problem="; ".join(failed[:1]))
+
+    def _detect(self, workspace: Workspace, _: ShouldStop) -> Chore:
+        run, hits = workspace.detecting.detect(), dict[tuple[str, str], int]()
+        delivered = workspace.detecting.deliver()
+        for one in run.results:
+            if one.hits:
+                hits[one.detection.name, one.detection.severity] = len(one.hits)
+        words = [f"{count:,} new hits of {name} ({severity})" for (name, severity), count in hits.items()]
+        failed = [f'detection "{one.detection.name}" failed: {one.failure}' for one in run.results if one.failure]
+        counts = {"hits": sum(hits.values()), "alerts_sent": delivered.sent, "alerts_waiting": len(delivered.waiting)}
+        return Chore("; ".join(words), counts, hits, "; ".join(failed[:1]))
+
+
+def _stopping(should_stop: ShouldStop) -> Callable[[Event], None]:
+    """Ends a run at its next event once the loop is to stop: between two commits, not inside of one."""
+
+    def emit(_: Event) -> None:
+        if should_stop():
+            raise Stopped
+
+    return emit

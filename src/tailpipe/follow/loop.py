@@ -1,0 +1,317 @@
+"""The loop: has jobs done when they are due, and decides what follows from what became of them."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tailpipe.collect.events import Summary
+from tailpipe.errors import TailpipeError
+from tailpipe.follow.news import Chored, Collected, Failing, News, Recovered, Reloaded
+from tailpipe.follow.schedule import COLLECT, Paces, Schedule, Turn
+from tailpipe.follow.status import Status
+from tailpipe.follow.worker import Result, Stopped, Worker
+from tailpipe.model.redaction import REDACTOR
+
+__all__ = ["Chore", "Jobs", "Loop", "Sleep"]
+
+_MOST_WORKERS = 9
+"""One for each job that hangs, and one that goes on; with more, the others wait for one of them."""
+_LONGEST_SLEEP = 60.0
+
+
+@dataclass(frozen=True)
+class Chore:
+    """What a chore has done: in words, and as numbers; `hits` by detection and severity."""
+
+    what: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    hits: dict[tuple[str, str], int] = field(default_factory=dict)
+    problem: str = ""
+
+
+class Jobs(Protocol):
+    """What the loop has done. All but `reload` and `close_engine` are called in threads, one at a time as a rule."""
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        """The selected partitions."""
+        ...
+
+    @property
+    def chores(self) -> Sequence[str]:
+        """The chores that this config has."""
+        ...
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether the engine holds something that can be closed."""
+        ...
+
+    def collect(self, partition: str, *, should_stop: Callable[[], bool]) -> Summary:
+        """Collect one partition."""
+        ...
+
+    def do(self, kind: str, *, should_stop: Callable[[], bool]) -> Chore:
+        """Do a chore for all partitions."""
+        ...
+
+    def reload(self) -> None:
+        """Read the config again; if it is broken, raise and go on with the one before."""
+        ...
+
+    def close_engine(self) -> None:
+        """Close the engine; the next job starts it anew."""
+        ...
+
+
+class Sleep(Protocol):
+    """Sleeps until a time is over or something happens; returns the partitions whose files have changed."""
+
+    def wait(self, seconds: float | None) -> set[str]:
+        """Sleep so long at most."""
+        ...
+
+    def ring(self) -> None:
+        """Wake it; called by any thread."""
+        ...
+
+
+@dataclass
+class Loop:
+    """Runs until it is stopped. Only its own thread touches the schedule; other threads ring."""
+
+    jobs: Jobs
+    paces: Paces
+    sleep: Sleep
+    tell: Callable[[News], None] = lambda _: None
+    status: Status = field(default_factory=Status)
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    alive: Callable[[], float | None] = lambda: None
+    """Called in each round; after how many seconds it wants to be called again."""
+    watch: Callable[[], None] = lambda: None
+    """Called when the partitions have changed."""
+    is_stopping: bool = False
+    must_reload: bool = False
+
+    def __post_init__(self) -> None:
+        self.schedule = Schedule.of(self.jobs.partitions, self.paces, self.clock(), self.jobs.chores)
+        self._results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self._workers: list[Worker] = []
+        self._woken: set[str] = set()
+        self._fresh = set(self.jobs.partitions)
+        self._last_work = self.clock()
+        self.rounds = 0
+        self.status.set(begun=self.now())
+        self.status.choose(self.jobs.partitions)
+
+    def stop(self) -> None:
+        """End after the running commit; may be called by a signal handler."""
+        self.is_stopping = True
+        self.sleep.ring()
+
+    def reload(self) -> None:
+        """Read the config again before the next job; may be called by a signal handler."""
+        self.must_reload = True
+        self.sleep.ring()
+
+    def run(self) -> None:
+        """Go on until it is stopped."""
+        self.watch()
+        while not self.is_stopping:
+            self.round()
+        self.status.set(is_stopping=True)
+
+    def round(self) -> None:
+        """One round: take results, begin what is due, and sleep until something happens."""
+        self.rounds += 1
+        self._take_results()
+        if self.must_reload:
+            self._reload()
+        now = self.clock()
+        for hanging in self.schedule.find_stuck(now):
+            self._stuck(hanging)
+        while not self.is_stopping and (worker := self._free()) and (turn := self.schedule.next(now)):
+            self._begin(worker, turn, now)
+        self._close_idle_engine(now)
+        changed = self.sleep.wait(self._seconds(now))
+        self.schedule.wake_partitions(changed, self.clock())
+
+    def end(self, *, patience: float, cut: float) -> bool:
+        """Wait for the jobs that run: so long until they are interrupted, and so long after it; whether all ended."""
+        for worker in self._workers:
+            worker.dismiss()
+        until = self.clock() + patience
+        for worker in self._workers:
+            worker.join(max(0.0, until - self.clock()))
+        for worker in self._workers:
+            if not worker.join(0):
+                worker.interrupt()
+        until = self.clock() + cut
+        for worker in self._workers:
+            worker.join(max(0.0, until - self.clock()))
+        self._take_results()
+        return all(worker.join(0) for worker in self._workers)
+
+    def _free(self) -> Worker | None:
+        """A worker that waits. There is one; another comes if that hangs."""
+        busy = [worker for worker in self._workers if worker.turn is not None]
+        if any(not worker.turn.is_stuck for worker in busy if worker.turn is not None):
+            return None
+        for worker in self._workers:
+            if worker.turn is None:
+                return worker
+        if len(self._workers) >= _MOST_WORKERS:
+            return None
+        self._workers.append(Worker(self._done))
+        return self._workers[-1]
+
+    def _done(self, result: Result) -> None:
+        self._results.put(result)
+        self.sleep.ring()
+
+    def _begin(self, worker: Worker, turn: Turn, now: float) -> None:
+        if turn.is_woken:
+            self._woken.add(turn.name)
+        self.schedule.begin(turn, now)
+
+        def should_stop() -> bool:
+            return self.is_stopping
+
+        if turn.kind == COLLECT:
+            worker.give(turn, lambda: self.jobs.collect(turn.partition, should_stop=should_stop))
+        else:
+            worker.give(turn, lambda: self.jobs.do(turn.kind, should_stop=should_stop))
+
+    def _take_results(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._take(self._results.get_nowait())
+        idle = [worker for worker in self._workers if worker.turn is None]
+        for worker in idle[1:]:  # those that have hung and came back
+            worker.dismiss()
+            self._workers.remove(worker)
+
+    def _take(self, result: Result) -> None:
+        turn, value, error = result.turn, result.value, _problem(result)
+        was_failing = turn.failures > 0 or turn.is_stuck
+        was_woken = turn.name in self._woken
+        self._woken.discard(turn.name)
+        if isinstance(result.error, Stopped):
+            turn.begun = None
+            return
+        has_news = isinstance(value, Summary) and value.accounts.read > 0
+        self.schedule.end(turn, self.clock(), is_done=not error, has_news=has_news, was_woken=was_woken)
+        if isinstance(value, Summary):
+            self._count(value, error)
+        elif turn.kind == COLLECT:
+            self._count(Summary(turn.partition, error=error), error)
+        else:
+            self.status.chore(turn.kind, error)
+        if isinstance(value, Chore):
+            self.status.add_hits(value.hits)
+            if value.what:
+                self.tell(Chored(turn.kind, value.what, value.counts))
+        if error:
+            self.tell(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
+        elif was_failing:
+            self.tell(Recovered(turn.name))
+
+    def _count(self, summary: Summary, error: str) -> None:
+        """Let the status know what a run has brought."""
+        name, known = summary.partition, self.status.state.partitions.get(summary.partition)
+        self._fresh.discard(name)
+        if not self._fresh:
+            self.status.set(is_ready=True)
+        if known is None:  # the config no longer has it
+            return
+        self.status.change(
+            name,
+            accounts=known.accounts + summary.accounts,
+            bytes=known.bytes + summary.bytes,
+            artifacts=known.artifacts + sum(one.artifacts for one in summary.committed),
+            runs=known.runs + 1,
+            failures=known.failures + bool(error),
+            seconds=known.seconds + summary.seconds,
+            last_seconds=summary.seconds,
+            last_success=known.last_success if error else self.now(),
+            error=error,
+            is_stuck=False,
+        )
+        if summary.committed:
+            self._last_work = self.clock()
+            self.schedule.wake_chores(self.clock())
+            if summary.accounts.read:
+                self.tell(Collected(summary))
+
+    def _stuck(self, turn: Turn) -> None:
+        seconds = self.schedule.paces.stuck
+        error = f"it has been running for {seconds:.0f} s"
+        if turn.kind == COLLECT:
+            self.status.change(turn.partition, is_stuck=True)
+            self._fresh.discard(turn.partition)
+        else:
+            self.status.chore(turn.kind, error)
+        self.tell(Failing(turn.name, error, is_stuck=True))
+
+    def _reload(self) -> None:
+        self.must_reload = False
+        try:
+            self.jobs.reload()
+        except TailpipeError as problem:
+            self.status.set(config_error=REDACTOR(problem.message))
+            self.tell(Reloaded(len(self.jobs.partitions), _words(problem)))
+            return
+        self.schedule.renew(self.jobs.partitions, self.paces, self.clock(), self.jobs.chores)
+        self.status.set(config_error="", chores={})
+        self.status.choose(self.jobs.partitions)
+        self._fresh &= set(self.jobs.partitions)
+        self.watch()
+        self.tell(Reloaded(len(self.jobs.partitions)))
+
+    def _close_idle_engine(self, now: float) -> None:
+        is_busy = any(worker.turn is not None for worker in self._workers)
+        if is_busy or not self.jobs.has_engine or now - self._last_work < self.schedule.paces.engine_idle:
+            return
+        self.jobs.close_engine()
+
+    def _seconds(self, now: float) -> float:
+        """How long nothing can happen by itself."""
+        times = [_LONGEST_SLEEP, self.alive(), self.schedule.paces.engine_idle if self.jobs.has_engine else None]
+        if self._free() is not None:
+            times.append(self.schedule.delay(now))
+        hanging = [turn.begun for turn in self.schedule.turns if turn.begun is not None and not turn.is_stuck]
+        times += [begun + self.schedule.paces.stuck - now for begun in hanging]
+        return max(0.0, min(one for one in times if one is not None))
+
+
+def _words(problem: TailpipeError) -> str:
+    """What is wrong and where, in a few lines."""
+    from tailpipe.errors import ConfigError
+
+    if isinstance(problem, ConfigError):
+        from tailpipe.config.diagnostics import render_diagnostics
+
+        return render_diagnostics(problem.diagnostics).rstrip()
+    return REDACTOR(problem.with_hint)
+
+
+def _problem(result: Result) -> str:
+    """What is wrong, in one line; empty if nothing is."""
+    value, error = result.value, result.error
+    if isinstance(error, TailpipeError):
+        return REDACTOR(error.with_hint)
+    if error is not None:
+        return REDACTOR(f"{type(error).__name__}: {error}")
+    if isinstance(value, Chore):
+        return value.problem
+    if isinstance(value, Summary) and not value.is_done:
+        reasons = [value.error, *(reason for one in value.failed for reason in one.reasons)]
+        reasons += [*value.bad_artifacts, *value.changed_artifacts]
+        return REDACTOR(next(filter(None, reasons), "it failed"))
+    return ""

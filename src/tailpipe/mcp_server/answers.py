@@ -1,0 +1,109 @@
+"""Questions of assistants about rows: SQL, and a search over all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.errors import TailpipeError
+from tailpipe.mcp_server.limits import Limits, Rows, answer, joined
+from tailpipe.mcp_server.values import parsed_json, plain
+from tailpipe.model.window import window_between
+from tailpipe.query.narrowing import Narrowing
+
+if TYPE_CHECKING:
+    from tailpipe.mcp_server.work import Stop
+    from tailpipe.query.search import Found
+    from tailpipe.workspace import Workspace
+
+__all__ = ["narrowed", "query", "search"]
+
+_SINCE = "T-30d"
+
+
+def narrowed(start: str | None, end: str | None) -> Narrowing:
+    """The rows of a time, given as `--from` and `--to` of the command line."""
+    if not (start or end):
+        return Narrowing()
+    return Narrowing(window=window_between(start or None, end or None, now=datetime.now(UTC)))
+
+
+def query(
+    workspace: Workspace,
+    stop: Stop,
+    limits: Limits,
+    sql: str,
+    params: Mapping[str, Any] | None,
+    limit: int | None,
+    narrowing: Narrowing,
+) -> dict[str, Any]:
+    """The answer to one statement: it is run as it is, and one row more than the limit is read."""
+    rows = Rows(limits, limits.rows_for(limit))
+    with stop.session(workspace, narrowing) as session:
+        found = session.run(sql, params or None)
+        columns = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
+        shown = Rows(limits, limits.most_rows).take(columns)
+        if shown.cut:
+            raise TailpipeError("the answer has too many columns", hint="name those that you need")
+        rows.size = shown.size
+        rows.take(
+            [parsed_json(value, kind) for value, kind in zip(row, found.types, strict=True)] for row in found.rows
+        )
+    return answer(rows, columns=columns)
+
+
+def search(
+    workspace: Workspace,
+    stop: Stop,
+    limits: Limits,
+    text: str,
+    tables: Sequence[str],
+    start: str | None,
+    end: str | None,
+    limit: int | None,
+) -> dict[str, Any]:
+    """In which tables and columns a text is, and the newest rows; if the time is over, what was found until then."""
+    from tailpipe.query.needle import Needle
+    from tailpipe.query.search import search, searched_views
+
+    needle, most = Needle.parse(text), limits.rows_for(20 if limit is None else limit)
+    found: list[Found] = []
+    cut: list[str] = []
+    with stop.session(workspace, narrowed(start or _SINCE, end)) as session:
+        views = searched_views(session, tables)
+        try:
+            for one in search(session, views, needle, newest=most):
+                found.append(one)
+                if stop.is_wanted:
+                    break
+        except KeyboardInterrupt:
+            if not stop.is_over:
+                raise
+        if stop.is_over:
+            done = len([one for one in found if one.failure is None])
+            left = sorted({view.name for view in views} - {one.table for one in found if one.failure is None})
+            cut.append(f"{done} of {len(views)} tables were searched within {stop.seconds:g} s; not: {', '.join(left)}")
+    return _searched(found, limits, most, cut)
+
+
+def _searched(found: Sequence[Found], limits: Limits, most: int, cut: list[str]) -> dict[str, Any]:
+    newest = sorted((row for one in found for row in one.newest), key=lambda row: row.tp_timestamp, reverse=True)
+    rows = Rows(limits, most).take(asdict(row) for row in newest)
+    tables = [
+        {
+            "table": one.table,
+            "rows": one.rows,
+            "first": plain(one.first),
+            "last": plain(one.last),
+            "columns": dict(one.columns or {}),
+            "sql": one.sql,
+        }
+        for one in found
+        if one.rows
+    ]
+    shown = Rows(limits, limits.most_rows, size=rows.size).take(tables)
+    failed = [{"table": one.table, "error": one.failure.message} for one in found if one.failure and not cut]
+    facts = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
+    return {**facts, **({"failed": failed} if failed else {}), **joined([*cut, *shown.cut, *rows.cut])}

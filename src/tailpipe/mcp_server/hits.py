@@ -1,0 +1,127 @@
+"""Detections and their hits for assistants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.errors import UsageError
+from tailpipe.mcp_server.answers import narrowed
+from tailpipe.mcp_server.limits import Limits, Rows, answer
+from tailpipe.mcp_server.values import parsed_json, plain
+from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.sql.quoting import literal, quoted
+
+if TYPE_CHECKING:
+    from tailpipe.mcp_server.work import Stop
+    from tailpipe.model.detection import Detection
+    from tailpipe.query.session import Session
+    from tailpipe.workspace import Workspace
+
+__all__ = ["detections", "explain_hit", "hits"]
+
+_RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
+
+
+def detections(workspace: Workspace, limits: Limits, pattern: str, with_others: bool) -> dict[str, Any]:
+    """The detections that run, or all that there are."""
+    detecting = workspace.detecting
+    known = detecting.known if with_others else detecting.chosen
+    rows = [
+        {
+            "detection": name,
+            "title": one.title,
+            "severity": one.severity,
+            "table": one.table,
+            "mitre": list(one.mitre),
+            "runs": name in detecting.chosen,
+        }
+        for name, one in sorted(known.items())
+        if fnmatchcase(name, pattern)
+    ]
+    return answer(Rows(limits, limits.most_rows).take(rows))
+
+
+def hits(
+    workspace: Workspace,
+    stop: Stop,
+    limits: Limits,
+    detection: str,
+    min_severity: str,
+    start: str | None,
+    end: str | None,
+    limit: int | None,
+) -> dict[str, Any]:
+    """Stored hits, the newest first."""
+    if min_severity not in SEVERITIES:
+        raise UsageError(f'"{min_severity}" is not a severity', hint=f"one of {', '.join(SEVERITIES)}")
+    wanted = ", ".join(literal(one) for one in SEVERITIES[SEVERITIES.index(min_severity) :])
+    conditions = [f"severity IN ({wanted})"]
+    if detection:
+        conditions.append(f"detection GLOB {literal(detection)}")
+    most = limits.rows_for(20 if limit is None else limit)
+    with stop.session(workspace, narrowed(start, end)) as session:
+        rows = Rows(limits, most).take(
+            _hits(session, f"WHERE {' AND '.join(conditions)} ORDER BY tp_timestamp DESC, tp_id LIMIT {most + 1}")
+        )
+    return answer(rows)
+
+
+def _hits(session: Session, rest: str) -> Iterator[dict[str, Any]]:
+    found = session.run(
+        "SELECT tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
+        f" hit_tp_id, group_key, first_at, last_at, row_count, event FROM {HIT_TABLE} {rest}"
+    )
+    for row in found.rows:
+        values = zip(found.columns, found.types, row, strict=True)
+        yield {name: plain(parsed_json(value, kind)) for name, kind, value in values if value is not None}
+
+
+def explain_hit(workspace: Workspace, stop: Stop, limits: Limits, hit: str) -> dict[str, Any]:
+    """A hit with the rule that made it, the row that was found, and how often the rule hit around that time."""
+    with stop.session(workspace) as session:
+        found = list(_hits(session, f"WHERE tp_id = {literal(hit)}"))
+        if not found:
+            raise UsageError(f"hit not found: {hit}", hint="see hits")
+        one = found[0]
+        others = _others(session, one)
+        row = _row(session, one)
+    rule = workspace.detecting.known.get(one["detection"])
+    rows = Rows(limits, 2).take([one, row] if row else [one])
+    said = {
+        "hit": rows.kept[0],
+        "detection": _rule(rule) if rule else "it is not in the config any more",
+        "row": rows.kept[1] if len(rows.kept) > 1 else "the row is not stored any more",
+        "hits_of_the_same_detection": others,
+    }
+    return {**said, **({"cut": rows.cut} if rows.cut else {})}
+
+
+def _rule(one: Detection) -> dict[str, Any]:
+    rule = {name: plain(getattr(one, name)) for name in _RULE if getattr(one, name) not in (None, ())}
+    facts = {"name": one.name, "title": one.title, "description": one.description, "table": one.table}
+    return {**facts, "severity": one.severity, "mitre": list(one.mitre), "rule": rule}
+
+
+def _others(session: Session, hit: dict[str, Any]) -> dict[str, Any]:
+    key = literal(str(hit["detection"]))
+    ((count, first, last),) = session.run(
+        f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {HIT_TABLE} WHERE detection = {key}"
+    ).rows
+    return {"count": count, "first": plain(first), "last": plain(last)}
+
+
+def _row(session: Session, hit: dict[str, Any]) -> dict[str, Any] | None:
+    """The row that was found; only files of its day are read."""
+    table = str(hit["hit_table"])
+    if not any(view.name == table and view.schema == "tailpipe" for view in session.views):
+        return None
+    found = session.run(
+        f"SELECT * FROM {quoted(table)} WHERE tp_date = DATE {literal(str(hit['time'])[:10])}"
+        f" AND tp_id = {literal(str(hit['hit_tp_id']))} LIMIT 1"
+    )
+    for row in found.rows:
+        values = zip(found.columns, found.types, row, strict=True)
+        return {name: plain(parsed_json(value, kind)) for name, kind, value in values if value is not None}
+    return None

@@ -1,0 +1,93 @@
+"""Limits of an answer: rows, bytes and seconds, and what was left out because of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
+from tailpipe.mcp_server.values import plain, shortened
+
+__all__ = ["CELL", "Limits", "Rows", "answer", "joined"]
+
+CELL = 2_000
+"""Characters of one text in an answer."""
+_SMALL_CELL = 200
+"""Of a row that is too large otherwise."""
+
+
+@frozen
+class Limits:
+    """What an answer may be at most; `rows` is what it is if nothing else is requested."""
+
+    rows: int = 100
+    most_rows: int = 1_000
+    bytes: int = 65_536
+    seconds: float = 30.0
+
+    def rows_for(self, requested: int | None) -> int:
+        """How many rows an answer has at most, or a `UsageError`."""
+        if requested is None:
+            return min(self.rows, self.most_rows)
+        if not 1 <= requested <= self.most_rows:
+            raise UsageError(f"limit must be from 1 to {self.most_rows}")
+        return requested
+
+
+@dataclass
+class Rows:
+    """Rows that are taken until a limit is reached, and what was cut."""
+
+    limits: Limits
+    limit: int
+    kept: list[Any] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
+    size: int = 500
+    """Bytes so far; it begins with what the rest of an answer has."""
+
+    def take(self, rows: Iterable[Any]) -> Rows:
+        """Take rows of plain data, or of values of DuckDB; one more than the limit is looked at, and no others."""
+        for row in rows:
+            if len(self.kept) == self.limit:
+                self.cut.append(f"only the first {self.limit} rows are shown; there are more")
+                break
+            if not self._add(row):
+                break
+        return self
+
+    def _add(self, row: Any) -> bool:
+        value, was_cut = shortened(plain(row), CELL)
+        size = _size(value)
+        if self.size + size > self.limits.bytes and not self.kept:
+            value, was_cut = shortened(plain(row), _SMALL_CELL)
+            size = _size(value)
+        if self.size + size > self.limits.bytes:
+            if not self.kept:
+                raise UsageError(f"one row is larger than {self.limits.bytes} bytes", hint="name fewer columns")
+            self.cut.append(
+                f"only the first {len(self.kept)} rows are shown, because an answer has at most {self.limits.bytes}"
+                " bytes; name fewer columns, or aggregate"
+            )
+            return False
+        if was_cut and not any("long texts" in one for one in self.cut):
+            self.cut.append("long texts are shortened; use substr() to read the rest of one")
+        self.kept.append(value)
+        self.size += size
+        return True
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")) + 1
+
+
+def answer(rows: Rows, **facts: Any) -> dict[str, Any]:
+    """An answer with rows, and what was cut of it."""
+    return {**facts, "rows": rows.kept, **({"cut": rows.cut} if rows.cut else {})}
+
+
+def joined(cuts: Sequence[str]) -> dict[str, Any]:
+    """What was cut, if anything was."""
+    return {"cut": list(dict.fromkeys(cuts))} if cuts else {}

@@ -1,0 +1,223 @@
+"""The MCP server with its tools, resources and prompts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from tailpipe import __version__
+from tailpipe.errors import TailpipeError
+from tailpipe.frozen import frozen
+from tailpipe.mcp_server import acting, answers, hits, state, tables, texts
+from tailpipe.mcp_server.limits import Limits
+from tailpipe.mcp_server.work import Stop, Worker
+
+if TYPE_CHECKING:
+    from tailpipe.workspace import Workspace
+
+__all__ = ["Access", "make_server"]
+
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
+
+Start = Annotated[str | None, Field(description="First time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")]
+End = Annotated[str | None, Field(description="Last time; a bare date includes that day.")]
+Limit = Annotated[int | None, Field(description="Most rows of the answer.")]
+Pattern = Annotated[str, Field(description="Name, or a pattern such as aws_*.")]
+Partition = Annotated[str, Field(description="Partition such as aws_cloudtrail_log.prod; empty for all.")]
+
+
+@frozen
+class Access:
+    """How tools get to the data: the workspace, opened for each call so that a changed config counts, and limits."""
+
+    open: Callable[[], Workspace]
+    limits: Limits
+    worker: Worker
+    flags: tuple[str, ...] = ()
+    """What names the same workspace to a command."""
+
+    async def read(self, work: Callable[[Workspace, Stop], dict[str, Any]], *, is_log: bool = False) -> str:
+        """The answer of some reading work as JSON."""
+        return await self._answer(lambda stop: work(self.open(), stop), self.limits.seconds, is_log=is_log)
+
+    async def act(self, work: Callable[[Stop], dict[str, Any]]) -> str:
+        """The answer of work that changes data and takes the time that it needs."""
+        return await self._answer(work, None, is_log=True)
+
+    async def _answer(self, work: Callable[[Stop], dict[str, Any]], seconds: float | None, *, is_log: bool) -> str:
+        try:
+            found = await self.worker.run(work, seconds)
+        except TailpipeError as error:
+            raise ToolError(_message(error)) from None
+        notice = {"notice": texts.NOTICE} if is_log else {}
+        return json.dumps({**notice, **found}, ensure_ascii=False, default=str)
+
+    async def page(self, work: Callable[[Workspace], str]) -> str:
+        """The text of a resource."""
+        try:
+            return await self.worker.run(lambda _: work(self.open()), self.limits.seconds)
+        except TailpipeError as error:
+            raise ResourceError(_message(error)) from None
+
+
+def _message(error: TailpipeError) -> str:
+    """An error in one text, with places and what to do next."""
+    hint = f"; {error.hint}" if error.hint else ""
+    places = [note for note in getattr(error, "__notes__", ()) if not note.startswith("  = ")]
+    return "\n".join([f"{error.message}{hint}", *places])
+
+
+def make_server(access: Access, *, may_act: bool = False) -> MCPServer:
+    """A server for one workspace; tools that change data are there only if it `may_act`."""
+    server: MCPServer = MCPServer(
+        "tailpipe",
+        title="tailpipe logs",
+        instructions=texts.INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
+    )
+    _add_tables(server, access)
+    _add_answers(server, access)
+    _add_state(server, access)
+    _add_hits(server, access)
+    if may_act:
+        _add_acting(server, access)
+    _add_pages(server, access)
+    return server
+
+
+def _add_tables(server: MCPServer, access: Access) -> None:
+    @server.tool(annotations=_READS, structured_output=False)
+    async def list_tables(
+        pattern: Pattern = "*",
+        with_empty: Annotated[bool, Field(description="Also tables without data.")] = False,
+    ) -> str:
+        """List the tables with their rows, times and partitions."""
+        return await access.read(lambda w, _: tables.list_tables(w, access.limits, pattern, with_empty))
+
+    @server.tool(annotations=_READS, structured_output=False)
+    async def describe_table(
+        table: Annotated[str, Field(description="Name of the table.")],
+        with_values: Annotated[bool, Field(description="Also the most frequent values of the newest day.")] = True,
+    ) -> str:
+        """Describe a table: columns, types, meanings, two rows, and frequent values of the newest day."""
+        return await access.read(
+            lambda w, stop: tables.describe_table(w, stop, access.limits, table, with_values), is_log=True
+        )
+
+
+def _add_answers(server: MCPServer, access: Access) -> None:
+    @server.tool(annotations=_READS, structured_output=False)
+    async def query(
+        sql: Annotated[str, Field(description="One DuckDB SELECT statement over the tables.")],
+        params: Annotated[dict[str, Any] | None, Field(description="Values of $name parameters, by name.")] = None,
+        limit: Limit = None,
+        start: Start = None,
+        end: End = None,
+    ) -> str:
+        """Run one DuckDB SQL query over the logs. Rows, bytes and seconds are limited; "cut" says what is missing."""
+        return await access.read(
+            lambda w, stop: answers.query(w, stop, access.limits, sql, params, limit, answers.narrowed(start, end)),
+            is_log=True,
+        )
+
+    @server.tool(annotations=_READS, structured_output=False)
+    async def search(
+        text: Annotated[str, Field(description="Text, IP address, network such as 10.0.0.0/8, or user.")],
+        tables: Annotated[list[str] | None, Field(description="Names or patterns of tables; all without.")] = None,
+        start: Start = None,
+        end: End = None,
+        limit: Limit = None,
+    ) -> str:
+        """Search all tables for a text, an address or a user. Without start, the last 30 days are searched."""
+        return await access.read(
+            lambda w, stop: answers.search(w, stop, access.limits, text, tables or (), start, end, limit), is_log=True
+        )
+
+
+def _add_state(server: MCPServer, access: Access) -> None:
+    @server.tool(annotations=_READS, structured_output=False)
+    async def coverage(partition: Partition = "") -> str:
+        """Show for each partition which days are collected, missing or not requested, and how the last run ended."""
+        return await access.read(lambda w, _: state.coverage(w, access.limits, partition))
+
+    @server.tool(annotations=_READS, structured_output=False)
+    async def rejected(partition: Partition = "", limit: Limit = None) -> str:
+        """Show rows that could not be parsed, with file, line, reason and text."""
+        return await access.read(lambda w, _: state.rejected(w, access.limits, partition, limit), is_log=True)
+
+
+def _add_hits(server: MCPServer, access: Access) -> None:
+    @server.tool(annotations=_READS, structured_output=False)
+    async def detections(
+        pattern: Pattern = "*",
+        with_others: Annotated[bool, Field(description="Also detections of plugins that do not run.")] = False,
+    ) -> str:
+        """List the detections that run over new rows."""
+        return await access.read(lambda w, _: hits.detections(w, access.limits, pattern, with_others))
+
+    @server.tool(name="hits", annotations=_READS, structured_output=False)
+    async def hits_(
+        detection: Annotated[str, Field(description="Name or pattern of a detection; empty for all.")] = "",
+        min_severity: Annotated[str, Field(description="info, low, medium, high or critical.")] = "info",
+        start: Start = None,
+        end: End = None,
+        limit: Limit = None,
+    ) -> str:
+        """Show hits of detections, newest first."""
+        return await access.read(
+            lambda w, stop: hits.hits(w, stop, access.limits, detection, min_severity, start, end, limit), is_log=True
+        )
+
+    @server.tool(annotations=_READS, structured_output=False)
+    async def explain_hit(hit: Annotated[str, Field(description="Id of the hit, from hits.")]) -> str:
+        """Explain a hit: its rule, the row that was found, and how often the rule hits."""
+        return await access.read(lambda w, stop: hits.explain_hit(w, stop, access.limits, hit), is_log=True)
+
+
+def _add_acting(server: MCPServer, access: Access) -> None:
+    @server.tool(annotations=_ACTS, structured_output=False)
+    async def collect(
+        partitions: Annotated[list[str] | None, Field(description="Partitions or patterns; all without.")] = None,
+        start: Start = None,
+        end: End = None,
+    ) -> str:
+        """Collect new logs into the tables. It can take minutes. Without start it goes on where the last run ended."""
+        return await access.act(lambda stop: acting.collect(stop, access.flags, partitions or (), start, end))
+
+    @server.tool(annotations=_ACTS, structured_output=False)
+    async def detect(
+        names: Annotated[list[str] | None, Field(description="Detections or patterns; all without.")] = None,
+    ) -> str:
+        """Run detections over rows that are new since the last run, store hits, and send alerts."""
+        return await access.act(lambda stop: acting.detect(stop, access.limits, access.flags, names or ()))
+
+
+def _add_pages(server: MCPServer, access: Access) -> None:
+    @server.resource("tailpipe://tables", title="Tables", mime_type="text/markdown")
+    async def all_tables() -> str:
+        """All tables that can be queried."""
+        return await access.page(lambda w: "".join(f"- [{name}](tailpipe://tables/{name})\n" for name in w.tables()))
+
+    @server.resource("tailpipe://tables/{table}", title="A table", mime_type="text/markdown")
+    async def table_page(table: str) -> str:
+        """What a table is about, and its columns."""
+        return await access.page(lambda w: tables.table_page(w, table))
+
+    @server.resource("tailpipe://config", title="Config", mime_type="text/plain")
+    async def config() -> str:
+        """The config of the workspace, with secrets masked."""
+        from tailpipe.config.encoder import config_text
+
+        return await access.page(lambda w: config_text(w.config))
+
+    server.prompt("investigate_user", title="Investigate a user")(texts.user_prompt)
+    server.prompt("investigate_address", title="Investigate an address")(texts.address_prompt)
+    server.prompt("investigate_hit", title="Investigate a hit")(texts.hit_prompt)

@@ -1,0 +1,65 @@
+"""What there is and what is missing, for assistants: coverage of partitions, and rejected rows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.catalog.overview import Overview
+from tailpipe.catalog.read import PartitionTotals
+from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.mcp_server.limits import Limits, Rows, answer
+from tailpipe.mcp_server.values import plain
+from tailpipe.model.coverage import DaySet
+
+if TYPE_CHECKING:
+    from tailpipe.workspace import Workspace
+
+__all__ = ["coverage", "rejected"]
+
+
+def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, Any]:
+    """Which days each partition has, which are missing, and how its last run ended."""
+    known = {one.totals.name: one for one in workspace.overview()}
+    rows = []
+    for name in workspace.select((partition,) if partition else ()):
+        configured = workspace.config.partitions.get(name)
+        one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
+        covered = DaySet.union(days.covered for days in one.coverage.values())
+        missing = open_days(one.coverage, configured, datetime.now(UTC)) | one.lost
+        unasked = not_requested(one.coverage, configured, datetime.now(UTC))
+        run, totals = one.last_run, one.totals
+        rows.append(
+            {
+                "partition": name,
+                "rows": totals.rows,
+                "first_event": plain(totals.first_event),
+                "last_event": plain(totals.last_event),
+                "days_collected": len(covered),
+                "collected": str(covered),
+                "missing": str(missing),
+                "not_requested": str(unasked),
+                "rejected_rows": totals.rejected_rows,
+                "last_run": None
+                if run is None
+                else {"begun_at": plain(run.begun_at), "ended_at": plain(run.ended_at), "outcome": run.outcome},
+            }
+        )
+    return answer(Rows(limits, limits.most_rows).take(rows))
+
+
+def rejected(workspace: Workspace, limits: Limits, partition: str, limit: int | None) -> dict[str, Any]:
+    """Rows that could not be used, with place, reason and text."""
+    from tailpipe.query.rejected import rejected_rows
+
+    most = limits.rows_for(20 if limit is None else limit)
+    chosen = set(workspace.select((partition,) if partition else ()))
+    found = {name: held.rejected_rows for name, held in workspace.held().items() if name in chosen}
+    rows = Rows(limits, most)
+    listed: list[dict[str, Any]] = []
+    for name in (name for name, count in found.items() if count):
+        if len(listed) <= most:
+            more = rejected_rows(name, workspace.rejected(name), most + 1 - len(listed))
+            listed += [asdict(row) for row in more]
+    return answer(rows.take(listed), rejected_rows=sum(found.values()))
