@@ -47,7 +47,10 @@ ask "6. What else did they try? One log asks the other." \
 step "7. Lines that are no requests were kept aside, with the reason."
 run tailpipe rejected show access_log.web --limit 3
 
-step "8. Collect again: what is there is not taken twice."
+step "8. Detections examine the rows, and store what they find."
+run tailpipe detect --from T-30d
+
+step "9. Collect again: what is there is not taken twice."
 run tailpipe collect ${quiet[@]+"${quiet[@]}"}
 
 cat <<END
@@ -55,5 +58,7 @@ cat <<END
 ${bold}That was tailpipe.${plain} Go on asking, with the environment activated (. .venv/bin/activate):
   export TAILPIPE_INSTALL_DIR=$TAILPIPE_INSTALL_DIR TAILPIPE_CONFIG_PATH=$PWD/$TAILPIPE_CONFIG_PATH TAILPIPE_DEMO_LOGS=$TAILPIPE_DEMO_LOGS
   tailpipe query "DESCRIBE access_log"
+Open these logs in the browser, with charts, a dashboard and hits:
+  tailpipe serve
 Then read docs/tutorial.md.
 END

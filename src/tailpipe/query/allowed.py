@@ -74,7 +74,7 @@ def refuse_unknown(statement: Expr) -> None:
         elif kind not in SAME and kind not in _SHAPES:
             raise refused(node.sql_name().lower() if isinstance(node, exp.Func) else node.key.replace("_", " "))
         elif isinstance(node, exp.Identifier) and "${" in node.this:
-            raise UsageError("a name with ${ in it cannot be used on Spark", hint="leave out --engine spark")
+            raise UsageError("a name with ${ in it cannot be used on Spark", hint="remove --engine spark")
         elif isinstance(node, exp.Unnest) and not _WORD.fullmatch(node.alias or "unnest"):
             raise UsageError(f'the alias "{node.alias}" cannot be used on Spark', hint="write letters and digits")
         elif not _is_plain(node):
@@ -96,6 +96,6 @@ def _is_plain(node: Expr) -> bool:
     return all(_PLAIN.fullmatch(value) for value in node.args.values() if isinstance(value, str) and value)
 
 
-def refused(what: str, hint: str = "leave out --engine spark, or write it in simpler words") -> UsageError:
+def refused(what: str, hint: str = "remove --engine spark, or simplify it") -> UsageError:
     """The error for what Spark would answer in another way."""
-    return UsageError(f"{what} may give another answer on Spark", hint=hint)
+    return UsageError(f"{what} may return another result on Spark", hint=hint)

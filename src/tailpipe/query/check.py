@@ -46,7 +46,7 @@ def refuse_broken(connection: duckdb.DuckDBPyConnection, schema: Schema) -> None
     expression = read_expression(connection, schema.where)
     what = expression.error
     if expression.subqueries:
-        what = "a subquery has no meaning in one row"
+        what = "a subquery is not allowed here"
     elif refused := [word.name for word in expression.functions if is_refused(word.name)]:
         what = f'the function "{refused[0]}" may do more than read'
     elif expression.weak_arrows:

@@ -191,4 +191,6 @@ class Databases:
 def _mistake(statement: str, said: str) -> TailpipeError:
     schema, table = _NAMES.findall(statement)[:2]
     hint = f"correct the where of schema {schema}, or leave out that schema: tailpipe config check --sql"
-    return TailpipeError(f"the view {schema}.{table} cannot be made: {said.partition(': ')[2].rstrip('!')}", hint=hint)
+    return TailpipeError(
+        f"the view {schema}.{table} cannot be created: {said.partition(': ')[2].rstrip('!')}", hint=hint
+    )

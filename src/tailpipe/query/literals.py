@@ -62,7 +62,7 @@ def _literal(name: str, value: Any) -> Expr:
     if type(value).__name__ == "UUID":
         return exp.Literal.string(str(value))
     kind = "text with the character NUL" if isinstance(value, str) else type(value).__name__
-    raise UsageError(f'the parameter "{name}" cannot be given to Spark: {kind}', hint="leave out --engine spark")
+    raise UsageError(f'the parameter "{name}" cannot be passed to Spark: {kind}', hint="remove --engine spark")
 
 
 def _cast(text: str, kind: str) -> Expr:

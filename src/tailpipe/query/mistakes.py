@@ -68,7 +68,7 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     if match := _FIELD.search(text):
         name = quoted(match[2]) if quoted(match[2]) in sql else match[2]
         hint = f"if it is text of JSON, write {name}->>'{match[1]}'"
-        return QueryError(f'"{match[2]}" is no struct, and so has no field "{match[1]}"', hint=hint)
+        return QueryError(f'"{match[2]}" is not a struct, so it has no field "{match[1]}"', hint=hint)
     if match := _COLUMN.search(text):
         known, place = _columns(views, text, sql), _place(text, sql)
         if match[1].lower() not in map(str.lower, known):
@@ -82,7 +82,7 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
     if match := _OF_ADDRESSES.search(text):
         hint = "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET"
-        return QueryError(f'"{match[1]}" is for addresses, and text is none', hint=hint, place=_place(text, sql))
+        return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=_place(text, sql))
     if match := _FUNCTION.search(text):
         if match[1].startswith("`"):
             return QueryError('a name is quoted with ", not with `', place=_place(text, sql))

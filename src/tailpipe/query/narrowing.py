@@ -39,9 +39,7 @@ class Narrowing:
 
     def __post_init__(self) -> None:
         if self.window.start == self.window.end:
-            raise UsageError(
-                f"no time lies between {self.window.start} and {self.window.end}", hint="choose a later end"
-            )
+            raise UsageError(f"no time is between {self.window.start} and {self.window.end}", hint="choose a later end")
 
     @classmethod
     def parse(

@@ -37,7 +37,7 @@ class Needle:
         """An address, a network in CIDR notation, or any other text."""
         wanted = text.strip()
         if not wanted:
-            raise UsageError("there is nothing to search for", hint="give a text, an address or a user")
+            raise UsageError("nothing to search for", hint="pass a text, an IP address or a user")
         try:
             if "/" in wanted:
                 return cls(wanted, (), network=str(ipaddress.ip_network(wanted, strict=False)))

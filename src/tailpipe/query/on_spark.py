@@ -160,7 +160,7 @@ class SparkQueries:
                 raise self.limit.error() from error
             message = translated.in_own_words(first_line(error))
             hint = f"it was translated to: {translated.in_own_words(translated.sql)}"
-            raise SparkError(f"Spark refused it: {message}", hint=hint) from error
+            raise SparkError(f"Spark rejected the statement: {message}", hint=hint) from error
         except TailpipeError:
             raise
         except Exception as error:
@@ -271,4 +271,4 @@ def _refused(error: Exception) -> TailpipeError:
     if isinstance(error, TailpipeError):
         return error
     message = f"what Spark gave is of another type: {first_line(error)}"
-    return TailpipeError(message, hint="leave out --engine spark, or add a cast")
+    return TailpipeError(message, hint="remove --engine spark, or add a cast")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from tailpipe.model.nearest import did_you_mean
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Params", "bound"]
+__all__ = ["Params", "bound", "without_pandas"]
 
 Params = Mapping[str, Any]
 """Values by name, without the `$`; names do not differ by case, as in DuckDB."""
@@ -27,7 +29,7 @@ def bound(statements: Iterable[duckdb.Statement], params: Params) -> dict[str, A
     given: dict[str, Any] = {}
     for name, value in params.items():
         if name.lower() in given:
-            raise UsageError(f'the parameter "{name}" is given twice', hint="their names do not differ by case")
+            raise UsageError(f'the parameter "{name}" is repeated', hint="parameter names are case-insensitive")
         given[name.lower()] = _plain(name, value)
     for name in params:
         if name.lower() not in named:
@@ -37,7 +39,7 @@ def bound(statements: Iterable[duckdb.Statement], params: Params) -> dict[str, A
     if missing := sorted(named.keys() - given.keys()):
         name = named[missing[0]]
         if name.isdigit():
-            raise UsageError("parameters have names", hint="write $name in place of ? and $1")
+            raise UsageError("parameters must be named", hint="write $name instead of ? and $1")
         raise UsageError(f'the parameter "{name}" has no value', hint=f"give one: --param {name}=VALUE")
     return {name: given[lower] for lower, name in named.items()}
 
@@ -52,3 +54,19 @@ def _plain(name: str, value: Any) -> Any:
         except UnicodeEncodeError as error:
             raise UsageError(f'the parameter "{name}" is not UTF-8: see its character {error.start + 1}') from error
     return value
+
+
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """Let DuckDB's Python bind values without pandas: it would import it to see whether they are some of its own.
+
+    That takes more than a second, for values that are plain text and numbers here.
+    """
+    if "pandas" in sys.modules:
+        yield
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment] # so Python says that there is none
+    try:
+        yield
+    finally:
+        del sys.modules["pandas"]

@@ -93,7 +93,7 @@ class RemoteFiles:
     def _opened(self) -> Reader:
         if self._reader is None:
             if self._open_reader is None:
-                raise WorkspaceError("files are in a store alone, and no store is known here", path="")
+                raise WorkspaceError("some files are only in a store, and no store is configured here", path="")
             self._reader = self._open_reader()
         return self._reader
 

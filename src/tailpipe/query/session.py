@@ -257,6 +257,11 @@ class Session:
         """The views that a statement names, with those of their files that it needs; `values` are its parameters'."""
         return self._shown.needed(sql, self.schema, self._planning, values)
 
+    @property
+    def shown(self) -> Shown:
+        """What it shows of its snapshot."""
+        return self._shown
+
     def local(self, view: View, files: Sequence[LiveFile]) -> list[str]:
         """The paths of files on this disk, where they stay until the session is closed; fetched where need be."""
         if all(file.is_here for file in files):

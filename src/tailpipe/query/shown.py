@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
@@ -22,13 +23,26 @@ if TYPE_CHECKING:
     from tailpipe.catalog.live import LargeSnapshot, Part
     from tailpipe.query.prune import Pruner
 
-__all__ = ["Address", "Needed", "Shown"]
+__all__ = ["Address", "Needed", "Piece", "Shown"]
 
 Address = tuple[str, str]
 Needed = tuple[View, tuple[LiveFile, ...]]
 """A view, and the files of it that a statement needs."""
 _DAY = timedelta(days=1)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+@frozen
+class Piece:
+    """What the catalog knows of files of one date: how many files and rows, and the bounds of their times."""
+
+    partition: str
+    tp_date: date
+    files: int
+    rows: int
+    low: int | None
+    """Microseconds since 1970, as `high`."""
+    high: int | None
 
 
 class Shown:
@@ -130,6 +144,28 @@ class Shown:
         found = pruner().files(sql, views, schema, values) if is_about_known and many else {}
         chosen = {view.address: found[view.address] for view in many if view.address in found}
         return [(view, chosen.get(view.address, view.files)) for view in views]
+
+    def pieces(self, table: str, first: date = date.min, last: date = date.max) -> list[Piece]:
+        """The files of a table between two dates: each of them, or of a large snapshot those of a date together."""
+        if isinstance(self.snapshot, Snapshot):
+            files = (file for view in self.views_of([table])[:1] for file in view.files)
+            return [
+                Piece(one.partition, one.tp_date, 1, one.rows, one.min_microseconds, one.max_microseconds)
+                for one in files
+                if first <= one.tp_date <= last
+            ]
+        return [
+            Piece(name, *facts)
+            for name in self._partitions([table])
+            for facts in self.snapshot.days_of(name, first, last)
+        ]
+
+    def newest_date(self, table: str) -> date | None:
+        """The newest date that a table has rows of."""
+        if isinstance(self.snapshot, Snapshot):
+            return max((one.tp_date for one in self.pieces(table)), default=None)
+        dates = [self.snapshot.dates_of(name)[-1:] for name in self._partitions([table])]
+        return max((day for days in dates for day in days), default=None)
 
     @property
     def large_whole(self) -> LargeSnapshot | None:

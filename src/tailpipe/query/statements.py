@@ -117,7 +117,7 @@ def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Sta
     """
     for name in called(sql):
         if is_refused(name):
-            raise UsageError(f'a query only reads, and the function "{name}" may do more', hint=_OPEN)
+            raise UsageError(f'a query is read-only, and the function "{name}" may do more', hint=_OPEN)
     for one in split_statements(sql):
         if (first := _first_word(one)) in _EXPANDED:
             raise _not_reading(first.upper())
@@ -127,7 +127,7 @@ def readable(connection: duckdb.DuckDBPyConnection, sql: str) -> list[duckdb.Sta
     if not statements:
         raise UsageError("there is no statement to run", hint="write one, such as: FROM app_log LIMIT 10")
     if not is_pivot:
-        raise UsageError("one statement at a time, please", hint="call tailpipe query once for each")
+        raise UsageError("expected one statement", hint="run tailpipe query for each")
     last = statements[-1]
     if last.type == duckdb.StatementType.EXPLAIN:
         # It may run what it explains, so that must be a reading one too.
@@ -153,7 +153,7 @@ def refuse_weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
 def _not_reading(what: str) -> UsageError:
     hint = f"SELECT, FROM, DESCRIBE, SHOW and EXPLAIN do; {_OPEN}"
-    return UsageError(f"a query only reads, and {what} does not", hint=hint)
+    return UsageError(f"a query is read-only, and {what} does not", hint=hint)
 
 
 def called(sql: str) -> Iterator[str]:

@@ -42,7 +42,7 @@ def refuse_other(sql: str) -> None:
     from sqlglot import exp
 
     if not isinstance(_parsed(sql), exp.Query):
-        raise UsageError("on Spark a query is a SELECT", hint="leave out --engine spark for other statements")
+        raise UsageError("only SELECT statements run on Spark", hint="remove --engine spark for other statements")
 
 
 def to_spark(
@@ -130,7 +130,7 @@ def _spark() -> type[Spark]:
 def _untranslatable(error: Exception) -> UsageError:
     return UsageError(
         f"the statement cannot be translated for Spark: {_first_line(error)}",
-        hint="leave out --engine spark, or write it in simpler words",
+        hint="remove --engine spark, or simplify it",
     )
 
 

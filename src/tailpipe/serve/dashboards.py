@@ -1,0 +1,69 @@
+"""Saved queries and dashboards, as the config has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.model.saved import SavedQuery
+from tailpipe.serve.body import Body
+from tailpipe.serve.values import json_of
+
+if TYPE_CHECKING:
+    from tailpipe.workspace import Workspace
+
+__all__ = ["dashboards", "saved"]
+
+
+def saved(workspace: Workspace, body: Body) -> dict[str, Any]:
+    """All saved queries with their parameters."""
+    body.only()
+    return {"queries": [_query(workspace.saved[name]) for name in sorted(workspace.saved)]}
+
+
+def _query(query: SavedQuery) -> dict[str, Any]:
+    return {
+        "name": query.name,
+        "title": query.title or query.name,
+        "description": query.description,
+        "tags": list(query.tags),
+        "sql": query.text,
+        "params": [
+            {
+                "name": one.name,
+                "type": one.type,
+                "default": json_of(one.default),
+                "description": one.description,
+            }
+            for one in query.params
+        ],
+    }
+
+
+def dashboards(workspace: Workspace, body: Body) -> dict[str, Any]:
+    """All dashboards with their panels."""
+    body.only()
+    return {
+        "dashboards": [
+            {
+                "name": one.name,
+                "title": one.title or one.name,
+                "panels": [
+                    {
+                        "name": panel.name,
+                        "title": panel.title or _title(workspace, panel.query),
+                        "kind": panel.kind,
+                        "query": panel.query,
+                        "params": {name: json_of(value) for name, value in panel.params.items()},
+                        "width": panel.width,
+                    }
+                    for panel in one.panels
+                ],
+            }
+            for one in workspace.config.dashboards.values()
+        ]
+    }
+
+
+def _title(workspace: Workspace, query: str) -> str:
+    found = workspace.saved.get(query)
+    return (found and found.title) or query

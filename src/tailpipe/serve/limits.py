@@ -1,0 +1,31 @@
+"""What the explorer allows itself and its clients at most."""
+
+from __future__ import annotations
+
+from tailpipe.frozen import frozen
+
+__all__ = ["Limits"]
+
+
+@frozen
+class Limits:
+    """Bounds on answers, requests and connections."""
+
+    rows: int = 10_000
+    """Rows of one answer."""
+    bytes: int = 32_000_000
+    """Bytes of one answer."""
+    seconds: float = 30.0
+    """Time of one statement."""
+    statements: int = 4
+    """Statements that run at once."""
+    waiting: int = 60
+    """Requests that wait for their turn; others are refused."""
+    export_seconds: float = 600.0
+    export_bytes: int = 2_000_000_000
+    body_bytes: int = 1_000_000
+    header_bytes: int = 32_000
+    connections: int = 128
+    patience_seconds: float = 10.0
+    """How long a client may take to send a request, or to take a part of an answer."""
+    cached_bytes: int = 64_000_000

@@ -1,0 +1,88 @@
+"""Failures as answers: a status, a message, a hint and a place; never a traceback, nor a path of this machine."""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tailpipe.errors import ConfigError, LockedError, QueryError, TailpipeError, TimeLimitError, UsageError
+from tailpipe.frozen import frozen
+
+__all__ = ["BusyError", "LeftError", "Problems", "RefusedError"]
+
+_log = logging.getLogger(__name__)
+_FLAG = re.compile(r"(?:^|[\s(])(?:--\w|\.timeout)")
+
+
+class RefusedError(TailpipeError):
+    """A request that is not answered, with the status that says why."""
+
+    def __init__(self, status: int, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class BusyError(RefusedError):
+    """Too many statements run and wait."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "too many statements at once", hint="try again when others have finished")
+
+
+class LeftError(TailpipeError):
+    """The client has left, or the server ends."""
+
+    def __init__(self) -> None:
+        super().__init__("cancelled")
+
+
+@frozen
+class Problems:
+    """Turns failures into answers; `places` are directories whose paths are not shown."""
+
+    places: tuple[str, ...]
+
+    @classmethod
+    def hiding(cls, places: Iterable[Path]) -> Problems:
+        """Hide these directories, that of temporary files and the home directory."""
+        known = {str(one) for one in (*places, Path(tempfile.gettempdir()), Path.home()) if len(one.parts) > 1}
+        return cls(tuple(sorted(known, key=len, reverse=True)))
+
+    def of(self, failure: BaseException) -> tuple[int, dict[str, Any]]:
+        """The status and the body of an answer."""
+        if not isinstance(failure, TailpipeError):
+            _log.error("a request of the explorer failed: %s", type(failure).__name__)
+            _log.debug("a request of the explorer failed", exc_info=failure)
+            return 500, _error("internal error", "see the log of tailpipe serve")
+        place = failure.place if isinstance(failure, QueryError) else None
+        hint = "" if _FLAG.search(failure.hint) and "tailpipe " not in failure.hint else failure.hint
+        found = _error(self.shown(failure.message), self.shown(hint) or None)
+        if place is not None:
+            found["error"] |= {"line": place.line, "column": place.column}
+        return _status(failure), found
+
+    def shown(self, text: str) -> str:
+        """A text without the directories of this machine."""
+        for place in self.places:
+            text = text.replace(place, "…")
+        return text
+
+
+def _status(failure: TailpipeError) -> int:
+    if isinstance(failure, RefusedError):
+        return failure.status
+    if isinstance(failure, ConfigError):
+        return 500
+    if isinstance(failure, UsageError | QueryError):
+        return 400
+    if isinstance(failure, TimeLimitError):
+        return 504
+    return 409 if isinstance(failure, LockedError) else 500
+
+
+def _error(message: str, hint: str | None) -> dict[str, Any]:
+    return {"error": {"message": message, "hint": hint, "line": None, "column": None}}

@@ -1,0 +1,115 @@
+"""Values of DuckDB as JSON: what JSON cannot hold exactly is text, and what is very long is cut."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailpipe.query.answer import Answer
+
+__all__ = ["LONGEST", "columns_of", "instant", "json_of", "rows_of", "size_of"]
+
+LONGEST = 65_536
+"""Characters of a value that are shown."""
+_EXACT_INTEGERS = 2**53
+_INEXACT = re.compile(r"INTERVAL|ZONE|_NS|UNION|VARIANT")
+"""Types whose values in Python are less than what DuckDB holds."""
+_NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|BOOLEAN")
+_AT_ONCE = 2_000
+
+
+def columns_of(answer: Answer) -> list[dict[str, str]]:
+    """Names and types of the columns of an answer."""
+    return [{"name": name, "type": kind} for name, kind in zip(answer.columns, answer.types, strict=True)]
+
+
+def rows_of(answer: Answer) -> Iterator[list[Any]]:
+    """The rows of an answer as JSON values."""
+    if any(_INEXACT.search(kind) for kind in answer.types):
+        yield from _exact_rows(answer)
+        return
+    for row in answer.rows:
+        yield [json_of(value, kind) for value, kind in zip(row, answer.types, strict=True)]
+
+
+def _exact_rows(answer: Answer) -> Iterator[list[Any]]:
+    """The same by way of DuckDB's own texts."""
+    from tailpipe.query.exact import Exact  # late, because few types need it
+
+    with Exact(answer.columns, answer.types) as exact:
+        for batch in answer.batches(_AT_ONCE):
+            for row in exact.texts(batch):
+                yield [_of_text(text, kind) for text, kind in zip(row, answer.types, strict=True)]
+
+
+def _of_text(text: str | None, kind: str) -> Any:
+    if text is not None and (_NUMBERS.fullmatch(kind) or kind.endswith("]") or kind.startswith(("STRUCT(", "MAP("))):
+        with suppress(ValueError, RecursionError):
+            return json_of(json.loads(text), "")
+    if text is not None and kind.startswith("TIMESTAMP") and text[:1].isdigit():
+        return text.replace(" ", "T").removesuffix("+00") + "Z"
+    return json_of(text, kind)
+
+
+def json_of(value: Any, kind: str = "") -> Any:
+    """One value of a column of that type; cut if it is longer than anybody reads."""
+    if kind == "JSON" and isinstance(value, str) and len(value) <= LONGEST:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    plain = _plain(value)
+    if isinstance(plain, str):
+        return plain if len(plain) <= LONGEST else _cut(plain)
+    if isinstance(plain, list | dict):
+        text = json.dumps(plain, ensure_ascii=False)
+        return plain if len(text) <= LONGEST else _cut(text)
+    return plain
+
+
+def _cut(text: str) -> dict[str, Any]:
+    return {"cut": True, "text": text[:LONGEST], "length": len(text)}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # half of a surrogate is no JSON
+    if isinstance(value, int):
+        return value if -_EXACT_INTEGERS <= value <= _EXACT_INTEGERS else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return instant(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return "".join(chr(b) if 32 <= b < 127 and b not in b"\\'\"" else f"\\x{b:02X}" for b in value)
+    return f"{value:f}" if type(value).__name__ == "Decimal" else str(value)
+
+
+def instant(moment: datetime) -> str:
+    """A time in UTC as ISO 8601, with the digits that it has; columns have no zone, and mean UTC."""
+    if moment == datetime.max:  # noqa: DTZ901 - so DuckDB gives infinity
+        return "infinity"
+    plain = (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+    text = plain.isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
+
+
+def size_of(row: Sequence[Any]) -> int:
+    """About how many bytes a row takes in an answer."""
+    return sum(len(one) if isinstance(one, str) else 16 if not isinstance(one, list | dict) else 200 for one in row)
