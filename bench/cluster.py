@@ -1,7 +1,8 @@
 """What a cluster costs: CPU against local mode, the driver's share of a task, and the commits of a year.
 
-`python -m bench cluster [--rows N] [--tasks N] [--days N]`. Two workers of one core each on this machine against
-`local[2]`, the same logs, both into a store in a directory.
+`python -m bench cluster [--rows N] [--logs plain|cloudtrail] [--tasks N] [--days N]`. Two workers of one core each on
+this machine against `local[2]`, the same logs, both into a store in a directory. What a run takes before its first row
+is measured with one row for each file.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from tests.crash.collector import stage
 from tests.spark.cluster import Cluster
 
+from bench import _cloudtrail
 from bench._measure import measure
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.model.artifact import Accounts
@@ -47,6 +49,8 @@ workspace "default" {
   }
 }
 store "lake" { location = "%(lake)s" }
+"""
+PLAIN = """
 table "app_log" {
   format     = format.delimited.plain
   map_fields = []
@@ -65,51 +69,82 @@ partition "app_log" "x" {
   }
 }
 """
+TRAIL = """
+partition "aws_cloudtrail_log" "x" {
+  source "file" { paths = ["%(logs)s"] }
+}
+"""
+LOGS = {"plain": PLAIN, "cloudtrail": TRAIL}
+FILES, DAYS = 20, 10
 
 
 def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench cluster")
     parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--logs", choices=LOGS, default="plain")
     parser.add_argument("--tasks", type=int, default=5_000)
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--serve", nargs=2, metavar=("INSTALL", "LAKE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(options)
     with tempfile.TemporaryDirectory() as place:
         if chosen.serve:
-            _serve(Path(place), *map(Path, chosen.serve))
+            install, lake = map(Path, chosen.serve)
+            _serve(Path(place), install, lake, chosen.logs)
             return
         if chosen.rows:
-            _compare(Path(place), chosen.rows)
+            _compare(Path(place), chosen.rows, chosen.logs)
         if chosen.tasks:
             _tasks(Path(place), chosen.tasks)
         if chosen.days:
             _commits(Path(place) / "year", chosen.days)
 
 
-def _compare(root: Path, rows: int) -> None:
+def _compare(root: Path, rows: int, logs: str) -> None:
     """CPU of a whole collection on a cluster, without that of an idle cluster, against local mode."""
-    _write(root / "logs", rows)
+    idle = _measured(root / "idle", FILES, logs, "none")
+    first = {mode: _measured(root / f"first-{mode}", FILES, logs, mode) for mode in ("local", "cluster")}
+    whole = {mode: _measured(root / mode, rows, logs, mode) for mode in ("local", "cluster")}
+    first["cluster"], whole["cluster"] = first["cluster"] - idle, whole["cluster"] - idle
+    print(f"{rows:,} rows of {logs} logs, seconds of CPU; the idle cluster's {idle:.1f} s are left out")
+    for mode in ("local", "cluster"):
+        print(f"{mode}: {whole[mode]:.1f} s, of which {first[mode]:.1f} s before the first row")
+    rest = {mode: whole[mode] - first[mode] for mode in whole}
+    print(f"cluster against local: {whole['cluster'] / whole['local']:.2f}x, rows alone {_ratio(rest):.2f}x")
+
+
+def _ratio(spent: Mapping[str, float]) -> float:
+    return spent["cluster"] / spent["local"]
+
+
+def _measured(root: Path, rows: int, logs: str, mode: str) -> float:
+    """Seconds of CPU of a collection in local mode, on a cluster, or of a cluster that has nothing to do."""
+    if mode != "none":
+        _write(root / "logs", rows, logs)
     env = {**os.environ, "CI": "1", "HOME": str(root), "PYTHONPATH": str(Path.cwd())}
-    python = [sys.executable, "-m"]
-    install = _install(root, "local", "local[2]")
-    local = measure([*python, "tailpipe", "collect"], {**env, "TAILPIPE_INSTALL_DIR": str(install)}, root / "log")
-    serve = [*python, "bench", "cluster", "--serve"]
-    idle = measure([*serve, "none", str(root / "idle")], env, root / "log")
-    busy = measure([*serve, str(root / "cluster"), str(root / "lake")], env, root / "log")
-    cpu = busy.cpu - idle.cpu
-    print(f"{rows:,} rows: local[2] {local.cpu:.1f} s of CPU, {local.wall:.1f} s")
-    print(f"two workers: {cpu:.1f} s of CPU without the idle cluster's {idle.cpu:.1f} s: {cpu / local.cpu:.2f}x")
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process compiles all it imports
+    root.mkdir(parents=True, exist_ok=True)
+    if mode == "local":
+        install = _install(root, "local", "local[2]", logs)
+        return measure(_collect(logs), {**env, "TAILPIPE_INSTALL_DIR": str(install)}, root / "log").cpu
+    command = [sys.executable, "-m", "bench", "cluster", "--logs", logs, "--serve"]
+    install = root / "cluster" if mode == "cluster" else Path("none")
+    return measure([*command, str(install), str(root / "lake")], env, root / "log").cpu
 
 
-def _serve(root: Path, install: Path, lake: Path) -> None:
+def _collect(logs: str) -> list[str]:
+    window = ["--from", str(_cloudtrail.FIRST)] if logs == "cloudtrail" else []
+    return [sys.executable, "-m", "tailpipe", "collect", *window]
+
+
+def _serve(root: Path, install: Path, lake: Path, logs: str) -> None:
     """A cluster that runs one collection, or none."""
     with Cluster(root / "spark") as cluster:
         for _ in range(2):
             cluster.add_worker()
         if str(install) != "none":
-            made = _install(install.parent, install.name, cluster.master, lake=lake)
+            made = _install(install.parent, install.name, cluster.master, logs, lake=lake)
             env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(made)}
-            status = os.spawnve(os.P_WAIT, sys.executable, [sys.executable, "-m", "tailpipe", "collect"], env)
+            status = os.spawnve(os.P_WAIT, sys.executable, _collect(logs), env)
             if status:
                 sys.exit(f"exit code {status}")
 
@@ -171,20 +206,25 @@ def _commits(root: Path, days: int) -> None:
     print(f"requests: {requests}, {requests / days:.1f} for each day")
 
 
-def _install(root: Path, name: str, master: str, *, lake: Path | None = None) -> Path:
+def _install(root: Path, name: str, master: str, logs: str, *, lake: Path | None = None) -> Path:
     lake = lake or root / f"{name}-lake"
     lake.mkdir(parents=True, exist_ok=True)
     path = root / name / "config" / "main.tpc"
     path.parent.mkdir(parents=True)
-    path.write_text(CONFIG % {"master": master, "lake": lake, "logs": root / "logs"})
+    path.write_text((CONFIG + LOGS[logs]) % {"master": master, "lake": lake, "logs": root / "logs"})
     return root / name
 
 
-def _write(logs: Path, rows: int, files: int = 20) -> None:
-    logs.mkdir(parents=True)
+def _write(directory: Path, rows: int, logs: str) -> None:
+    directory.mkdir(parents=True)
+    if logs == "cloudtrail":
+        for number in range(files := max(FILES, rows // 5_000)):
+            day = _cloudtrail.FIRST + timedelta(days=number % DAYS)
+            _cloudtrail.write_file(directory, number, rows // files, day, 10 + number, 1)
+        return
     today = datetime.now(UTC).date()
-    for number in range(files):
-        day = today - timedelta(days=1 + number % 10)
+    for number in range(FILES):
+        day = today - timedelta(days=1 + number % DAYS)
         lines = ["time path status"]
-        lines += [f"{day}T{n % 24:02d}:00:{n % 60:02d}Z /page/{n % 9973}/x {200 + n % 5}" for n in range(rows // files)]
-        (logs / f"{day}-{number}.log.gz").write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", 1))
+        lines += [f"{day}T{n % 24:02d}:00:{n % 60:02d}Z /page/{n % 9973}/x {200 + n % 5}" for n in range(rows // FILES)]
+        (directory / f"{day}-{number}.log.gz").write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", 1))

@@ -46,16 +46,17 @@ def main(options: Sequence[str] = ()) -> None:
                 ("query", "SELECT tp_date, sum(rows) FROM tp_catalog.files GROUP BY 1 ORDER BY 1 DESC LIMIT 3"),
             )
         ]
-        seconds, requests = (sum(numbers) for numbers in zip(*total[:2], strict=True))
+        seconds, cpu, requests = (sum(numbers) for numbers in zip(*total[:2], strict=True))
         print(f"pull and first query: {seconds:.1f} s, {requests:.0f} requests")
+        print(f"on an idle machine at most {cpu + requests * LATENCY:.1f} s: {cpu:.1f} s of CPU, the rest for requests")
 
 
-def _measure(install: Path, proxy: Proxy, *arguments: str) -> tuple[float, int]:
-    """Seconds and requests of a command in a process of its own."""
+def _measure(install: Path, proxy: Proxy, *arguments: str) -> tuple[float, float, int]:
+    """Seconds, seconds of CPU and requests of a command in a process of its own."""
     before, begun, spent = len(proxy.asked), time.perf_counter(), os.times()
     env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(install), "HOME": str(install), "NO_COLOR": "1"}
     subprocess.run([sys.executable, "-m", "tailpipe", *arguments], env=env, check=True, stdout=subprocess.DEVNULL)
     seconds, requests, now = time.perf_counter() - begun, len(proxy.asked) - before, os.times()
     cpu = now.children_user + now.children_system - spent.children_user - spent.children_system
     print(f"{arguments[0]}: {seconds:.1f} s ({cpu:.1f} s of CPU), {requests} requests")
-    return seconds, requests
+    return seconds, cpu, requests

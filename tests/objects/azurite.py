@@ -17,6 +17,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 from tests.aws.server import free_ports
 
@@ -51,14 +52,40 @@ def azurite() -> Iterator[str]:
 
 def make_container(url: str, name: str) -> None:
     """Make a container, for which obstore has no request."""
+    send(url, "PUT", f"/{name}", {"restype": "container"})
+
+
+def send(
+    url: str,
+    method: str,
+    path: str,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    body: bytes = b"",
+) -> None:
+    """Make a request of the account's owner; the path is encoded already."""
     date = email.utils.formatdate(usegmt=True)
-    blank = "\n" * 11
-    text = f"PUT\n{blank}x-ms-date:{date}\nx-ms-version:{_API}\n/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
+    sent = {"x-ms-date": date, "x-ms-version": _API, **(headers or {})}
+    length = str(len(body)) if body else ""
+    kind = "application/octet-stream" if body else ""
+    own = "".join(f"{name}:{sent[name]}\n" for name in sorted(sent))
+    asked = "".join(f"\n{name}:{value}" for name, value in sorted((query or {}).items()))
+    text = f"{method}\n\n\n{length}\n\n{kind}\n\n\n\n\n\n\n{own}/{ACCOUNT}/{ACCOUNT}{path}{asked}"
     signature = base64.b64encode(hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest())
-    headers = {"x-ms-date": date, "x-ms-version": _API, "Authorization": f"SharedKey {ACCOUNT}:{signature.decode()}"}
-    request = urllib.request.Request(f"{url}/{name}?restype=container", method="PUT", headers=headers)
+    sent |= {"Authorization": f"SharedKey {ACCOUNT}:{signature.decode()}"}
+    sent |= {"Content-Type": kind} if body else {}
+    place = f"{url}{path}" + (f"?{urlencode(query)}" if query else "")
+    request = urllib.request.Request(place, method=method, headers=sent, data=body or None)
     with _direct().open(request, timeout=30):
         pass
+
+
+def signed_access() -> str:
+    """A shared access signature of the account, for reading and listing."""
+    facts = {"sv": _API, "ss": "b", "srt": "co", "sp": "rl", "se": "2099-01-01T00:00:00Z"}
+    lines = [ACCOUNT, facts["sp"], facts["ss"], facts["srt"], "", facts["se"], "", "", facts["sv"], "", ""]
+    digest = hmac.new(base64.b64decode(ACCOUNT_KEY), "\n".join(lines).encode(), hashlib.sha256).digest()
+    return urlencode({**facts, "sig": base64.b64encode(digest).decode()})
 
 
 def _installed() -> Path:

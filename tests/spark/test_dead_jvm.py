@@ -50,4 +50,4 @@ print("done")
 def test_the_next_job_after_the_death_of_the_jvm_has_a_new_session(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.stdout.splitlines() == ["Spark's Java process has ended in the middle of a job", "done"], done.stderr
+    assert done.stdout.splitlines() == ["Spark's Java process ended during a job", "done"], done.stderr

@@ -90,5 +90,5 @@ def test_without_any_java_the_message_says_what_to_install(tmp_path: Path, monke
 def test_a_user_without_a_name_is_told_before_java_is_started() -> None:
     check_user(os.geteuid())
     nobody = max(user.pw_uid for user in pwd.getpwall() if user.pw_uid < 2**31) + 1
-    with pytest.raises(SparkError, match=f"the user with the number {nobody} has no name here"):
+    with pytest.raises(SparkError, match=f"user id {nobody} has no user name"):
         check_user(nobody)

@@ -210,8 +210,8 @@ def test_spark_and_duckdb_agree_on_parameters(
     [
         ({}, 'the parameter "who" has no value'),
         ({"who": "a", "whoo": "b"}, 'the statement has no parameter "whoo"'),
-        ({"who": b"a"}, "cannot be given to Spark: bytes"),
-        ({"who": "a\x00123"}, "cannot be given to Spark: text with the character NUL"),
+        ({"who": b"a"}, "cannot be passed to Spark: bytes"),
+        ({"who": "a\x00123"}, "cannot be passed to Spark: text with the character NUL"),
     ],
 )
 def test_parameters_that_spark_cannot_have_are_refused(
@@ -225,30 +225,33 @@ def test_parameters_that_spark_cannot_have_are_refused(
     ("sql", "message"),
     [
         ("SELECT nope FROM app_log", "nope"),
-        ("SELECT n FROM app_log WHERE address::inet <<= '10.0.0.0/8'::inet", "inet may give another answer on Spark"),
-        ("SELECT body->>'$.b[-1]' FROM app_log", "this path of JSON may give another answer"),
-        ("SELECT body->>'/b/c' FROM app_log", "this path of JSON may give another answer"),
-        ("SELECT body->>'$..c' FROM app_log", "this path of JSON may give another answer"),
-        ("SELECT body->>text FROM app_log", "this path of JSON may give another answer"),
+        ("SELECT n FROM app_log WHERE address::inet <<= '10.0.0.0/8'::inet", "inet may return another result on Spark"),
+        ("SELECT body->>'$.b[-1]' FROM app_log", "this path of JSON may return another result on Spark"),
+        ("SELECT body->>'/b/c' FROM app_log", "this path of JSON may return another result on Spark"),
+        ("SELECT body->>'$..c' FROM app_log", "this path of JSON may return another result on Spark"),
+        ("SELECT body->>text FROM app_log", "this path of JSON may return another result on Spark"),
         ("SELECT n FROM app_log WHERE flag AND body->>'a' = '1'", "binds weaker"),
         ("SELECT * FROM elsewhere", "elsewhere"),
         ("SELECT * FROM read_csv('/etc/passwd')", "a query reads what was collected"),
         ("SELECT reflect('java.lang.System', 'getenv')", "reflect"),
-        ("DESCRIBE app_log", "on Spark a query is a SELECT"),
-        ("COPY app_log TO '/tmp/x'", "on Spark a query is a SELECT"),
+        ("DESCRIBE app_log", "only SELECT statements run on Spark"),
+        ("COPY app_log TO '/tmp/x'", "only SELECT statements run on Spark"),
         ("SELECT FROM WHERE", "cannot be translated"),
-        ("SELECT list(n ORDER BY n) FROM app_log", "array_agg may give another answer"),
-        ("SELECT dayofweek(day) FROM app_log", "day_of_week may give another answer"),
-        ("SELECT hash(n) FROM app_log", "hash may give another answer"),
-        ("SELECT DISTINCT ON (flag) flag, n FROM app_log ORDER BY flag, n", "DISTINCT ON may give another answer"),
-        ("SELECT count(*) FROM app_log WHERE text ~ 'w'", "~ may give another answer"),
+        ("SELECT list(n ORDER BY n) FROM app_log", "array_agg may return another result on Spark"),
+        ("SELECT dayofweek(day) FROM app_log", "day_of_week may return another result on Spark"),
+        ("SELECT hash(n) FROM app_log", "hash may return another result on Spark"),
+        (
+            "SELECT DISTINCT ON (flag) flag, n FROM app_log ORDER BY flag, n",
+            "DISTINCT ON may return another result on Spark",
+        ),
+        ("SELECT count(*) FROM app_log WHERE text ~ 'w'", "~ may return another result on Spark"),
         ("SELECT regexp_replace(text, 'w', 'v') FROM app_log", "regexp_replace of the first match"),
         ("SELECT regexp_extract(text, 'W', 0, 'i') FROM app_log", "cannot be translated"),
         ("SELECT substring(text, -1) FROM app_log", "a part of a text"),
         ("SELECT left(text, -1) FROM app_log", "a part of a text"),
         ("SELECT words[1:1] FROM app_log", "a part of a list"),
         ("SELECT text LIKE level FROM app_log", "LIKE with a pattern"),
-        ("SELECT real::VARCHAR FROM app_log", "as text may give another answer"),
+        ("SELECT real::VARCHAR FROM app_log", "as text may return another result on Spark"),
         ("SELECT price // 2 FROM app_log", "// of numbers"),
         ("SELECT body->'b' FROM app_log", "-> as a value"),
         ("SELECT strftime(day, '%U') FROM app_log", "this format of times"),
@@ -264,7 +267,7 @@ def test_what_spark_may_not_do_is_refused(queries: SparkQueries, sql: str, messa
 
 
 def test_what_spark_lacks_is_told_with_the_translation(queries: SparkQueries) -> None:
-    with pytest.raises(TailpipeError, match="Spark refused it") as refused:
+    with pytest.raises(TailpipeError, match="Spark rejected the statement") as refused:
         queries.run("SELECT n AS k FROM app_log WHERE k > 3").rows  # noqa: B018
     assert refused.value.hint.endswith("SELECT `n` AS `k` FROM `app_log` AS `app_log` WHERE `k` > 3")
 

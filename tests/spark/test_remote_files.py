@@ -84,7 +84,7 @@ def test_more_than_the_fetch_limit_is_refused_before_the_first_request(
     workspace: Workspace, spark: SparkSession
 ) -> None:
     with workspace.session(has_copies=False, limits=Limits(fetch_bytes=1000)) as session:
-        with pytest.raises(TailpipeError, match="the fetch limit is"):
+        with pytest.raises(TailpipeError, match="the fetch limit of"):
             SparkQueries(session, lambda: spark).run(STATEMENTS[0])
         assert sum(requests_of(session).values()) == 0
 

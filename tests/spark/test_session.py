@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,16 @@ HERE = Path("/somewhere/with blanks")
 def conf(**settings: object) -> dict[str, str]:
     made = SparkSettings(**settings)  # type: ignore[arg-type]
     return spark_conf(made, scratch=HERE / "scratch", log4j=HERE / "log4j2.properties")
+
+
+def test_executors_of_tasks_get_a_lean_java_unless_the_config_gives_them_options() -> None:
+    name, made = "spark.executor.extraJavaOptions", partial(spark_conf, scratch=HERE, log4j=HERE)
+    cluster = SparkSettings(master="spark://head:7077")
+    assert "-XX:TieredStopAtLevel=1" in made(cluster, is_lean=True)[name]
+    assert name not in made(cluster)  # queries work in the heap
+    own = SparkSettings(master="spark://head:7077", conf={name: "-XX:+UseZGC"})
+    assert made(own, is_lean=True)[name] == "-XX:+UseZGC"
+    assert name not in made(SparkSettings(), is_lean=True)
 
 
 @pytest.mark.parametrize(

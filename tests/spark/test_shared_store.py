@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tailpipe.collect.events import Planned
 from tailpipe.model.version import Version
 from tailpipe.workspace import Workspace
 from tests.aws.conftest import TestBucket, bucket, no_credentials
-from tests.crash.hosts import PARTITION, TABLE, WINDOW, Fleet
+from tests.crash.hosts import DAYS, FIRST, PARTITION, TABLE, WINDOW, Fleet
 from tests.crash.hosts import opened as in_process
 from tests.stores.test_publish import run
 
@@ -37,7 +39,8 @@ def test_eight_collections_of_four_hosts_end_with_equal_rows(
     def collect(install: Path) -> list[str]:
         (one,) = opened(install).collect(window=WINDOW).partitions
         assert one.push is not None
-        return [text for text in (one.error, one.push.error, one.push.publish_error) if text]
+        problems = (one.error, one.push.error, one.push.publish_error, *map(str, one.failed), *one.changed_artifacts)
+        return [text for text in problems if text]
 
     counts = []
     for turn in range(2):
@@ -53,13 +56,36 @@ def test_eight_collections_of_four_hosts_end_with_equal_rows(
             monkeypatch.setenv("TAILPIPE_INSTALL_DIR", str(installs[0]))
             run("tag", "create", "first")
             between = datetime.now(UTC)
+            time.sleep(1 - between.microsecond / 1e6)  # S3 keeps whole seconds: what follows is of a later one
     assert fleet.lines
-    for install in (*installs, *installs):  # what a host had to drop and could not carry over is taken by its next run
-        in_process(install).collect(window=WINDOW)
     for install in installs:
         fleet.check(install, HOSTS)
     assert fleet.check_log() >= HOSTS
     _read_versions(installs[1], between, counts)
+
+
+def test_a_host_that_lost_a_race_reports_in_that_run_who_had_taken_what(
+    spark: SparkSession, tmp_path: Path, bucket: TestBucket
+) -> None:
+    fleet, chance = Fleet(tmp_path, bucket, bucket.url), random.Random(3)
+    winner, loser = fleet.host("web-1"), fleet.host("web-2")
+    while fleet.objects_put < DAYS or not fleet.lines:
+        fleet.feed(chance)
+
+    def overtake(event: object) -> None:
+        if isinstance(event, Planned):
+            in_process(winner).collect(window=WINDOW)
+
+    [done] = opened(loser).collect(window=WINDOW, emit=overtake).partitions
+    assert done.push is not None
+    assert done.is_done
+    days = sorted(text.partition(": ")[0] for text in done.push.conflicts)
+    assert days == [f"{PARTITION} {FIRST + timedelta(days=number)}" for number in range(DAYS)]
+    assert all("web-1 had already taken" in text for text in done.push.conflicts)
+    in_process(winner).sharing.pull()
+    for install in (winner, loser):
+        fleet.check(install, hosts=2)
+    fleet.check_log()
 
 
 def _read_versions(install: Path, between: datetime, counts: list[int]) -> None:

@@ -105,7 +105,7 @@ ModuleNotFoundError: No module named 'tailpipe'
 def test_what_spark_says_of_lost_executors_and_other_hosts_becomes_one_line() -> None:
     lost = told(Exception(LOST))
     assert lost.message == (
-        "a Spark job failed: executors were lost on node7, the last one by: Command exited with code 137"
+        "a Spark job failed: executors were lost on node7, last error: Command exited with code 137"
     )
     assert "spark.executor.memoryOverhead" in lost.hint
     missing = told(Exception(MISSING)).message

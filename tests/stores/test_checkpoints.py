@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tailpipe.catalog.doctor import examine
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.stores import push as pushes
+from tailpipe.stores.follow import FAR
 from tailpipe.stores.keys import checkpoint_key
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Proxy
@@ -59,6 +61,34 @@ def test_an_empty_machine_reads_the_newest_checkpoint_and_what_came_after_it(
     rebuild(other.home)
     assert other.rows() == lake.rows()
     assert other.ask("SELECT version FROM stores") == [(often + 4,)]
+
+
+def test_a_host_that_followed_each_version_rebases_from_the_newest_checkpoint(
+    lake: Shared, tmp_path: Path, often: int
+) -> None:
+    other = Shared(tmp_path / "web-2", lake.objects, "web-2")
+    count = often + often // 5
+    for number in range(0, count, 10):  # never so far behind that it would read the checkpoint
+        _grow(lake, number, number + 10)
+        other.push()
+    copies = {copy: copy.read_bytes() for copy in (other.home / ".tailpipe" / "log").rglob("*.manifest")}
+    for copy in copies:
+        copy.unlink()  # so that requests show which entries a rebase reads
+    take(lake, ["s3://b/97"])
+    take(other, ["s3://b/97", "s3://b/98"])
+    lake.push()
+    before = Counter(lake.objects.requests)
+    [conflict] = other.push().conflicts
+    assert conflict.taken == (("web-1", 1),)
+    spent = Counter(lake.objects.requests) - before
+    assert spent == {"list": 2, "get": 1 + (FAR - 1) + 1, "put": 2}  # and not the whole log
+    lake.push()
+    assert lake.rows() == other.rows() == _expected(count) + rows_of(["s3://b/97", "s3://b/98"])
+    for copy, data in copies.items():
+        copy.write_bytes(data)
+    assert examine(other.home) == []
+    rebuild(other.home)
+    assert other.rows() == lake.rows()
 
 
 def test_a_host_that_is_far_behind_uses_it_too_and_keeps_what_it_has_not_pushed(
@@ -116,12 +146,12 @@ def test_the_run_that_made_the_tenth_version_puts_a_checkpoint_at_its_end(lake: 
 
 
 @pytest.mark.slow
-def test_a_new_machine_needs_few_requests_to_the_first_answer_over_ten_thousand_files(
+def test_a_new_machine_needs_few_requests_and_seconds_to_the_first_answer_over_ten_thousand_files(
     bucket: TestBucket, proxy: Proxy, tmp_path: Path
 ) -> None:
     host = Shared(tmp_path / "web-1", remote(bucket.url, bucket.name, prefix="/lake"))
     fill(host, versions=19, files=10_000)
-    machine = new_machine(tmp_path / "reader", proxy.url, bucket.name)
+    machine, begun = new_machine(tmp_path / "reader", proxy.url, bucket.name), time.process_time()
     [done] = machine.sharing.pull()
     assert (done.version, done.error) == (19, "")
     day = FIRST + timedelta(days=18)
@@ -129,3 +159,6 @@ def test_a_new_machine_needs_few_requests_to_the_first_answer_over_ten_thousand_
     assert answer == [{"n": 2}]
     assert machine.query("SELECT count(*) AS n FROM tp_catalog.files").to_pylist() == [{"n": 10_000 + 19}]
     assert len(proxy.asked) < 20, [(one.method, one.path) for one in proxy.asked]
+    assert (
+        time.process_time() - begun + 0.02 * len(proxy.asked) < 5
+    )  # as if each request took 20 ms and nothing else ran

@@ -162,7 +162,7 @@ def test_an_object_with_other_bytes_is_refused_and_the_rest_stays_as_it_was(root
     [one] = objects.list("data")
     objects.replace(one.key, b"x" * one.size)
     failed = reader.run("pull", "--data", "--output", "json")
-    assert "has other bytes than were pushed" in json.loads(failed.stdout)[0]["error"]
+    assert "differs from were pushed" in json.loads(failed.stdout)[0]["error"]
     assert not [path for path in reader.open().data.prepare().files.rglob("*") if path.is_file()]
 
 

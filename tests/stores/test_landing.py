@@ -19,6 +19,7 @@ import pytest
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout
+from tailpipe.collect.events import Planned
 from tailpipe.errors import CommitError, ConflictError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
@@ -216,7 +217,7 @@ def test_collecting_without_a_push_is_refused(site: Site) -> None:
     write(site.logs, "a", ("1", "x"))
     (summary,) = site.open().collect(with_push=False).partitions
     assert summary.error is not None
-    assert "is collected on a cluster straight into its store" in summary.error
+    assert "is collected directly into its store on a cluster" in summary.error
 
 
 # The protocol itself, with files that a test has put
@@ -270,6 +271,30 @@ def test_of_two_drivers_with_the_same_artifacts_one_is_refused_and_others_both_l
         with one.writer() as writer:
             pull(writer, one.objects, "web-1")
         assert one.rows() == Counter(["1", "2", "3", "4", "5"])
+
+
+def test_a_driver_that_lost_a_race_reports_in_that_run_who_had_taken_what(site: Site, tmp_path: Path) -> None:
+    other = Site(tmp_path / "other", site.lake, site.logs)
+    hidden, day = tmp_path / "hidden", TODAY - timedelta(days=2)
+    write(site.logs, "a", ("1", "x"))
+    write(site.logs, "b", ("2", "x"))
+    write(site.logs, "c", ("3", "x"), back=3)
+
+    def overtake(event: object) -> None:
+        if isinstance(event, Planned):  # the other driver takes all but one
+            name = f"{day}-b.jsonl"
+            (site.logs / name).rename(hidden)
+            other.open().collect()
+            hidden.rename(site.logs / name)
+
+    [done] = site.open().collect(emit=overtake).partitions
+    assert done.push is not None
+    assert sorted(done.push.conflicts) == [
+        f"{NAME} {day - timedelta(days=1)}: driver had already taken 1 of 1 artifact; dropped this copy",
+        f"{NAME} {day}: driver had already taken 1 of 2 artifacts; this collection takes the other 1",
+    ]
+    assert done.is_done
+    assert sorted(row["event"] for row in site.rows()) == ["1", "2", "3"]
 
 
 def test_files_that_a_sweep_may_delete_are_not_committed(lake: Shared) -> None:

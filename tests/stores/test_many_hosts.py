@@ -1,4 +1,4 @@
-"""Many hosts push to one log at once, with faults and killed writers: nothing is lost, and nothing is there twice."""
+"""Many hosts push to one log at once, with faults and killed writers: nothing is lost, and nothing is duplicated."""
 
 from __future__ import annotations
 

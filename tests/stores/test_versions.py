@@ -78,7 +78,7 @@ def test_a_file_that_was_replaced_before_the_kept_history_is_an_error_unless_it_
         (three.home / ".tailpipe" / str(path[0])).unlink()
     with pytest.raises(UsageError, match=r"version 2 of .* is not kept any more: 2 of its files"):
         ids(three, Version(BEGIN + 2 * WEEK), history="10d")
-    with pytest.raises(WorkspaceError, match="is in a store alone"):
+    with pytest.raises(WorkspaceError, match="is only in a store"):
         ids(three, Version(BEGIN + 2 * WEEK), history="1Y")
     assert ids(three, Version(BEGIN + 3 * WEEK), history="10d") == ["c1"]
 
@@ -138,7 +138,7 @@ def test_times_and_tags_are_parsed() -> None:
     now = datetime(2026, 3, 1, tzinfo=UTC)
     assert Version.parse(None, None, now=now) == NOW
     assert Version.parse("T-1d", None, now=now) == Version(now - timedelta(days=1))
-    with pytest.raises(UsageError, match="cannot be given together"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         Version.parse("T-1d", "x", now=now)
     with pytest.raises(UsageError, match="is in the future"):
         Version.parse("2026-03-02", None, now=now)
@@ -167,5 +167,5 @@ def test_the_commands_query_connect_and_tag(install: Path) -> None:
     assert run("tag", "drop", "one").exit_code == 0
     with pytest.raises(UsageError, match="tag not found: one"):
         run("query", count, "--tag", "one")
-    with pytest.raises(UsageError, match="--live shows what is there now"):
+    with pytest.raises(UsageError, match="--live shows the current files"):
         run("connect", "--live", "--as-of", "T-1M")

@@ -52,10 +52,12 @@ class Opened:
 
 @frozen
 class Listing:
-    """How many artifacts the sources of a partition have listed so far."""
+    """How many artifacts the sources of a partition have listed so far, and with how many requests and folders."""
 
     partition: str
     artifacts: int
+    requests: int = 0
+    folders: int = 0
 
 
 @frozen
@@ -182,6 +184,8 @@ class Summary:
     """From the beginning of the partition's run to its end."""
     profile: Mapping[str, Spent] = field(default_factory=dict)
     """Where time went, by phase."""
+    run: int | None = None
+    """The number of the run in the history; None if it could not begin."""
 
     @property
     def accounts(self) -> Accounts:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tailpipe.catalog.catalog import Ended, Writer
+from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import Snapshot
@@ -23,6 +23,7 @@ from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
+from tailpipe.model.run import Ended
 from tailpipe.model.staged import Covered, Staged
 
 __all__ = ["Executed", "Steps", "execute"]
@@ -279,20 +280,22 @@ class _Round:
         try:
             with job.meter("commit"):
                 problem = self._record(work, staged)
-        except CommitError as error:
-            self._fail(work.plan, [error.message])
-            return
-        except ConflictError as error:
-            self._put_off(work.plan, error)
+        except (CommitError, ConflictError) as error:
+            pushes = job.options.pushes
+            is_conflict = isinstance(error, ConflictError)
+            if is_conflict or (pushes and pushes.overtaken(self.writer, work.transaction, staged)):
+                self._put_off(work.plan, error.message)
+            else:
+                self._fail(work.plan, [error.message])
             return
         if problem:
             job.emit(events.Warned(job.address, problem))
         if done.event is not None:
             job.emit(done.event)
         self.outcomes.append(done)
-        if job.options.push is not None and job.landing is None:
+        if job.options.pushes is not None and job.landing is None:
             with job.meter("push"):
-                job.options.push(self.writer)
+                job.options.pushes.after_commit(self.writer)
 
     def _record(self, work: UnitWork, staged: Staged) -> str:
         """Commit a unit; returns what is not done yet of its publication."""
@@ -303,12 +306,12 @@ class _Round:
         job.options.landings.after_landing(self.writer, landed, staged)
         return landed.problem
 
-    def _put_off(self, plan: UnitPlan, error: ConflictError) -> None:
+    def _put_off(self, plan: UnitPlan, reason: str) -> None:
         """Do a unit after another listing, because another host was quicker; after the last one it has failed."""
         if self.is_last:
-            self._fail(plan, [error.message])
+            self._fail(plan, [reason])
         else:
-            self.outcomes.append(UnitOutcome(plan, changed=(error.message,)))
+            self.outcomes.append(UnitOutcome(plan, changed=(reason,)))
 
     def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
         event = events.Failed(self.job.address, str(plan.unit), tuple(reasons))

@@ -2,7 +2,7 @@
 
 Names, sizes, times and etags settle most cases. Where they do not, the content does: `needs` names the
 prints that are still wanted, the caller reads them, and so on until nothing is wanted; `decide` then
-gives the fate of every artifact. The table of cases is in docs/artifact-identity.md.
+gives the fate of every artifact. The table of cases is in tests/golden/identity.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.host import Host, place_of
 from tailpipe.model.ledger import LedgerEntry, Span
 
-__all__ = ["NOBODY", "PrintRequest", "Prints", "decide", "needs"]
+__all__ = ["NOBODY", "PrintRequest", "Prints", "decide", "is_same", "needs"]
 
 Prints = Mapping[tuple[str, Span], str | None]
 """Prints of parts of an artifact's content, by URI and part; None if it ends before."""
@@ -213,7 +213,7 @@ def _decide_whole(fresh: WorkItem, known: LedgerEntry | None, now: datetime) -> 
     if known is None:
         return fresh
     is_object = fresh.artifact.kind == "object"
-    if is_object and not _is_same_object(fresh.artifact, known):
+    if is_object and not is_same(fresh.artifact, known):
         return replace(fresh, fate="replaced", entry=known)
     is_unchanged = is_object or known.as_of == now
     if known.as_of > now:  # the clock was ahead then, and it cannot have been later than now
@@ -296,7 +296,8 @@ def _starts_with(uri: str, entry: LedgerEntry, prints: Prints) -> bool:
     return all(print_ and prints.get((uri, span)) == print_ for span, print_ in entry.probes)
 
 
-def _is_same_object(found: Artifact, entry: LedgerEntry) -> bool:
+def is_same(found: Artifact, entry: LedgerEntry) -> bool:
+    """Whether what was listed is what the entry was committed of, as far as names, sizes, times and etags tell."""
     if found.etag is not None and entry.etag is not None:
         return found.etag == entry.etag
     return (found.size, found.modified) == (entry.size, entry.modified)

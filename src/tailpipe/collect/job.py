@@ -21,13 +21,25 @@ from tailpipe.model.table import Table
 from tailpipe.model.window import LOOKBACK, Window
 
 if TYPE_CHECKING:  # most workspaces have no store
-    from tailpipe.catalog.commit import Committed
+    from tailpipe.catalog.commit import Committed, Transaction
     from tailpipe.model.staged import Staged
     from tailpipe.stores.landing import Landing
 
-__all__ = ["Emit", "Job", "Landings", "Options"]
+__all__ = ["Emit", "Job", "Landings", "Options", "Pushes"]
 
 Emit = Callable[[events.Event], None]
+
+
+class Pushes(Protocol):
+    """Pushes what a run has committed; all is called under the lock of the partition."""
+
+    def after_commit(self, writer: Writer) -> None:
+        """Called after each commit; a failure of it must not show."""
+        ...
+
+    def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
+        """Whether a commit was refused because other hosts have taken its artifacts since they were listed."""
+        ...
 
 
 class Landings(Protocol):
@@ -51,10 +63,12 @@ class Options:
     source: str | None = None
     command: str = ""
     limits: Limits = field(default_factory=Limits)
-    push: Callable[[Writer], None] | None = None
-    """Called after each commit, under the lock of the partition; a failure of it must not show."""
+    pushes: Pushes | None = None
+    """What pushes after each commit."""
     landings: Landings | None = None
     """How units land whose files tasks put into a store; None if tasks share a disk with this process."""
+    is_cycle: bool = False
+    """Whether this is one of many runs of a process: their SQL was checked, and those without news are one run."""
 
 
 @frozen

@@ -78,9 +78,10 @@ def list_source(
             raise TailpipeError(
                 f"source {source.type} lists an artifact of the kind {artifact.kind}, but"
                 f" {'yields events' if source.yields_events else 'gives bytes'}",
-                hint="its author has to list ranges and to set yields_events, or to do neither",
+                hint="the plugin must list ranges and set yields_events, or do neither",
             )
-        dated = _dated(artifact, layout) if layout else artifact
+        is_laid_out = bool(artifact.path) or not artifact.withheld
+        dated = _dated(artifact, layout) if layout and is_laid_out else artifact
         if dated is None:
             refused += 1
             first = first or artifact.path or artifact.uri

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from pathlib import Path
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
@@ -15,7 +16,7 @@ from tailpipe.collect.job import Job
 from tailpipe.collect.listing import list_source
 from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import plan_units
-from tailpipe.collect.scope import check_clock, listing
+from tailpipe.collect.scope import check_clock, goes_on, listing
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.engine import Engine
@@ -27,8 +28,12 @@ from tailpipe.model.meter import Meter
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
+from tailpipe.plugin.listing import ListingRun, within_listing_run
 
 __all__ = ["Planned", "check_problems", "plan_job", "plan_partition"]
+
+Counts = tuple[int, int, int]
+"""Artifacts, requests and folders."""
 
 
 @frozen
@@ -62,9 +67,10 @@ def plan_job(job: Job, state: PartitionState, prepare: Callable[[], None] = lamb
             job.request,
             job.engine,
             others,
-            lambda count: job.emit(events.Listing(job.address, count)),
+            lambda count: job.emit(events.Listing(job.address, *count)),
             prepare,
             job.meter,
+            job.catalog.database.layout.listings,
         )
     return planned if state.first_date is None else replace(planned, unlisted_days=())
 
@@ -86,14 +92,15 @@ def plan_partition(
     request: CollectRequest,
     engine: Engine,
     others: Collection[str] = (),
-    count: Callable[[int], None] = lambda _: None,
+    count: Callable[[Counts], None] = lambda _: None,
     prepare: Callable[[], None] = lambda: None,
     meter: Meter | None = None,
+    notes: Path | None = None,
 ) -> Planned:
     """What a run of these sources has to do; the partition's `others` take no part.
 
-    `count` hears how many artifacts were listed so far, and `prepare` is called with the first one that the ledger
-    does not know. Contents are read only where names and times do not tell.
+    `count` is called with what was listed so far, and `prepare` with the first artifact that the ledger does not know.
+    Contents are read only where names and times do not tell. `notes` is where sources remember their listings.
     """
     since = first_day(known for name, known in state.coverage.items() if name in {*sources, *others})
     states = [
@@ -101,7 +108,7 @@ def plan_partition(
             name,
             state.coverage.get(name, Coverage()),
             lists_all=source.lists_all,
-            overlap_days=source.overlap_days,
+            overlap_days=source.overlap_days + source.remembered_days,
             dropped=NO_DAYS if name in state.coverage else dropped_days(state.coverage.values()),
             since=since,
         )
@@ -115,9 +122,11 @@ def plan_partition(
     problems: dict[str, tuple[str, ...]] = {}
     noticed = _noticing(state.ledger, prepare)
     for name, days in listing(states, request, state.lost).items():
-        counted = _adding(count, len(listed))
-        with (meter or Meter())("list"):
-            found = list_source(sources[name], table, days, today=request.today, count=counted, noticed=noticed)
+        counting = _Counting(count, len(listed))
+        state_of = next(one for one in states if one.name == name)
+        run = ListingRun(request.now, notes, goes_on(state_of, request, days), counting.requested)
+        with (meter or Meter())("list"), within_listing_run(run):
+            found = list_source(sources[name], table, days, today=request.today, count=counting.seen, noticed=noticed)
         listed += found.listed
         refused += [found.refused] if found.refused else []
         withheld += found.withheld
@@ -132,9 +141,21 @@ def plan_partition(
     return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(unlisted_days), lost, problems)
 
 
-def _adding(count: Callable[[int], None], before: int) -> Callable[[int], None]:
-    """Counts on from those of the sources before."""
-    return lambda seen: count(before + seen)
+class _Counting:
+    """Counts artifacts on from those of the sources before, and the requests and folders of one source."""
+
+    def __init__(self, count: Callable[[Counts], None], before: int) -> None:
+        self._count = count
+        self._before = before
+        self._now: Counts = (before, 0, 0)
+
+    def seen(self, artifacts: int) -> None:
+        self._now = (self._before + artifacts, *self._now[1:])
+        self._count(self._now)
+
+    def requested(self, requests: int, folders: int) -> None:
+        self._now = (self._now[0], requests, folders)
+        self._count(self._now)
 
 
 def _noticing(ledger: Iterable[LedgerEntry], prepare: Callable[[], None]) -> Callable[[Artifact], None]:
@@ -179,7 +200,7 @@ def _refuse_shared(listed: Iterable[WorkItem]) -> None:
         if owner != one.source:
             raise UsageError(
                 f'the sources "{owner}" and "{one.source}" both read {one.artifact.uri}',
-                hint="make one source of them, or put them into two partitions",
+                hint="merge them into one source, or use two partitions",
             )
 
 

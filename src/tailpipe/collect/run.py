@@ -9,12 +9,16 @@ from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed, Steps, execute
+from tailpipe.collect.identity import is_same
 from tailpipe.collect.job import Job, Options
 from tailpipe.collect.packing import estimated_bytes, fetched_bytes, recipe_print
 from tailpipe.collect.planner import Planned, check_problems, plan_job
-from tailpipe.collect.summary import summarise, summarise_failure
+from tailpipe.collect.summary import facts_of, summarise, summarise_failure
 from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
+from tailpipe.model.artifact import Artifact
+from tailpipe.model.run import RunFacts
+from tailpipe.model.source import Source
 
 __all__ = ["Options", "run_partition"]
 
@@ -25,20 +29,29 @@ _SHARE = 0.1
 def run_partition(job: Job) -> Steps[events.Summary]:
     """Collect one partition. Units that fail are rolled back and reported; the others are committed."""
     begun = time.monotonic()
-    summary = yield from _run(job)
+    summary = yield from _run(job, begun)
     return replace(summary, seconds=time.monotonic() - begun)
 
 
-def _run(job: Job) -> Steps[events.Summary]:
+def _run(job: Job, begun: float) -> Steps[events.Summary]:
     done: Executed | None = None
+    run_id: int | None = None
+
+    def facts(error: BaseException | None = None) -> RunFacts:
+        return facts_of(job, done, time.monotonic() - begun, error)
+
     try:
-        with job.catalog.writer(job.address) as writer, writer.ending():
+        with job.catalog.writer(job.address) as writer, writer.ending(facts):
             free = writer.check_space()
             state = job.catalog.state(job.address)
             check_columns(job.table, state.table_columns)
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
+            if _is_idle(job, planned) and writer.fold_idle(job.options.command):
+                is_stale = state.recipe not in (None, recipe)
+                return summarise(job, planned, Executed(planned), state.coverage, is_stale=is_stale)
             done = yield from execute(job, writer, planned, state)
+            run_id = writer.run_id
             if done.error is not None:
                 raise done.error
             coverage = writer.finish(
@@ -46,13 +59,39 @@ def _run(job: Job) -> Steps[events.Summary]:
                 done.planned.plan.noted,
                 None if planned.plan.is_empty else done.closing,
                 recipe if done.committed else None,
+                facts(),
             )
     except StorageError:
         raise  # a full disk is full for the others too
     except TailpipeError as error:
-        return summarise_failure(job, error, done)
+        return replace(summarise_failure(job, error, done), run=run_id)
     is_stale = not done.committed and state.recipe not in (None, recipe)
-    return summarise(job, planned, done, coverage, is_stale=is_stale)
+    summary = summarise(job, planned, done, coverage, is_stale=is_stale)
+    _acknowledge(job, is_whole=summary.is_done)
+    return replace(summary, run=run_id)
+
+
+def _acknowledge(job: Job, *, is_whole: bool) -> None:
+    """Tell sources what is committed; what they make of it has no effect on the rows."""
+    sources = [one for one in job.sources.values() if type(one).acknowledge is not Source.acknowledge]
+    if not sources:
+        return
+    known = {entry.uri: entry for entry in job.catalog.state(job.address).ledger}
+
+    def is_collected(artifact: Artifact) -> bool:
+        entry = known.get(artifact.uri)
+        return entry is not None and is_same(artifact, entry)
+
+    for source in sources:
+        try:
+            source.acknowledge(is_collected, is_whole=is_whole)
+        except TailpipeError as error:
+            job.emit(events.Warned(job.address, error.with_hint))
+
+
+def _is_idle(job: Job, planned: Planned) -> bool:
+    """Whether a cycle has found nothing to do: then the history has one more idle check of the last run."""
+    return job.options.is_cycle and planned.plan.is_empty and not planned.problems
 
 
 def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned:
@@ -61,7 +100,7 @@ def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned
         planned = plan_job(job, state, job.engine.prepare)
         check_problems(planned, is_strict=not job.options.skip_bad_artifacts)
     except Exception:
-        writer.note_run(job.window, "failed", job.options.command)
+        writer.begin_run(job.window, {}, job.options.command)
         raise
     items = [item for unit in planned.plan.units for item in unit.artifacts]
     job.emit(events.Planned(job.address, len(planned.plan.units), len(items), sum(map(fetched_bytes, items))))

@@ -18,7 +18,7 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.window import LOOKBACK
 
-__all__ = ["Scope", "check_clock", "listing", "moved_frontiers", "not_requested", "open_days", "scope_of"]
+__all__ = ["Scope", "check_clock", "goes_on", "listing", "moved_frontiers", "not_requested", "open_days", "scope_of"]
 
 CLOCK_DAYS = 2
 """A clock that was ahead by so many days and is right again is no reason to stop."""
@@ -56,7 +56,7 @@ class Scope:
     def why_not(self, day: date, request: CollectRequest) -> str:
         """Why the artifacts of a day are left alone that is not wanted."""
         if day > request.today:
-            return "lies in the future"
+            return "is in the future"
         if request.window is not None:
             return "outside the window"
         if request.oldest is not None and day < request.oldest:
@@ -103,6 +103,17 @@ def listing(sources: Iterable[SourceState], request: CollectRequest, lost: Mappi
     return days
 
 
+def goes_on(source: SourceState, request: CollectRequest, days: DaySet) -> bool:
+    """Whether a run lists of a source only what it lists again anyway: the days since the last run, and its overlap.
+
+    Then the run after it lists today again, and whatever this one has overlooked by then is found.
+    """
+    frontier = source.coverage.frontier
+    if request.window is not None or request.overwrite or request.fill or frontier is None or days.first is None:
+        return False
+    return days.first >= min(frontier, request.today) - timedelta(days=source.overlap_days)
+
+
 def moved_frontiers(sources: Iterable[SourceState], request: CollectRequest) -> dict[str, date]:
     """The frontiers that a run moves: one without an end goes up to today.
 
@@ -138,8 +149,7 @@ def check_clock(partition: str, sources: Iterable[SourceState], request: Collect
     if newest > request.today + timedelta(days=CLOCK_DAYS):
         raise TailpipeError(
             f"the clock says {request.today}, but {partition} was collected up to {newest}",
-            hint="correct the clock; if it is right now and was wrong then, run:"
-            f" tailpipe collect {partition} --from {min(firsts)}",
+            hint=f"correct the clock; if it is right now, run: tailpipe collect {partition} --from {min(firsts)}",
         )
 
 

@@ -15,11 +15,41 @@ from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
+from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
+from tailpipe.model.run import RunFacts
 
-__all__ = ["summarise", "summarise_failure"]
+__all__ = ["facts_of", "summarise", "summarise_failure"]
+
+_REASONS = 3
+"""So many reasons stand in the history of runs."""
+
+
+def facts_of(job: Job, done: Executed | None, seconds: float, error: BaseException | None = None) -> RunFacts:
+    """What the history of runs records of a run."""
+    reasons: tuple[str, ...] = ()
+    if isinstance(error, TailpipeError):
+        reasons = (error.with_hint,)
+    elif isinstance(error, Exception):
+        reasons = (f"{type(error).__name__}: {error}",)
+    elif done is not None:
+        reasons = (*(reason for one in done.failed for reason in one.reasons), *done.bad, *done.changed)
+    committed = done.committed if done else ()
+    return RunFacts(
+        seconds,
+        _bytes(done),
+        sum(one.artifacts for one in committed),
+        sum((one.accounts for one in committed), Accounts()),
+        dict(job.meter.spent),
+        Redactor(secrets_in(job.partition))("; ".join(reasons[:_REASONS])),
+    )
+
+
+def _bytes(done: Executed | None) -> int:
+    units = done.units if done else ()
+    return sum(fetched_bytes(item) for one in units if one.is_committed for item in one.plan.artifacts)
 
 
 def summarise(
@@ -50,7 +80,7 @@ def summarise(
         gaps=open_days(coverage, job.partition, now),
         not_requested=not_requested(coverage, job.partition, now),
         lost=planned.lost,
-        bytes=sum(fetched_bytes(item) for one in done.units if one.is_committed for item in one.plan.artifacts),
+        bytes=_bytes(done),
         profile=dict(job.meter.spent),
     )
 

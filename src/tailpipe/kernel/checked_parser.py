@@ -63,7 +63,7 @@ class CheckedParser:
         expected = {"_artifact": _INTEGERS, "_ordinal": _INTEGERS, "_bad": {"VARCHAR"}, "_raw": {"VARCHAR"}}
         for name, kinds in expected.items():
             if given[name] not in kinds:
-                what = "text" if "VARCHAR" in kinds else "a whole number"
+                what = "text" if "VARCHAR" in kinds else "an integer"
                 raise format_fault(self._format, f'gave {given[name]} for "{name}", expected {what}')
         for name, kind in parsed.fields.items():
             if given[name] != kind and given[name] != self._type(name, kind):
@@ -93,7 +93,7 @@ class CheckedParser:
         self._refuse(_ordered(found), _ordered(given))
 
     def _refuse(self, found: Places, given: Places) -> None:
-        """Raise if a row is there twice or is none of the given; both are in order."""
+        """Raise if a row is duplicated or is none of the given; both are in order."""
         twice = found[1:][np.diff(found) == 0]
         if len(twice):
             raise format_fault(self._format, f"gave two rows for {self._noun} {twice[0] % _STEP:,}")

@@ -102,6 +102,6 @@ class Columns:
             if not name or "\0" in name:
                 raise format_fault(self.format, "gave a column without a name")
             if name.lower() in taken:
-                what = "a name that is reserved" if name.lower() in RESERVED_FIELDS else "a name that is there twice"
+                what = "a name that is reserved" if name.lower() in RESERVED_FIELDS else "a name that is duplicated"
                 raise format_fault(self.format, f'gave a column "{name}", {what}')
             taken.add(name.lower())

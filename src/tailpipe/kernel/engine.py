@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.model.artifact import Artifact
@@ -33,6 +33,10 @@ class Engine(Protocol):
 
     def prepare(self) -> None:
         """Start what the next job needs, without waiting for it: there will probably be one."""
+        ...
+
+    def expect(self, stores: Iterable[str]) -> None:
+        """Take note of the stores that the jobs of a run put files into: hosts are checked for all of them at once."""
         ...
 
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:

@@ -57,7 +57,7 @@ class LineFeed:
         reading = progress.reading
         ordinals = 0
         for member in members:
-            # An archive is read from its beginning again, and what was taken of it is left out. So is a file in which
+            # An archive is read from its beginning again, and what was taken of it is skipped. So is a file in which
             # a header may stand anywhere.
             start = 0 if member.name or self._header_prefix else reading.offset_bytes
             headers: list[str] = []

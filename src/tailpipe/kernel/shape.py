@@ -150,7 +150,8 @@ class Shape:
 
         What must be looked up is left out before the end, unless the row's disposition may hang on it.
         """
-        mapped = {output.name: name for output, name in zip(self.outputs, columns, strict=True)}
+        # Qualified, because the table of artifacts may have a column of the same name.
+        mapped = {output.name: f"tp__inner.{name}" for output, name in zip(self.outputs, columns, strict=True)}
         items = [f"{mapped[name]} AS {quoted(name)}" for name in mapped if name not in COMMON_TYPES]
         time = mapped.get("tp_timestamp", "NULL::TIMESTAMP")
         for name, kind in common_types(mapped).items():
@@ -320,7 +321,7 @@ class Shape:
             f"WHEN tp_timestamp IS NULL AND regexp_full_match(tp__time, '-?[0-9]+([.][0-9]+)?')"
             f" THEN {literal(f'{what} is not a time from 1980 to 2099: ')} || tp__time",
             f"WHEN tp_timestamp IS NULL AND tp__time IS NOT NULL THEN {literal(f'{what} is not a time: ')} || tp__time",
-            f"WHEN tp_timestamp IS NULL THEN {literal(f'{what} gives no time')}",
+            f"WHEN tp_timestamp IS NULL THEN {literal(f'{what} has no time')}",
         ]
         for output in self.outputs:
             if output.required and output.name != "tp_timestamp":

@@ -52,7 +52,7 @@ def try_file(path: Path, files: type[Source], table: Table, format_: Format | No
     """What a table makes of one file, read by the source of that type."""
     chosen = format_ or table.format
     if chosen is None:
-        raise UsageError(f'table "{table.name}" has no format of its own', hint="name one with --format")
+        raise UsageError(f'table "{table.name}" has no format', hint="set one with --format")
     if not path.is_file():
         raise UsageError(f'there is no file "{path}"')
     source = files(paths=(str(path),))  # type: ignore[call-arg] # it takes paths
@@ -80,7 +80,7 @@ def try_task(task: Task, limit: int) -> Trial:
         if not wider:
             return trial
         types |= {name: widened(types.get(name), kind) or kind for name, kind in wider.items()}
-    raise TailpipeError("the fields have no stable types", hint="declare them as columns of a table")
+    raise TailpipeError("could not settle the field types", hint="declare them as columns of a table")
 
 
 def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:

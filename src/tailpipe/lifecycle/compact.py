@@ -83,7 +83,7 @@ def subject_of(
     """What to compact of a partition; one that the config no longer names has no index to apply."""
     if reindex and partition is None:
         hint = "compact it without --reindex"
-        raise UsageError(f"{name} is no longer in the config, so nobody knows its index", hint=hint)
+        raise UsageError(f"{name} is no longer in the config, so its index is unknown", hint=hint)
     index = Index(partition.tp_index) if reindex and partition is not None else None
     return Subject(name, tables.get(name.partition(".")[0]), index, Wanted(days))
 

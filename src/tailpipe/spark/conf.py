@@ -19,8 +19,11 @@ compiles less, which makes it start sooner."""
 _TRIES = 4
 
 
-def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[str, str]:
-    """The properties of Spark; what the workspace's `conf` says wins."""
+def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: bool = False) -> dict[str, str]:
+    """The properties of Spark; what the workspace's `conf` says wins.
+
+    If it `is_lean`, no row enters the heap of an executor either.
+    """
     given = {key: str(value) for key, value in settings.conf.items()}
     options = f"-Dlog4j2.configurationFile={log4j.as_uri()} {_LEAN} {given.pop(JAVA_OPTIONS, '')}".strip()
     conf = {
@@ -62,6 +65,8 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path) -> dict[s
             "spark.task.reaper.enabled": "true",
             "spark.task.reaper.killTimeout": "60s",
         }
+        if is_lean:
+            conf["spark.executor.extraJavaOptions"] = _LEAN
     if re.match(r"yarn|k8s:", settings.master):  # these make up the secret that it takes
         conf |= dict.fromkeys(PROTECTION, "true")
     return {**conf, **given}

@@ -71,7 +71,7 @@ def check_secrets(users: Iterable[Source | Store | Destination], master: str, co
             value = getattr(source, field.name)
             if isinstance(value, Connection) and value.holds_secrets:
                 raise SparkError(
-                    f"{value.address} holds secrets, and the cluster {master} does not protect them on their way",
+                    f"{value.address} holds secrets, and the cluster {master} does not encrypt its traffic",
                     hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
                 )
         if isinstance(source, Source) and secrets_in(source):
@@ -101,6 +101,7 @@ class SparkEngine:
         depot: Callable[[str], Depot] | None = None,
         *,
         shares_disk: bool = True,
+        is_kept: bool = False,
     ) -> None:
         self._start = start
         self._end = end
@@ -110,9 +111,11 @@ class SparkEngine:
         self._wait_seconds = wait_seconds
         self._depot = depot
         self._shares_disk = shares_disk
+        self._is_kept = is_kept
         self._context: SparkContext | None = None
         self._ready: set[str | None] = set()
         """The stores that the hosts were seen to use; None stands for the shared directory."""
+        self._expected: frozenset[str] = frozenset()
         self._software: Software | None = None
         self._is_borrowed = False
         self._failure: SparkError | None = None
@@ -127,15 +130,20 @@ class SparkEngine:
         starting: Callable[[], None],
         *,
         is_last: bool = False,
+        is_kept: bool = False,
+        has_queries: bool = False,
         depot: Callable[[str], Depot] | None = None,
     ) -> SparkEngine:
         """The engine of a workspace; `starting` is called before Spark is started.
 
-        If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for.
+        If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for. One that
+        `is_kept` serves many verbs of this process and nobody else, so it can be ended at once too. If it
+        `has_queries`, executors work on rows in their heap.
         """
 
-        settings = as_submitted(settings)
-        starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_last)
+        settings, is_for_tasks = as_submitted(settings), is_last or is_kept
+        is_lean = is_for_tasks and not has_queries
+        starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_for_tasks, is_lean=is_lean)
 
         def start() -> SparkContext:
             starting()
@@ -146,7 +154,7 @@ class SparkEngine:
             if sys.exc_info()[0] is None:  # whoever interrupts a run, or sees it fail, expects nothing to go on
                 make_later(starter.archive, cache)
 
-        end = leave if is_last else stop_context
+        end = leave if is_last else leave_context if is_kept else stop_context
         return cls(
             start,
             layout.staging,
@@ -156,12 +164,17 @@ class SparkEngine:
             starter,
             depot,
             shares_disk=is_local(settings.master),
+            is_kept=is_kept,
         )
 
     def prepare(self) -> None:
         """Start Java for the job that is about to come, without waiting for it."""
         if self._starter is not None and self._context is None and self._failure is None:
             self._starter.prepare()
+
+    def expect(self, stores: Iterable[str]) -> None:
+        """Check these stores together with the software of the hosts, so that one message names all that is wrong."""
+        self._expected = frozenset(stores) if self._depot is not None else frozenset()
 
     @property
     def context(self) -> SparkContext:
@@ -179,9 +192,14 @@ class SparkEngine:
                 self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
                 self._ready.clear()
             except SparkError as error:
-                self._failure = error
+                self._failed(error)
                 raise
         return self._context
+
+    def _failed(self, error: SparkError) -> None:
+        """Remember that Spark cannot be used, for the other partitions of a run; one that is kept is tried again."""
+        if not self._is_kept:
+            self._failure = error
 
     @property
     def shares_disk(self) -> bool:
@@ -194,18 +212,20 @@ class SparkEngine:
         if is_local(str(context.master)):
             return Around()
         uses = set(uses)
-        depots = {name: self._depot(name) for name in sorted(filter(None, uses)) if self._depot is not None}
-        stores = [depot.store for depot in depots.values()]
+        expected = uses | self._expected
+        known = {name: self._depot(name) for name in sorted(filter(None, expected)) if self._depot is not None}
+        depots = {name: depot for name, depot in known.items() if name in uses}
+        stores = [depot.store for depot in known.values()]
         check_secrets([*sources, *stores], str(context.master), dict(context.getConf().getAll()))
-        if self._software is None or uses - self._ready:
-            staging = self._staging if None in uses - self._ready else None
-            new = {name: depot for name, depot in depots.items() if name not in self._ready}
+        if self._software is None or expected - self._ready:
+            staging = self._staging if None in expected - self._ready else None
+            new = {name: depot for name, depot in known.items() if name not in self._ready}
             try:
                 check_cluster(context, staging, self._wait_seconds, new)
             except SparkError as error:
-                self._failure = error
+                self._failed(error)
                 raise
-            self._ready |= uses
+            self._ready |= expected
             self._software = here()
         return Around(task_memory(context), depots, self._software)
 

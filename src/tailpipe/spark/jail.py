@@ -180,4 +180,4 @@ def _each(sequence: Any) -> list[Any]:
 
 
 def _not_allowed(what: str) -> UsageError:
-    return UsageError(f"a query on Spark cannot use {what}", hint="leave out --engine spark")
+    return UsageError(f"a query on Spark cannot use {what}", hint="remove --engine spark")

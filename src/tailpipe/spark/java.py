@@ -39,8 +39,8 @@ def check_user(uid: int) -> None:
         pwd.getpwuid(uid)
     except KeyError:
         raise SparkError(
-            f"the user with the number {uid} has no name here, and Spark does not start without one",
-            hint="add the user to /etc/passwd, in a container by useradd in its image, or run as another one",
+            f"user id {uid} has no user name, which Spark requires",
+            hint="add the user to /etc/passwd, in a container with useradd in its image, or run as another user",
         ) from None
 
 

@@ -110,7 +110,7 @@ class _Job:
             raise told(self._failure) from self._failure
         count = len(self._payloads)
         if sorted(self._answers) != list(range(count)):
-            raise SparkError(f"Spark answered {len(self._answers)} of {count} tasks", hint=_HINT)
+            raise SparkError(f"Spark returned {len(self._answers)} of {count} tasks", hint=_HINT)
         yield from ((number, answer) for number, answer in self._answers.items() if number not in given)
 
     def _next(self) -> tuple[int, bytes] | None:
@@ -208,15 +208,15 @@ def told(error: Exception) -> SparkError:
     from py4j.protocol import Py4JError, Py4JJavaError
 
     if isinstance(error, Py4JError | OSError) and not isinstance(error, Py4JJavaError):
-        return SparkError("Spark's Java process has ended in the middle of a job", hint=_HINT)
+        return SparkError("Spark's Java process ended during a job", hint=_HINT)
     text = str(error)
     place = _PLACE.search(text)
     where = f" on {place[1]}" if place else ""
     if lost := _LOST.search(text):
         reason = (lost[2] or lost[1]).strip()[:300]
         return SparkError(
-            f"a Spark job failed: executors were lost{where}, the last one by: {reason}",
-            hint=f"if memory is short there, raise spark.executor.memoryOverhead in conf; {_HINT}",
+            f"a Spark job failed: executors were lost{where}, last error: {reason}",
+            hint=f"if memory is low there, increase spark.executor.memoryOverhead in conf; {_HINT}",
         )
     return SparkError(f"a Spark job failed{where}: {_cause(text)[:500]}", hint=_HINT)
 

@@ -73,7 +73,7 @@ def write_frame(frame: DataFrame, select: str, destination: Destination) -> tupl
     """
     objects = destination.open()
     if next(iter(objects.list("")), None) is not None:
-        raise SparkError(f'"{destination.location}" is not empty', hint="name another place")
+        raise SparkError(f'"{destination.location}" is not empty', hint="use another location")
 
     class Bound(_AnswerSink):
         _name = f"tailpipe_{secrets.token_hex(8)}"

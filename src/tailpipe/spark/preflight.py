@@ -194,11 +194,11 @@ def _unanswered(error: Exception, python: str) -> SparkError:
     if other := _OTHER_PYTHON.search(str(error)):
         return SparkError(
             f"the cluster is not ready: {where} has Python {other[1]}, not {other[2]}",
-            hint='name a Python of the same version by the property "spark.pyspark.python"',
+            hint='set a Python of the same version with the property "spark.pyspark.python"',
         )
     return SparkError(
         f'the cluster is not ready: {where} cannot run "{python}": {cause}',
-        hint='name the Python of the hosts by the property "spark.pyspark.python"',
+        hint='set the Python of the hosts with the property "spark.pyspark.python"',
     )
 
 

@@ -32,7 +32,7 @@ def scan_tasks(spark: SparkSession, tasks: Sequence[Task]) -> DataFrame:
     type than the tasks know: rows that were given cannot be taken back.
     """
     if not tasks:
-        raise SparkError("there is nothing to scan")
+        raise SparkError("nothing to scan")
     session = spark.newSession()
     session.dataSource.register(_source_of([task.without_staging() for task in tasks]))
     return session.read.format(_NAME).load()
@@ -91,7 +91,7 @@ def _read(task: Task) -> Iterator[pa.RecordBatch]:
         for _ in run.portions():
             if run.widenings:
                 names = ", ".join(f'"{name}" ({kind})' for name, kind in sorted(run.widenings.items()))
-                raise SparkError(f"{task.shares[0].partition} has fields that its first rows do not show: {names}")
+                raise SparkError(f"{task.shares[0].partition} has fields that are not in its first rows: {names}")
             for progress in run.feed.progress:
                 if progress.error is not None:
                     raise SparkError(progress.error)

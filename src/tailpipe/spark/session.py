@@ -87,7 +87,8 @@ class _Setup:
 class Starter:
     """Starts Spark as `open_context` says; its Java can be started ahead, while there is other work to do.
 
-    If it `is_for_tasks`, nobody uses it for DataFrames with functions of their own.
+    If it `is_for_tasks`, nobody uses it for DataFrames with functions of their own. If it `is_lean`, no row enters the
+    heap of an executor.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Starter:
         env: Mapping[str, str] | None = None,
         java_options: str | None = None,
         is_for_tasks: bool = False,
+        is_lean: bool = False,
     ) -> None:
         self._settings = settings
         self._cache = cache
@@ -106,6 +108,7 @@ class Starter:
         self._env = env
         self._java_options = java_options
         self._is_for_tasks = is_for_tasks
+        self._is_lean = is_lean
         self._ahead: tuple[_Setup, Launch] | None = None
         self.archive: ClassArchive | None = None
         """The class archive for the Java that was started last, if it was started here and may use one."""
@@ -182,7 +185,8 @@ class Starter:
         cache = writable_cache(self._cache)
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = _scratch_of_java() or make_scratch(cache / "spark").path
-        conf = spark_conf(settings, scratch=scratch, log4j=write_log4j(self._log))
+        log4j = write_log4j(self._log)
+        conf = spark_conf(settings, scratch=scratch, log4j=log4j, is_lean=self._is_lean)
         if settings.archive and not is_local(settings.master):
             from tailpipe.spark.shipping import shipping_conf  # late, because few collections ship anything
 

@@ -29,7 +29,7 @@ def as_submitted(settings: SparkSettings, env: Mapping[str, str] | None = None) 
     except ImportError as error:
         raise SparkError(
             f"Spark has started this process, but its Python package cannot be imported: {error}",
-            hint="let spark.pyspark.python name a Python that has tailpipe",
+            hint="set spark.pyspark.python to a Python that has tailpipe",
         ) from error
     SparkContext._ensure_initialized()
     given = dict(SparkConf().getAll())

@@ -45,6 +45,8 @@ _ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "Il
 _FULL = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "EntityTooLarge"})
 _DAMAGED = frozenset({"BadDigest", "InvalidDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch"})
 _ARCHIVED = frozenset({"InvalidObjectState", "BlobArchived"})
+_AZURE = ("az:", "abfs", "http")
+"""How locations of Azure begin; a source names blobs by their addresses."""
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -143,7 +145,7 @@ def store_error(fault: Fault, location: str, action: str, key: str, *, is_write:
 
 
 def _reason(fault: Fault, location: str, action: str) -> tuple[str, str]:
-    container = "container" if location.startswith(("az:", "abfs")) else "bucket"
+    container = "container" if location.startswith(_AZURE) else "bucket"
     if fault.has_no_credentials:
         return "no credentials found", _login_hint(location)
     if fault.kind or fault.status is None:
@@ -152,6 +154,8 @@ def _reason(fault: Fault, location: str, action: str) -> tuple[str, str]:
         return "the credentials have expired", "log in again, or renew the keys of the connection"
     if fault.code in _WRONG or fault.status == 401:
         return f"the credentials were rejected ({fault.code or fault.status})", _login_hint(location)
+    if fault.code == "Redirected":
+        return f"{fault.said}, which is not followed", "check the endpoint of the connection"
     if fault.code in _ELSEWHERE or fault.status in (301, 307):
         where = f'set region = "{fault.region}"' if fault.region else "set the region of the bucket"
         return f"the bucket is in {f'region {fault.region}' if fault.region else 'another region'}", (
@@ -198,6 +202,6 @@ def _unreached(fault: Fault) -> tuple[str, str]:
 def _login_hint(location: str) -> str:
     if location.startswith("gs:"):
         return "run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
-    if location.startswith(("az:", "abfs")):
+    if location.startswith(_AZURE):
         return "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or AZURE_STORAGE_SAS_TOKEN"
     return "check the profile or the keys of the connection"

@@ -54,7 +54,7 @@ class StoreDepot:
         except FileNotFoundError as problem:
             raise _bad(objects, key, "is missing") from problem
         if sha256 and found != sha256:
-            raise _bad(objects, key, "has other bytes than were stored")
+            raise _bad(objects, key, "differs from were stored")
 
     def put_sign(self, tag: str, name: str) -> str:
         """Put a small object to see whether that works here, and read it; returns why not, or nothing."""

@@ -81,7 +81,7 @@ def _files(
         elif sizes[key] != file.size:
             trouble, how = _ALTERED, f"has {sizes[key]:,} bytes instead of {file.size:,}"
         elif with_checksums and _object_digest(objects, key, file.size) != file.sha256:
-            trouble, how, repair = _ALTERED, "has other bytes than were pushed", f"{REPAIR} --checksums"
+            trouble, how, repair = _ALTERED, "differs from were pushed", f"{REPAIR} --checksums"
         if trouble is None:
             continue
         path = database.layout.stored(file.path)

@@ -105,7 +105,9 @@ class Reader:
             self._check_limit([file for file in elsewhere if not self._is_cached(file)])
         found = self._local(elsewhere)
         if missing := [file for file in elsewhere if file.path not in found]:
-            raise UsageError(f"offline, and it needs {told(missing, self._store_of)}", hint="leave out --offline")
+            raise UsageError(
+                f"--offline is set, but the statement needs {told(missing, self._store_of)}", hint="remove --offline"
+            )
         return [place(file) if file.is_here else found[file.path] for file in some]
 
     def readable(self, files: Iterable[LiveFile], place: Callable[[LiveFile], str]) -> list[str]:
@@ -264,7 +266,7 @@ class Reader:
         requests = sum(1 if file.size <= SMALL else _RANGES for file in files)
         raise UsageError(
             f"the statement needs {counted(files)} ({shown_size(size)}, about {requests:,} requests) of"
-            f" {stores_of(files, self._store_of)}, and the fetch limit is {shown_size(limit)}",
+            f" {stores_of(files, self._store_of)}, which exceeds the fetch limit of {shown_size(limit)}",
             hint="narrow it by tp_date, tp_partition or tp_index, or with --from and --to; tp_catalog.days has counts;"
             f" to fetch it all: --fetch-limit {shown_size(size, is_up=True)}",
         )
@@ -307,7 +309,7 @@ def unreachable(error: TailpipeError, files: Sequence[LiveFile], store_of: Store
         f"cannot fetch {told(files, store_of)}: {error.message}",
         location=error.location,
         key=error.key,
-        hint=f"{hint}narrow the query to other days (tp_catalog.days says what is here), or leave them out: --offline",
+        hint=f"{hint}narrow the query to other days (see tp_catalog.days), or skip them: --offline",
     )
 
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tailpipe.catalog import learn as learning
 from tailpipe.catalog.catalog import Writer
+from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.database import storage_errors
 from tailpipe.catalog.learn import keep_copy, kept_entry, known_version, learn, pending
 from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
-from tailpipe.catalog.rebase import Displaced, rebase, unpushed
+from tailpipe.catalog.rebase import Displaced, rebase, split_taken, unpushed
 from tailpipe.catalog.recover import set_dropped_aside
 from tailpipe.errors import CommitError, ConflictError, ObjectStoreError, StorageError
 from tailpipe.frozen import frozen
@@ -25,10 +26,10 @@ from tailpipe.model.staged import Covered, Staged
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 
-__all__ = ["Conflict", "Followed", "far", "follow", "project_retired"]
+__all__ = ["Conflict", "Followed", "far", "follow", "overtaken", "project_retired"]
 
 FAR = 20
-"""If a checkpoint spares so many entries, it is used."""
+"""If a checkpoint spares so many entries, it is used; a rebase looks for one after so many entries."""
 
 
 def far(version: int) -> int:
@@ -40,7 +41,8 @@ def far(version: int) -> int:
 class Conflict:
     """A transaction that was dropped because of the log; `taken` counts its artifacts by the host that was first.
 
-    `carried` are the rows of its other artifacts that were kept; `left` artifacts are collected again by the next run.
+    `carried` are the rows of its other artifacts that were kept; `left` artifacts are collected again: by the same run
+    if it `is_listed_again`, else by the next one.
     """
 
     partition: str
@@ -52,6 +54,7 @@ class Conflict:
     taken: tuple[tuple[str, int], ...]
     carried: int = 0
     left: int = 0
+    is_listed_again: bool = False
 
     def __str__(self) -> str:
         what = f"{self.partition} {self.unit or self.kind}"
@@ -64,8 +67,26 @@ class Conflict:
         if self.carried or not self.left:
             rest = f"; {self.carried:,} of {self.rows:,} rows were kept" if self.carried else "; dropped this copy"
         else:
-            rest = f"; the next collection takes the other {self.left}"
+            rest = f"; {'this' if self.is_listed_again else 'the next'} collection takes the other {self.left}"
         return told + rest
+
+
+def overtaken(writer: Writer, transaction: Transaction, staged: Staged) -> Conflict | None:
+    """What other hosts have taken of a transaction that was refused; None if it was refused for another reason."""
+    taken, left, _ = split_taken(writer.database.connection, writer.partition_id, staged.artifacts)
+    if not taken:
+        return None
+    return Conflict(
+        transaction.partition,
+        transaction.name,
+        transaction.kind,
+        str(transaction.unit or ""),
+        sum(file.rows for file in staged.files if file.role == "data"),
+        len(staged.artifacts),
+        tuple(sorted(taken.items())),
+        left=len(left),
+        is_listed_again=True,
+    )
 
 
 @frozen
@@ -129,7 +150,7 @@ def _rebase(writer: Writer, store: str, objects: Objects, host: str, newest: Log
 
 
 def _since_whole(writer: Writer, objects: Objects, newest: LogEntry) -> list[LogEntry]:
-    """The entries that tell the state at one of them: from the newest whole one before it on."""
+    """The entries that give the state at the newest of them: from the last whole one, or the last checkpoint, on."""
     found = [newest]
     while not found[-1].is_whole:
         version = found[-1].version - 1
@@ -143,6 +164,10 @@ def _since_whole(writer: Writer, objects: Objects, newest: LogEntry) -> list[Log
                 hint="restore it from a version of the bucket, or from .tailpipe/log of a host",
             )
         found.append(entry)
+        if len(found) == FAR and (marked := log.newest_checkpoint(objects, writer.partition, newest.version - 1)):
+            keep_copy(writer.database, writer.partition, marked)  # met below, and by the next rebase
+            later = [one for one in found if one.version > marked.version]
+            found = [*later, marked] if len(later) < len(found) else found
     return found[::-1]
 
 

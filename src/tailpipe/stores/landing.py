@@ -14,7 +14,7 @@ learns of it: this host, or a new one on an empty disk. There is no state in whi
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -33,7 +33,7 @@ from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
-from tailpipe.stores.follow import follow, project_retired
+from tailpipe.stores.follow import Conflict, follow, overtaken, project_retired
 from tailpipe.stores.push import CHECKPOINT_EVERY, RACES, Target, push
 from tailpipe.stores.upload import AT_ONCE
 
@@ -48,6 +48,8 @@ class Landing:
     """Lands transactions of one partition; the caller holds it."""
 
     target: Target
+    on_conflict: Callable[[Conflict], None] = lambda _: None
+    """Gets what other hosts had taken when a transaction was to be committed."""
     _marks: dict[str, str] = field(default_factory=dict)
     """The newest sweep that was known when the files of a transaction got their keys."""
 
@@ -116,7 +118,7 @@ class Landing:
                 return Committed(transaction.name, version, transaction.unit, rows, paths, made.removed)
             follow(writer, store, objects, self.target.host, pace.check)
         raise ObjectStoreError(
-            f"{writer.partition} was not committed: other hosts push to it all the time",
+            f"{writer.partition} was not committed: other hosts keep pushing to it",
             location=objects.location,
             hint="collect it again",
         )
@@ -129,6 +131,8 @@ class Landing:
         try:
             return transaction.checked(staged)
         except CommitError as refused:
+            if (conflict := overtaken(writer, transaction, staged)) is not None:
+                self.on_conflict(conflict)
             raise self._overtaken(transaction, refused.message) from refused
 
     def _overtaken(self, transaction: Transaction, reason: str) -> ConflictError:

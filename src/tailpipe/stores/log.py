@@ -24,6 +24,7 @@ __all__ = [
     "append",
     "entries_after",
     "entry_of",
+    "newest_checkpoint",
     "pause",
     "put_checkpoint",
     "read_ahead",
@@ -34,6 +35,8 @@ FORMAT = 1
 _TRIES = 6
 _AT_ONCE = 8
 _LONGEST_PAUSE = 5.0
+_REACH = 200
+"""So many versions back a checkpoint is looked for: there is one in each hundred."""
 
 
 def store_id(
@@ -82,7 +85,9 @@ def _read_id(objects: Objects) -> str | None:
         raise _bad_id(objects, "it is not what tailpipe writes there") from problem
     if number > FORMAT:
         where = f"{objects.location}/{STORE}"
-        raise NewerError(f"{where} is of a newer tailpipe (format {number})", path=where, hint="upgrade tailpipe")
+        raise NewerError(
+            f"{where} was written by a newer tailpipe (format {number})", path=where, hint="upgrade tailpipe"
+        )
     return known
 
 
@@ -162,6 +167,17 @@ def _checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | No
         return None
 
 
+def newest_checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | None:
+    """The last checkpoint up to a version, by one LIST and one GET; None if the last `_REACH` versions have none."""
+    after = log_key(partition, version - _REACH) if version > _REACH else None
+    try:
+        keys = [one.key for one in objects.list(log_prefix(partition), after=after)]
+        marked = max((number for key in keys if (number := checkpoint_of(key)) and number <= version), default=None)
+        return _checkpoint(objects, partition, marked) if marked else None
+    except ObjectStoreError:
+        return None  # all entries tell the same
+
+
 def put_checkpoint(objects: Objects, partition: str, entry: LogEntry) -> None:
     """Put a checkpoint, if there is none of that version; whoever does not get it reads the entries."""
     with contextlib.suppress(ObjectStoreError):
@@ -180,7 +196,7 @@ def entry_of(objects: Objects, partition: str, version: int) -> LogEntry | None:
 def _lacking(objects: Objects, partition: str, version: int) -> ObjectStoreError:
     key = log_key(partition, version)
     return ObjectStoreError(
-        f'"{objects.location}/{key}" is missing, but later versions are there',
+        f'"{objects.location}/{key}" is missing, but later versions exist',
         location=objects.location,
         key=key,
         hint="restore it from a version of the bucket, or from .tailpipe/log of a host",

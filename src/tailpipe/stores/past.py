@@ -86,7 +86,7 @@ def tell_entries(database: Database, entries: Iterable[LogEntry]) -> None:
             except (CommitError, sqlite3.IntegrityError) as problem:
                 key = log_key(entry.manifests[0].partition, entry.version)
                 raise CatalogError(
-                    f'"{key}" does not follow from the versions before it: {problem}',
+                    f'"{key}" does not match the versions before it: {problem}',
                     path=key,
                     hint="run: tailpipe doctor --stores",
                 ) from problem

@@ -162,7 +162,7 @@ def _fetch(objects: Objects, file: RemoteFile, staging: Path) -> Path:
     except FileNotFoundError as problem:
         raise _bad(objects, file, "is missing") from problem
     if found != file.sha256:
-        raise _bad(objects, file, "has other bytes than were pushed")
+        raise _bad(objects, file, "differs from were pushed")
     return draft
 
 

@@ -183,7 +183,7 @@ class _Push:
                 return self._pushed()
             self._fetch()
         raise ObjectStoreError(
-            f"{self.writer.partition} was not pushed: other hosts push to it all the time",
+            f"{self.writer.partition} was not pushed: other hosts keep pushing to it",
             location=self.objects.location,
             hint="push it again",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog, Writer
-from tailpipe.catalog.commit import Committed
+from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.learn import pending, unpushed_since
 from tailpipe.errors import ConflictError, LockedError, TailpipeError, UsageError, WorkspaceError
 from tailpipe.model.pushed import PushReport
@@ -15,6 +15,7 @@ from tailpipe.model.staged import Staged
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import RemoteObjects
+from tailpipe.stores.follow import overtaken
 from tailpipe.stores.landing import Landing
 from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
@@ -87,9 +88,21 @@ class Pushing:
             conflicts = (*map(str, found.conflicts), *found.notes)
             self._add(PushReport(name, use.store.name, requests=requests, pulled=found.pulled, conflicts=conflicts))
 
+    def stores_of(self, names: Iterable[str]) -> set[str]:
+        """The names of the stores that partitions have."""
+        return {use.store.name for name in names if (use := self.uses(name)) is not None}
+
     def after_commit(self, writer: Writer) -> None:
         """Push what a run has just committed."""
         self._push(writer, with_tiers=False)
+
+    def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
+        """Report what other hosts have taken of a unit whose commit was refused; False if that was not the reason."""
+        use, conflict = self.uses(writer.partition), overtaken(writer, transaction, staged)
+        if use is None or conflict is None:
+            return False
+        self._add(PushReport(writer.partition, use.store.name, conflicts=(str(conflict),)))
+        return True
 
     def landing(self, partition: str) -> Landing | None:
         """How transactions land whose files tasks put into the store themselves; None if the partition has no store."""
@@ -97,10 +110,12 @@ class Pushing:
         if use is None:
             return None
         if self.is_off:
-            raise UsageError(
-                f"{partition} is collected on a cluster straight into its store", hint="leave out --no-push"
-            )
-        return Landing(replace(self._target(use), limits=Limits()))
+            raise UsageError(f"{partition} is collected directly into its store on a cluster", hint="remove --no-push")
+        made = PushReport(partition, use.store.name)
+        return Landing(
+            replace(self._target(use), limits=Limits()),
+            lambda conflict: self._add(replace(made, conflicts=(str(conflict),))),
+        )
 
     def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
         """Report what has landed, and let other engines see it."""

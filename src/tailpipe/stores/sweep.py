@@ -83,7 +83,7 @@ def _append(
         if log.append(objects, partition, make_entry([made], number, store, host)):
             return
     raise ObjectStoreError(
-        f"{partition} was not cleaned: other hosts push to it all the time",
+        f"{partition} was not cleaned: other hosts keep pushing to it",
         location=objects.location,
         hint="clean the store again",
     )

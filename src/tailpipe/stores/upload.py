@@ -131,7 +131,7 @@ def _put(objects: Objects, one: Upload, pace: Pace, reach: Callable[[str], None]
                 f"cannot read {one.source}: {reason}", path=str(one.source), hint="run: tailpipe doctor --repair"
             ) from problem
         raise ObjectStoreError(
-            f'"{objects.location}/{one.key}" has other bytes than {one.source}',
+            f'"{objects.location}/{one.key}" differs from {one.source}',
             location=objects.location,
             key=one.key,
             hint="move the object away, then push again",
