@@ -11,7 +11,7 @@ EXTRAS  = $(addprefix --extra ,aws azure evtx gcp google mcp serve sftp sigma)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages docs docs-serve soak lock clean
+.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages docs docs-serve vendor soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,9 +76,13 @@ docs: setup ## build the documentation site into site/, without a network
 docs-serve: docs ## show the documentation site on 127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
 
-soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and hosts of one store during 1,000 commits (about an hour)
+vendor: ## bundle the third-party code of the explorer anew; the only target that needs Node
+	cd web && npm ci --ignore-scripts --silent && node vendor.mjs
+
+soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and hosts of one store during 1,000 commits; follow for 1,000 cycles (over an hour)
 	$(BIN)/python -m tests.crash.soak --kills 10000
 	TAILPIPE_COMMITS=1000 $(BIN)/python -m pytest -o faulthandler_timeout=0 -s -m slow tests/stores/test_many_hosts.py tests/crash/test_host_kills.py
+	TAILPIPE_CYCLES=100 $(BIN)/python -m pytest -m slow tests/unit/follow tests/crash/test_follow.py
 	TAILPIPE_EXAMPLES=all $(BIN)/python -m pytest -n $(JOBS) tests/properties
 
 lock: $(UV) ## resolve the dependencies anew into requirements/*.txt

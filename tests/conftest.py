@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 # What people set for their own work would lead the tests, and all that they start, to other configs and accounts, and
 # tell them the size of another terminal.
 _OWN = ("TAILPIPE_", "AWS_", "AZURE_", "AZURITE_", "GOOGLE_")
-_FOR_TESTS = ("TAILPIPE_UPDATE_GOLDEN", "TAILPIPE_COMMITS", "TAILPIPE_EXAMPLES")
+_FOR_TESTS = ("TAILPIPE_UPDATE_GOLDEN", "TAILPIPE_COMMITS", "TAILPIPE_CYCLES", "TAILPIPE_EXAMPLES")
 for _name in [name for name in os.environ if name.startswith(_OWN)] + ["COLUMNS", "LINES", "LESS"]:
     if _name not in _FOR_TESTS:
         os.environ.pop(_name, None)

@@ -6,6 +6,7 @@ import inspect
 from typing import Any, get_args
 
 from tailpipe.model.connection import Connection
+from tailpipe.model.dashboard import Dashboard
 from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.notifier import NOTIFIERS
@@ -32,6 +33,7 @@ def declared_blocks() -> dict[str, type[Any]]:
         "detection": Detection,
         "detections": DetectionSet,
         "sigma": SigmaRules,
+        "dashboard": Dashboard,
         **{f'notifier "{name}"': declared for name, declared in NOTIFIERS.items()},
         **{f'connection "{name}"': declared for name, declared in registry.connections.items()},
         **{f'format "{name}"': declared for name, declared in registry.formats.items()},

@@ -1,54 +1,40 @@
 """The tables of the reference pages: `python -m tests.reference_pages` writes them from the declarations.
 
-A table of options stands under the heading of its block, a table of flags under the heading of its command. The text
-around them is written by hand.
+A table of options is below the heading of its block. `tests.command_page` writes the commands. Other text is written
+by hand.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tailpipe.cli.app import app
 from tailpipe.cli.render import OUTPUTS as RECORD_OUTPUTS
 from tailpipe.config.encoder import plain_data
 from tailpipe.config.printer import literal, print_expression, quote
+from tailpipe.formats.delimited import Delimited
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import Option, type_name
+from tailpipe.model.source import Source
+from tests.command_page import COMMANDS, EVERYWHERE, with_commands
 from tests.declared_blocks import BLOCKS, described_options
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 OPTION_HEAD = "| option | type | default | meaning |"
 FLAG_HEAD = "| flag | description |"
-EVERYWHERE = ("--config-path", "--workspace")
-"""The flags of every command, described once."""
-
 _CODE = re.compile(r"(?<![\w`/.-])(--[a-z][a-z-]*|tp_[a-z]+|\.tpc|s3://|[A-Z]+\.tpc)(?![\w`])")
 _SECTION = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_INTRO = re.compile(r'^(#+ ((\w+) "(\w+)")\n)\n(?:[^\n|].*\n)+', re.MULTILINE)
 _LINKS = {
     "Output format": "#outputs",
     "End time": "types.md#times-and-windows",
     "Start time": "types.md#times-and-windows",
 }
-
-
-def all_commands(path: str = "tailpipe", command: click.Command = app) -> Iterator[tuple[str, click.Command]]:
-    """Every command with the words that name it."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from all_commands(f"{path} {name}", inner)
-
-
-COMMANDS = dict(all_commands())
 
 
 def with_tables(page: str, head: str, rows_of: Callable[[str, str], list[str] | None]) -> str:
@@ -78,7 +64,34 @@ def config_page(page: str) -> str:
             return None
         return [option_row(one) for one in described_options(BLOCKS[title]) if one.kind != "label"]
 
-    return with_tables(page, OPTION_HEAD, rows_of)
+    return with_tables(_INTRO.sub(_intro, page), OPTION_HEAD, rows_of)
+
+
+def config_by_hand(page: str) -> str:
+    """The page of the config language without its generated parts."""
+    without = _INTRO.sub(lambda found: f"{found[1]}\n" if found[2] in BLOCKS else found[0], page)
+    return re.sub(r"^\| option \|.*\n(?:\|.*\n)+", "", without, flags=re.MULTILINE)
+
+
+def _intro(found: re.Match[str]) -> str:
+    """The heading of a type, with its first paragraph: usage, description, and where to read on."""
+    if found[2] not in BLOCKS:
+        return found[0]
+    declared, kind, name = BLOCKS[found[2]], found[3], found[4]
+    usage = f'{kind} "{name}"' + ("" if kind in ("auth", "pagination") else ' "NAME"')
+    inside = {"source": " in a `partition`", "auth": ' in a `connection "http"`', "pagination": ' in a `source "http"`'}
+    base = next((one for one in declared.__mro__[1:] if vars(one).get("type")), None)
+    described = " ".join((declared.__doc__ or "").split("\n\n")[0].split())
+    link = ""
+    if base is not None and base is not Delimited and issubclass(base, Connection | Source):
+        known = f'[`{kind} "{base.type}"`](#{kind}-{base.type})'
+        is_preset = "artifacts" not in vars(declared)
+        link = f" A preset of {known}, with all its options; see [Services](../apis/README.md)."
+        link = link if is_preset else f" It has all options of {known}, too. See [{name}]({kind}s.md#{name})."
+    elif kind in ("format", "source"):
+        link = f" See [{name}]({kind}s.md#{name})."
+    text = f"`{usage} {{ … }}`{inside.get(kind, '')}. {described}{link}"
+    return f"{found[1]}\n{text}\n"
 
 
 def option_row(option: Option) -> str:
@@ -102,15 +115,18 @@ def _default(option: Option) -> str:
 
 
 def command_page(page: str) -> str:
-    """The page of the command line with its flag tables."""
+    """The page of the command line with its commands and flags."""
 
-    def rows_of(title: str, text: str) -> list[str] | None:
-        usages = re.findall(r"^(?:- )?`(tailpipe[a-z -]*)", text, re.MULTILINE)
-        named = [one.strip() for one in (title, *usages) if one.strip() in COMMANDS]
-        flags = {flag.opts[0]: flag for one in named for flag in COMMANDS[one].params if isinstance(flag, click.Option)}
-        return [flag_row(flag) for name, flag in flags.items() if title == "tailpipe" or name not in EVERYWHERE]
+    def rows_of(title: str, _: str) -> list[str] | None:
+        return flag_rows([COMMANDS[title]], everywhere=True) if title == "tailpipe" else None
 
-    return with_tables(page, FLAG_HEAD, rows_of)
+    return with_tables(with_commands(page, flag_rows), FLAG_HEAD, rows_of)
+
+
+def flag_rows(commands: Sequence[click.Command], *, everywhere: bool = False) -> list[str]:
+    """The rows of the flags of some commands, each once."""
+    flags = {flag.opts[0]: flag for one in commands for flag in one.params if isinstance(flag, click.Option)}
+    return [flag_row(flag) for name, flag in flags.items() if everywhere or name not in EVERYWHERE]
 
 
 def flag_row(flag: click.Option) -> str:
@@ -129,7 +145,7 @@ def _value(flag: click.Option) -> str:
         return ""
     if isinstance(flag.type, click.Choice) and tuple(flag.type.choices) == RECORD_OUTPUTS:
         return " OUTPUT"
-    return f" {flag.make_metavar(click.Context(app)).strip('[]')}"
+    return f" {flag.make_metavar(click.Context(COMMANDS['tailpipe'])).strip('[]')}"
 
 
 def _linked(text: str) -> str:

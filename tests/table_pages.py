@@ -9,11 +9,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tailpipe.model.table import ANY_BUCKET
 from tailpipe.plugin import Plugin, Registry, Table
 from tailpipe.plugins.http.source import HttpSource
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = DOCS / "tables"
+CONTAINERS = {
+    "azure_activity_log": "insights-activity-logs",
+    "azure_audit_log": "insights-logs-auditlogs",
+    "azure_graph_activity_log": "insights-logs-microsoftgraphactivitylogs",
+    "azure_signin_log": "insights-logs-signinlogs",
+    "azure_vnet_flow_log": "insights-logs-flowlogflowevent",
+}
+"""The containers that diagnostic settings and flow logs write to."""
 _TITLE = re.compile(r"^-- (.+)\n", re.MULTILINE)
 _LONGEST = 120
 
@@ -45,6 +54,7 @@ def page(table: Table, plugin: Plugin, registry: Registry) -> str:
     presets = presets_of(table.name, registry)
     apis = ", ".join(f"[`{source}`](../apis/{where})" for source, where in presets.items())
     api = f"Or from the API: {apis}.\n\n" if apis else ""
+    api = f"{_bucket(table, plugin.name)}{api}"
     asked = "".join(f"{title}:\n\n```sql\n{sql}\n```\n\n" for title, sql in queries(plugin.folder, table.name).items())
     questions = f"## Queries\n\n{asked}" if asked else ""
     columns = "".join(
@@ -64,6 +74,24 @@ def page(table: Table, plugin: Plugin, registry: Registry) -> str:
         f"{api}{where}{questions}## Columns\n\n{key}| column | type | from | meaning |\n|---|---|---|---|\n{columns}\n"
         f"## Common columns\n\n| column | from |\n|---|---|\n{common}"
     )
+
+
+def _bucket(table: Table, plugin: str) -> str:
+    """How to collect a table from a bucket."""
+    if ANY_BUCKET not in table.layouts:
+        return ""
+    match plugin:
+        case "gcp":
+            block = 'source "gcp_storage_bucket" {\n    bucket = "org-logs"\n  }'
+            page = "[Google Cloud](../gcp.md)"
+        case "azure":
+            container = CONTAINERS.get(table.name, "exports")
+            block = 'source "azure_blob_storage" {\n    account_name = "acmelogs"\n'
+            block += f'    container    = "{container}"\n  }}'
+            page = "[Azure](../azure.md)"
+        case _:
+            return "Or from a bucket: [AWS](../aws.md), [Google Cloud](../gcp.md), [Azure](../azure.md).\n\n"
+    return f'Or from a bucket, see {page}:\n\n```hcl\npartition "{table.name}" "bucket" {{\n  {block}\n}}\n```\n\n'
 
 
 def _origin(source: str | None, transform: str | None, name: str) -> str:

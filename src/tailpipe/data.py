@@ -171,8 +171,8 @@ class Data:
 
         store = self.store_of(file.partition)
         if store is None or file.key is None:
-            hint = "run: tailpipe push" if store else "give the partition a store, or leave out --engine spark"
-            raise UsageError(f"{file.partition} has files on this disk alone, which a cluster cannot read", hint=hint)
+            hint = "run: tailpipe push" if store else "give the partition a store, or remove --engine spark"
+            raise UsageError(f"{file.partition} has files on this disk only, which a cluster cannot read", hint=hint)
         return address_of(store.name, file.key, file.sha256)
 
     def destination(self, location: str) -> Destination:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.config.chosen import choose
 from tailpipe.data import Data
 from tailpipe.frozen import frozen
 from tailpipe.model.selector import Selection
-from tailpipe.model.window import EVER, Window
+from tailpipe.model.window import EVER, Window, day_before
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.commit import Committed
     from tailpipe.catalog.delete import Deletion
-    from tailpipe.collect.events import Event
+    from tailpipe.collect.events import Event, Report
     from tailpipe.kernel.engine import Engine
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
@@ -108,3 +108,13 @@ class Keeping:
         with self.data.catalog() as catalog:
             deleted = self.data.pushed(catalog, catalog.delete(partition, DaySet.within(window)), [partition])
         return self.data.followed(deleted)
+
+    def note_history(self, catalog: Catalog, report: Report, now: datetime) -> None:
+        """Record in the history what runs took after their end, and forget what is older than it keeps."""
+        from tailpipe.catalog.runs import amend_profile, prune
+
+        late = [one for one in report.partitions if one.run and set(one.profile) & {"start", "compact", "push"}]
+        if late:
+            amend_profile(catalog.database, [(one.run or 0, one.profile) for one in late])
+        oldest = datetime.combine(day_before(self.data.settings.workspace.run_history, now=now), time.min, UTC)
+        prune(catalog.database, [one.partition for one in report.partitions], oldest)

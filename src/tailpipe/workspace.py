@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.partition import Partition
+    from tailpipe.model.run import RunRecord
+    from tailpipe.model.tidied import Tidied
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
@@ -172,17 +174,20 @@ class Workspace:
         source: str | None = None,
         command: str = "",
         with_compaction: bool = True,
+        with_tidying: bool = True,
         with_push: bool = True,
+        is_cycle: bool = False,
         emit: Emit = lambda _: None,
     ) -> Report:
         """Collect the selected partitions, or all of them; each day is committed atomically.
 
         Without a window a run goes on where the last one ended. Then what has expired is dropped, and the days that
-        need it are compacted. What has a store is pushed to it after each commit.
+        need it are compacted. What has a store is pushed to it after each commit. If it `is_cycle`, it is one of many:
+        the SQL of the config was checked, and runs without news are one in the history.
         """
         pushing = self.data.pushing(is_off=not with_push)
         with self._working(emit) as (catalog, engine):
-            chosen = choose_ready(self.config, self.known_tables, partitions, source)
+            chosen, started = choose_ready(self.config, self.known_tables, partitions, source), engine.started
             if not all(catalog.is_known(partition.address) for partition, _ in chosen):
                 engine.prepare()  # a first run has something to collect, as a rule
             from tailpipe.collect.collect import collect  # Java starts meanwhile
@@ -192,31 +197,49 @@ class Workspace:
             from tailpipe.model.request import CollectRequest
 
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
-            push = pushing.after_commit if pushing else None
             landings = pushing if pushing and not engine.shares_disk else None
-            options = Options(request, skip_bad_artifacts, source, command, push=push, landings=landings)
-            if pushing is not None:
-                pushing.before_run(catalog, [partition.address for partition, _ in chosen])
-            report = collect(self.config, chosen, catalog, engine, options, emit)
-            if engine.started is not None:
-                report = report.with_start(engine.started)
-            emit(Started("", "cleaning up"))
-            report = report.after(
-                lambda one, pair: tidy(
-                    catalog,
-                    engine,
-                    *pair,
-                    request,
-                    one.units if with_compaction else (),
-                    landings.landing if landings else lambda _: None,
-                ),
-                chosen,
-                engine.cpu_seconds,
+            options = Options(
+                request, skip_bad_artifacts, source, command, pushes=pushing, landings=landings, is_cycle=is_cycle
             )
+            addresses = [partition.address for partition, _ in chosen]
+            if landings is not None:
+                engine.expect(landings.stores_of(addresses))
             if pushing is not None:
+                pushing.before_run(catalog, addresses)
+            report = collect(self.config, chosen, catalog, engine, options, emit)
+            if engine.started is not None and engine.started is not started:
+                report = report.with_start(engine.started)
+            landing_of = landings.landing if landings else lambda _: None
+            if with_tidying:
+                emit(Started("", "cleaning up"))
+                report = report.after(
+                    lambda one, pair: tidy(
+                        catalog, engine, *pair, request, one.units if with_compaction else (), landing_of
+                    ),
+                    chosen,
+                    engine.cpu_seconds,
+                )
+            if pushing is not None and (with_push or not is_cycle):
                 emit(Started("", "pushing"))
-                report = report.with_pushes(pushing.finish(catalog, [partition.address for partition, _ in chosen]))
-        return self.data.followed(report)
+                report = report.with_pushes(pushing.finish(catalog, addresses))
+            self.keeping.note_history(catalog, report, request.now)
+        return self.data.followed(report, is_cycle and not any(one.committed for one in report.partitions))
+
+    def tidy(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Tidied]:
+        """Drop what has expired of partitions of the config, and compact their named units where that pays."""
+        from tailpipe.collect.events import Started
+        from tailpipe.lifecycle.tidy import tidy
+        from tailpipe.model.request import CollectRequest
+
+        with self._working(emit) as (catalog, engine):
+            pushing = self.data.pushing() if not engine.shares_disk else None
+            landing_of = pushing.landing if pushing else lambda _: None
+            request, done = CollectRequest(datetime.now(UTC)), {}
+            for partition, table in choose(self.config, self.known_tables, list(units)):
+                chosen = units[partition.address]
+                done[partition.address] = tidy(catalog, engine, partition, table, request, chosen, landing_of)
+                emit(Started(partition.address, "cleaning up"))
+        return self.data.followed(done, not any(one.files or one.expired for one in done.values()))
 
     def preview(
         self,
@@ -300,6 +323,13 @@ class Workspace:
         """All partitions that the catalog knows, with what they hold, their coverage and their last run."""
         with_store = {name for name in self.config.partitions if self.data.store_of(name)}
         return self.data.read(lambda catalog: catalog.overview(with_store), [])
+
+    def runs(self, partitions: Selection = (), limit: int | None = None, *, is_failed: bool = False) -> list[RunRecord]:
+        """The newest runs of the selected partitions, or of all, newest first; or of those that did not succeed."""
+        from tailpipe.catalog.runs import runs
+
+        names = self.select(partitions) if partitions else None
+        return self.data.read(lambda catalog: runs(catalog.database, names, limit, is_failed=is_failed), [])
 
     def coverage(self, partition: str) -> Mapping[str, Coverage]:
         """What the catalog knows of the days of each source of a partition."""
@@ -406,7 +436,7 @@ class Workspace:
             on_fetch=on_fetch,
             version=version,
         )
-        return queries(self._spark(), session, self.data.address)
+        return queries(self._spark(has_queries=True), session, self.data.address)
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""
@@ -418,6 +448,10 @@ class Workspace:
 
     # Parts
 
+    def kept_engine(self) -> SparkEngine:
+        """Spark for many verbs, started by the first job that needs it: give it to a workspace, and close it."""
+        return self._spark(is_kept=True)
+
     @contextmanager
     def _working(self, emit: Emit = lambda _: None, *, is_read_only: bool = False) -> Iterator[tuple[Catalog, Engine]]:
         """The catalog, and the engine that runs its jobs."""
@@ -425,7 +459,7 @@ class Workspace:
             engine = self.engine or stack.enter_context(closing(self._spark(emit)))
             yield stack.enter_context(self.data.catalog(is_read_only=is_read_only)), engine
 
-    def _spark(self, emit: Emit = lambda _: None) -> SparkEngine:
+    def _spark(self, emit: Emit = lambda _: None, *, is_kept: bool = False, has_queries: bool = False) -> SparkEngine:
         """Spark as the settings say, started by its first job."""
         from tailpipe.collect.events import Started
         from tailpipe.spark.engine import SparkEngine
@@ -435,6 +469,8 @@ class Workspace:
             self.data.prepare(),
             self.environment.cache_dir,
             lambda: emit(Started("", "starting Spark")),
-            is_last=self._is_command,
+            is_last=self._is_command and not is_kept,
+            is_kept=is_kept,
+            has_queries=has_queries,
             depot=self.data.depot,
         )

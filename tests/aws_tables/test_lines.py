@@ -244,7 +244,7 @@ def test_a_file_of_nothing_but_two_comment_lines_is_read_once_and_has_no_rows() 
     [
         ("version srcadr", 'flow logs have no field "srcadr"', 'did you mean "srcaddr"?'),
         ("version tgw-idd", 'flow logs have no field "tgw-idd"', 'did you mean "tgw-id"?'),
-        ("version version", 'the field "version" is there twice', ""),
+        ("version version", 'the field "version" is duplicated', ""),
         (" ", "the layout has no field", "the default is: version account-id"),
     ],
 )

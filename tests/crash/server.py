@@ -6,6 +6,7 @@ process of its own: it opens the catalog, does its steps, and is killed by its f
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
@@ -15,13 +16,20 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import duckdb  # noqa: F401 - warm, as are those below
-import pandas as pd  # noqa: F401 - pyarrow looks for it at its first array, which takes a second in each child
-
-from tailpipe.catalog import doctor, rebuild  # noqa: F401 - warm
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.storage.local import LocalStorage
 from tests.crash import collector, detecting, disks, hosts, lake, lake_mutants, mutants
+
+WARM = (
+    *("duckdb", "pandas", "boto3", "isal.igzip", "obstore.store", "pyarrow.dataset", "re2"),
+    *("tailpipe.catalog.doctor", "tailpipe.catalog.rebuild", "tailpipe.collect.collect", "tailpipe.config.packs"),
+    *("tailpipe.formats.json_lines", "tailpipe.formats.pattern_reader", "tailpipe.kernel.run", "tailpipe.kernel.carry"),
+    *("tailpipe.lifecycle.retain", "tailpipe.lifecycle.tidy", "tailpipe.plugins.aws.s3", "tailpipe.plugins.http"),
+    *("tailpipe.query.check", "tailpipe.query.materialized", "tailpipe.stores.here", "tailpipe.stores.landing"),
+    *("tailpipe.stores.open", "tailpipe.stores.pull", "tailpipe.stores.pulling", "tailpipe.stores.pushing"),
+    *("boto3.s3.inject", "pytz", "tailpipe.plugins.core.sources", "tailpipe.sharing", "tailpipe.unpack.archives"),
+)
+"""Imported before the first fork: a child would spend more CPU on these than on its work."""
 
 
 def child(request: dict[str, Any]) -> None:
@@ -51,6 +59,8 @@ def child(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    for name in WARM:
+        importlib.import_module(name)
     for line in sys.stdin:
         request = json.loads(line)
         read, write = os.pipe()

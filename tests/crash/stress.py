@@ -132,7 +132,7 @@ def read_sessions(home: Path) -> str:
 
 
 def read_hive(home: Path) -> str:
-    """Query the hive by glob: rows may be missing for a moment, but none is there twice."""
+    """Query the hive by glob: rows may be missing for a moment, but none is duplicated."""
     queries = failed = 0
     while not _is_done(home):
         try:

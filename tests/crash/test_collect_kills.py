@@ -135,7 +135,7 @@ def test_a_killed_first_run_leaves_whole_days_and_is_completed(
     assert "Traceback" not in run.err
     assert 2 <= world.check_whole_days(install) <= DAYS
     if code == 1:
-        assert "Spark's Java process has ended" in run.out + run.err
+        assert "Spark's Java process ended" in run.out + run.err
     world.check_completion(install)
 
 

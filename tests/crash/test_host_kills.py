@@ -1,4 +1,4 @@
-"""Processes of several hosts that share a store are killed: no artifact is lost, none is there twice."""
+"""Processes of several hosts that share a store are killed: no artifact is lost, none is duplicated."""
 
 from __future__ import annotations
 

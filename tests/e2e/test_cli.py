@@ -237,7 +237,7 @@ def test_a_directory_with_foreign_data_is_refused_and_left_alone(
     for call in (("collect",), ("partition", "list")):
         done = run(*call)
         assert done.code == 1
-        assert "holds data that is not ours" in done.err
+        assert "contains data of another program" in done.err
         assert 'workspace "default" { location = "…" }' in done.err
     assert [path for path in (install / "data").rglob("*") if path.is_file()] == [foreign]
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Done
+from .starter import Starter
 
 QUICKSTART = Path(__file__).parents[2] / "examples/quickstart"
 DAYS = 3
@@ -39,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tailpipe(home: Path) -> Call:
+def tailpipe(home: Path, starting: Starter) -> Call:
     """Run `tailpipe` on the quickstart's config."""
     env = {
         **os.environ,
@@ -50,19 +51,9 @@ def tailpipe(home: Path) -> Call:
     }
 
     def call(*arguments: str) -> Done:
-        program = [sys.executable, "-m", "tailpipe", *arguments]
-        done = subprocess.run(
-            program,
-            env=env,
-            cwd=home,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        done = Done(*starting.run("tailpipe", list(arguments), env=env, cwd=home, scratch=home / "output"))
+        assert "Traceback" not in done.err, done.err
+        return done
 
     return call
 
@@ -220,4 +211,4 @@ def test_a_query_runs_on_spark_as_on_duckdb(tailpipe: Call, collected: object) -
     assert there.err == ""
     refused = tailpipe("query", "SELECT bar(1, 0, 10, 5)", "--engine", "spark")
     assert refused.code == 2
-    assert "bar may give another answer on Spark" in refused.err
+    assert "bar may return another result on Spark" in refused.err

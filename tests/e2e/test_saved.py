@@ -76,7 +76,7 @@ def test_a_query_of_the_config_hides_one_of_a_plugin(run: Run) -> None:
         (["rows_of", "--param", "least=x"], 2, 'the parameter "least" must be integer, not "x"'),
         (["rows_of", "one_row", "--param", "id=a", "--param", "x=1"], 2, 'no statement has a parameter "x"'),
         (["broken"], 1, "broken.sql:4:3"),
-        (["writes"], 2, "a query only reads"),
+        (["writes"], 2, "a query is read-only"),
     ],
 )
 def test_what_cannot_be_run_is_told(run: Run, arguments: list[str], code: int, message: str) -> None:

@@ -72,7 +72,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask("SELECT 1 AS a, NULL AS b;", "a = 1", "b =")
         terminal.ask(".mode xml", "there are: pretty, plain, line")
         terminal.ask(".mode parquet")
-        terminal.ask("SELECT 1;", "not for a terminal")
+        terminal.ask("SELECT 1;", "is not text")
         terminal.ask(".mode csv")
         terminal.ask(".timing on", "timing is on")
         terminal.ask("SELECT 'x,y' AS a;", '"x,y"', "1 row, ")

@@ -45,6 +45,7 @@ partition "app" "local" {
 }
 """
 HEAVY = {"duckdb", "pyspark", "pyarrow", "numpy", "pandas", "boto3", "obstore", "prompt_toolkit", "sqlglot", "rich"}
+HEAVY |= {"starlette", "uvicorn", "h11", "anyio", "mcp", "tailpipe.mcp_server", "tailpipe.serve"}
 FOR_METADATA = {"importlib.metadata", "email", "zipfile"}
 FOR_OTHER_QUERIES = {
     "csv",
@@ -54,7 +55,7 @@ FOR_OTHER_QUERIES = {
     "socket",
     "subprocess",
     "tailpipe.catalog.catalog",
-    "tailpipe.cli.answer_exact",
+    "tailpipe.query.exact",
     "tailpipe.cli.records",
     "tailpipe.collect",
     "tailpipe.config.diagnostics",

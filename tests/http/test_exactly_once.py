@@ -27,7 +27,7 @@ def api(server: Server) -> Events:
 
 
 def is_exact(made: World, *names: str) -> None:
-    """Each of these is one row, and no id is there twice."""
+    """Each of these is one row, and no id is duplicated."""
     assert actors(made) == sorted(names)
     ids = made.rows("tp_id", "audit.x")
     assert len(set(ids)) == len(ids)

@@ -1,4 +1,4 @@
-"""Pages of an API: every way from one to the next gives each event once, and no service leads in a circle."""
+"""Pages of an API: every way from one to the next gives each event once, and no service pagination loop."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_service_that_leads_in_a_circle_fails_the_day(server: Server, tmp_path
     made = world(tmp_path, config(server.url, SOURCE + STYLES[style]))
     summary = made.collect(*DAY)
     assert not summary.is_done
-    assert "leads in a circle" in str(summary) or "is equal to the page before" in str(summary)
+    assert "pagination loop" in str(summary) or "is equal to the page before" in str(summary)
     assert made.rows("id", "audit.x") == []
     assert len(server.asked) <= 3
 
@@ -179,12 +179,12 @@ def test_bodies_of_every_kind_are_read(server: Server, tmp_path: Path, name: str
 WRONG = {
     "html": (
         Reply(b"<html>please log in</html>"),
-        "the answer is not JSON (application/json, Expecting value): <html>please",
+        "the response is not JSON (application/json, Expecting value): <html>please",
     ),
-    "another list": (Reply({"events": [{"id": 1}]}), 'the answer has no list "items"; it has: events'),
-    "an error as a success": (Reply({"ok": False, "error": "not_allowed"}), 'answered with an error: "not_allowed"'),
-    "a number": (Reply(7), "the answer is not a list of records"),
-    "another encoding": (Reply(b"x", headers=(("Content-Encoding", "br"),)), 'the answer is encoded as "br"'),
+    "another list": (Reply({"events": [{"id": 1}]}), 'the response has no list "items"; it has: events'),
+    "an error as a success": (Reply({"ok": False, "error": "not_allowed"}), 'returned an error: "not_allowed"'),
+    "a number": (Reply(7), "the response is not a list of records"),
+    "another encoding": (Reply(b"x", headers=(("Content-Encoding", "br"),)), 'the response is encoded as "br"'),
 }
 
 
@@ -195,7 +195,7 @@ def test_a_body_that_is_something_else_fails_the_day(server: Server, tmp_path: P
     made = world(tmp_path, config(server.url, SOURCE + 'records = "items"'))
     summary = made.collect(*DAY)
     assert message in str(summary)
-    assert f"{server.url}/logs: " in str(summary) or f"{server.url}/logs answered" in str(summary) or "br" in message
+    assert f"{server.url}/logs: " in str(summary) or f"{server.url}/logs returned" in str(summary) or "br" in message
     assert len(server.asked) == 1
 
 

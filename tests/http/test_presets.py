@@ -480,7 +480,7 @@ def test_a_range_with_as_many_events_as_auth0_gives_is_refused(server: Server, t
 def test_the_page_of_a_preset_says_what_it_rests_on(name: str) -> None:
     pages = [path.read_text() for path in (ROOT / "docs" / "apis").glob("*.md") if path.name != "README.md"]
     [page] = [page for page in pages if f"- `{source_of(name)}` " in page]
-    for part in ("Stream to a bucket first.", "Permissions.", "Limits and retention.", "Not verified.", "](https://"):
+    for part in ("**Buckets.**", "Permissions.", "Limits and retention.", "Not verified.", "](https://"):
         assert part in page
     assert f'connection "{CASES[name].connection}" "main"' in page
     assert f'partition "{CASES[name].table}"' in page

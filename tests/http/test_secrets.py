@@ -107,7 +107,7 @@ def test_a_secret_in_the_path_is_refused_because_it_would_be_stored(server: Serv
     REDACTOR.learn(["k3y-of-the-environment"])  # as the command line does with variables that look like secrets
     source = LINKS.replace('"/logs"', '"/v1/k3y-of-the-environment/logs"')
     made = world(tmp_path, config(server.url, source))
-    with pytest.raises(UsageError, match="holds a secret, which would be stored"):
+    with pytest.raises(UsageError, match="contains a secret, which would be stored"):
         list(made.config.partitions["audit.x"].sources[0].artifacts(Window.of_day(date(2024, 3, 9))))
     assert not made.collect(*DAY).is_done
     assert "k3y-of" not in "".join(

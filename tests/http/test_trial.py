@@ -49,8 +49,8 @@ def test_rows_come_as_json(server: Server, tmp_path: Path) -> None:
     ("reply", "message"),
     [
         (refusal(401, {"message": "who are you"}), "refuses connection.http.api (401 Unauthorized)"),
-        (Reply(b"<html>log in"), "the answer is not JSON (application/json, Expecting value): <html>log in"),
-        (Reply({"events": [{"id": 1}]}), 'the answer has no list "items"; it has: events'),
+        (Reply(b"<html>log in"), "the response is not JSON (application/json, Expecting value): <html>log in"),
+        (Reply({"events": [{"id": 1}]}), 'the response has no list "items"; it has: events'),
     ],
 )
 def test_what_is_wrong_is_said(server: Server, tmp_path: Path, reply: Reply, message: str) -> None:

@@ -15,7 +15,7 @@ from tests.reading.support import Remote
 __all__ = ["bucket", "demo_directory", "no_credentials", "proxy"]
 
 
-@pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.xdist_group("s3"))])
+@pytest.fixture(params=["directory", pytest.param("s3", marks=[pytest.mark.xdist_group("s3"), pytest.mark.slow])])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store."""
     if request.param == "directory":

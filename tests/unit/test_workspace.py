@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -71,3 +72,26 @@ def test_a_new_index_is_checked_before_it_is_applied(tmp_path: Path) -> None:
     assert caught.value.hint == 'did you mean "message"?'
     (done,) = opened(tmp_path, 'tp_index = "message"').keeping.compact(["app.x"], reindex=True)
     assert (done.files, done.new_files) == (1, 1)
+
+
+def test_every_run_is_in_the_history_with_its_error_and_no_secret(tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        write(tmp_path, name)
+        report = opened(tmp_path).collect(["app.x"], command="tailpipe collect")
+    newest, *others = opened(tmp_path).runs(limit=4)
+    assert newest.facts is not None
+    assert (newest.id, newest.outcome, newest.facts.accounts) == (4, "done", report.partitions[0].accounts)
+    assert report.partitions[0].run == 4
+    assert (newest.facts.bytes, newest.facts.artifacts) == (report.partitions[0].bytes, 1)
+    assert dict(newest.facts.profile).keys() == report.partitions[0].profile.keys() >= {"list", "commit", "compact"}
+    assert [one.command for one in others] == ["tailpipe collect"] * 3
+    path = tmp_path / "logs" / "password=hunter2hunter2" / f"{OLD}.jsonl.gz"
+    path.parent.mkdir()
+    path.write_bytes(b"\x1f\x8b\x08 cut off")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    opened(tmp_path).collect(["app.x"])
+    (failed,) = opened(tmp_path).runs("app.x", 1, is_failed=True)
+    assert failed.facts is not None
+    assert (failed.outcome, failed.facts.accounts.read) == ("failed", 0)
+    assert "logs/password=•••" in failed.facts.error
+    assert "hunter2" not in failed.facts.error

@@ -12,7 +12,7 @@ from tailpipe.model.nearest import did_you_mean, listed
 __all__ = ["about_field", "about_time", "about_width", "misfits", "unfilled"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
-_NO_TIME = re.compile(r'"(?P<field>.+)" gives no time')
+_NO_TIME = re.compile(r'"(?P<field>.+)" has no time')
 _WIDTH = re.compile(r"has (?P<values>\d+) values? for (?P<fields>\d+) fields?")
 _ANY_LAYOUT = "%d %b %Y %H:%M:%S"
 
@@ -30,7 +30,7 @@ def about_time(reasons: Iterable[str]) -> str:
 
 
 def about_field(reasons: Iterable[str], fields: Collection[str]) -> str:
-    """Which field was meant by one that gives no time because no row has it; empty if there is none such."""
+    """Which field was meant by one that has no time because no row has it; empty if there is none such."""
     for reason in reasons:
         found = _NO_TIME.fullmatch(reason)
         if found is None or found["field"] in fields:

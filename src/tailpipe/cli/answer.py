@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tailpipe.cli import render
-from tailpipe.cli.ahead import fetched_ahead
-from tailpipe.cli.answer_text import ROWS_AT_ONCE, cells_of, line_block, plain_line
+from tailpipe.cli.answer_text import cells_of, line_block, plain_line
 from tailpipe.cli.columns import Picked, pick_columns
 from tailpipe.cli.grid import Grid, grid
 from tailpipe.cli.patience import patience
@@ -20,20 +19,14 @@ from tailpipe.frozen import frozen
 from tailpipe.model.visible import visible
 from tailpipe.query.stars import NO_STAR, Starred
 
-if TYPE_CHECKING:
-    from tailpipe.cli.answer_exact import Exact
-
-__all__ = ["ARRAY_END", "BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
+__all__ = ["BINARY", "OUTPUTS", "Answered", "Shape", "Written", "answer_statement", "write_answer"]
 
 OUTPUTS = ("pretty", "plain", "line", "json", "jsonl", "csv", "parquet", "arrow")
 BINARY = ("parquet", "arrow")
 """Outputs that are no text, and that hold one answer."""
-ARRAY_END = b"\n]\n"
-"""What the output json writes last."""
 _MOST_ROWS = 10_000
 """What a table for people shows at most: its columns can only be sized when all rows are there."""
 _AT_ONCE = 1000
-_ROW_GROUP = 122_880
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINY", "USMALL", "UINT", "UBIG", "UHUGE")
 _NUMBERS = (*_WHOLE, "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
 _TIMES = ("DATE", "TIME")
@@ -145,16 +138,13 @@ def write_answer(answer: Answered, shape: Shape, write: Write, interrupt: Callab
         return _pretty(answer, shape, write)
     if shape.output in ("plain", "line"):
         return _text(answer, shape, write)
-    from tailpipe.cli.answer_exact import Exact  # late, because what people read needs none of it
+    from tailpipe.query.written import write_exact  # late, because what people read needs none of it
 
-    fetched = fetched_ahead(answer.batches(ROWS_AT_ONCE), interrupt)
-    with Exact(answer.columns, answer.types) as exact, closing(fetched):
-        batches = _first(fetched, shape.limit)
-        if shape.output == "csv":
-            return _csv(batches, exact, shape, write)
-        if shape.output in ("json", "jsonl"):
-            return _json(batches, exact, write, is_array=shape.output == "json")
-        return _arrow(batches, exact, write) if shape.output == "arrow" else _parquet(batches, exact, write)
+    separator, null = "," if shape.separator is None else shape.separator, shape.null or ""
+    count = write_exact(
+        answer, shape.output, write, interrupt, shape.limit, has_header=shape.has_header, separator=separator, null=null
+    )
+    return Written(count)
 
 
 def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
@@ -229,90 +219,3 @@ def _written(rows: Iterator[Row], draw: Callable[[Row, int], str], write: Write)
 
 def _drawn(text: str) -> str:
     return "".join(f"{visible(line)}\n" for line in text.splitlines())
-
-
-def _csv(batches: Iterator[Any], exact: Exact, shape: Shape, write: Write) -> Written:
-    separator = "," if shape.separator is None else shape.separator
-    null = shape.null or ""
-    header = exact.csv_header(separator, null)
-    if shape.has_header:
-        write(header)
-    count = 0
-    for batch in batches:
-        write(exact.csv(batch, separator, null))
-        count += batch.num_rows
-    return Written(count)
-
-
-def _json(batches: Iterator[Any], exact: Exact, write: Write, *, is_array: bool) -> Written:
-    count = 0
-    if is_array:
-        write(b"[\n\t")
-    for batch in batches:
-        text = exact.json(batch)
-        if is_array:  # no line break stands inside of an object
-            text = (b",\n\t" if count else b"") + text.rstrip(b"\n").replace(b"\n", b",\n\t")
-        write(text)
-        count += batch.num_rows
-    if is_array:
-        write(ARRAY_END)
-    return Written(count)
-
-
-def _arrow(batches: Iterator[Any], exact: Exact, write: Write) -> Written:
-    import pyarrow
-
-    count = 0
-    with pyarrow.ipc.new_file(_Writable(write), exact.portable_schema()) as writer:
-        for batch in batches:
-            writer.write_table(exact.portable(batch))
-            count += batch.num_rows
-    return Written(count)
-
-
-def _parquet(batches: Iterator[Any], exact: Exact, write: Write) -> Written:
-    import pyarrow
-    import pyarrow.parquet
-
-    count, waiting, size = 0, [], 0
-    with pyarrow.parquet.ParquetWriter(_Writable(write), exact.portable_schema(), compression="zstd") as writer:
-        for batch in batches:
-            waiting.append(exact.portable(batch))
-            count += batch.num_rows
-            size += batch.num_rows
-            if size >= _ROW_GROUP:
-                writer.write_table(pyarrow.concat_tables(waiting))
-                waiting, size = [], 0
-        if waiting:
-            writer.write_table(pyarrow.concat_tables(waiting))
-    return Written(count)
-
-
-class _Writable:
-    """What pyarrow takes for a file to write to."""
-
-    def __init__(self, write: Write) -> None:
-        self._write, self.closed = write, False
-
-    def write(self, data: Any) -> int:
-        self._write(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing waits here."""
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def _first(batches: Iterator[Any], limit: int | None) -> Iterator[Any]:
-    """Batches up to a number of rows, none of them empty."""
-    left = limit
-    while left is None or left > 0:
-        batch = next(batches, None)
-        if batch is None:
-            return
-        taken = batch if left is None else batch.slice(0, left)
-        if taken.num_rows:
-            yield taken
-        left = None if left is None else left - taken.num_rows

@@ -47,7 +47,7 @@ def cells_of(answer: Answered, null: str, *, has_quotes: bool) -> Iterator[Cells
 
 
 def _exact_cells(answer: Answered, null: str, has_quotes: bool) -> Iterator[Cells]:
-    from tailpipe.cli.answer_exact import Exact  # late, because few types need it
+    from tailpipe.query.exact import Exact  # late, because few types need it
 
     with Exact(answer.columns, answer.types) as exact:
         for batch in answer.batches(ROWS_AT_ONCE):

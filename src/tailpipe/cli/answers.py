@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.answer import ARRAY_END, Shape, answer_statement
+from tailpipe.cli.answer import Shape, answer_statement
 from tailpipe.cli.sinks import Sink, Write, shared
 from tailpipe.cli.statements import Statement, names_of, place_of
 from tailpipe.errors import TailpipeError
@@ -89,5 +89,8 @@ class Rows:
         """Close the array if that is not done: the statement failed, before its first row or later, or has no rows."""
         if not self._last:
             self._write(b"[]")
-        elif self._last != ARRAY_END:
+            return
+        from tailpipe.query.written import ARRAY_END  # late: the answer has loaded it
+
+        if self._last != ARRAY_END:
             self._write(ARRAY_END)

@@ -18,13 +18,14 @@ from tailpipe.cli.answers import Rows
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, workspace_of
-from tailpipe.cli.params import named_in, param, parsed, without_pandas
+from tailpipe.cli.params import named_in, param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
 from tailpipe.cli.sinks import Write, screen, to_screen
 from tailpipe.cli.statements import place_of
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_FOUND, TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.saved import SavedQuery
+from tailpipe.query.parameters import without_pandas
 
 __all__ = ["command"]
 

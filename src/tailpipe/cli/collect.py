@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
@@ -63,6 +64,7 @@ class CollectCommand(click.Command):
         "tailpipe collect app_log.local --from 2024-03-05 --to 2024-03-05",
         "tailpipe collect 'aws_*' --dry-run",
         "tailpipe collect app_log.local file",
+        "tailpipe collect --follow --every 30s --status-address 127.0.0.1:9464",
     ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(_names))
@@ -80,6 +82,7 @@ class CollectCommand(click.Command):
 @click.option(
     "--output", type=click.Choice(["pretty", "json"]), default="pretty", show_default=True, help="Report format."
 )
+@follow_options
 @common
 @click.pass_context
 def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any) -> None:
@@ -91,12 +94,19 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     The first run collects the last 30 days, newest first. Later runs continue from the last collected day and
     retry incomplete days. --from without --to restarts from that day; a window with --to is collected once and
     does not affect later runs. Each day is committed atomically and can be queried immediately.
+
+    With --follow it keeps running: it polls the sources, and changed files wake it at once. SIGTERM ends it after the
+    running commit, SIGHUP reloads the config.
     """
     workspace = workspace_of(context)
     if workspace.config.is_empty:
         _show_example(workspace)
     log_from(workspace.settings.log_levels, workspace.config.secrets)
+    check_flags(flags)
     chosen, source = _chosen(workspace, selectors)
+    if flags["follow"]:
+        _follow(context, selectors, flags)
+        return
     window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
     if flags["dry_run"]:
         _preview(workspace, chosen, window, source, flags)
@@ -129,6 +139,19 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     is_detected = _detect(workspace) if flags["detect"] else True
     if not (report.is_done and is_detected):
         context.exit(EXIT_FAILED)
+
+
+def _follow(context: click.Context, selectors: tuple[str, ...], flags: dict[str, Any]) -> None:
+    def opened() -> Workspace:
+        workspace: Workspace = workspace_of(context)
+        log_from(workspace.settings.log_levels, workspace.config.secrets)
+        if workspace.config.is_empty:
+            raise UsageError("the config has no partitions", hint="see: tailpipe collect --help")
+        return workspace
+
+    names, source = _chosen(opened(), selectors)
+    chosen = names if source is not None else selectors  # patterns hold for partitions that are added later
+    follow(context, opened, (chosen, source), flags, shlex.join(["tailpipe", *sys.argv[1:]]))
 
 
 def _detect(workspace: Workspace) -> bool:

@@ -73,7 +73,7 @@ def command(
     from tailpipe.sql.inet import wants_inet
 
     if live and version != NOW:
-        raise UsageError("--live shows what is there now", hint="leave out --live")
+        raise UsageError("--live shows the current files", hint="remove --live")
     moment = version.as_of.isoformat() if version.as_of else None
     wish = Wish(start, end, partitions, indexes, live, moment, version.tag)
     workspace = workspace_of(context)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
 from tailpipe.errors import UsageError
 
 __all__ = ["command"]
@@ -30,14 +30,7 @@ _OF_STORES = ("host", "version")
     "log", epilog=examples("tailpipe log app_log.shop", "tailpipe log app_log.shop --limit 100 --output json")
 )
 @click.argument("partition", shell_complete=completes(lambda w: list(w.held())))
-@click.option(
-    "--limit",
-    metavar="NUMBER",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Maximum number of changes.",
-)
+@limited("changes")
 @output
 @common
 @click.pass_context

@@ -25,8 +25,8 @@ _LEVELS = {
     "off": logging.CRITICAL + 1,
 }
 _DEFAULT = "warning"
-_QUIET = {"py4j": "error", "sqlglot": "error"}
-"""Py4J logs every word to and from the JVM; what sqlglot cannot translate is an error of ours."""
+_QUIET = {"azure": "error", "google": "error", "py4j": "error", "sqlglot": "error"}
+"""Py4J logs every word to and from the JVM; what sqlglot cannot translate, or a cloud refuses, is an error of ours."""
 
 
 def start_logging() -> None:

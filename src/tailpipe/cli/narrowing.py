@@ -59,7 +59,7 @@ class Narrowed:
     def on_spark(self, workspace: Any) -> AbstractContextManager[SparkQueries]:
         """The same on Spark."""
         if self.is_unsafe:
-            raise UsageError("--unsafe is for DuckDB alone", hint="leave out --engine spark")
+            raise UsageError("--unsafe works with DuckDB only", hint="remove --engine spark")
         log_from(workspace.settings.log_levels, workspace.config.secrets)
         queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
             self.narrowing,

@@ -15,6 +15,7 @@ __all__ = [
     "common",
     "completes",
     "examples",
+    "limited",
     "output",
     "output_with_tpc",
     "refuse_locked",
@@ -45,6 +46,13 @@ def common(command: F) -> F:
 def examples(*calls: str) -> str:
     """The end of a command's help: calls to try, one to a line."""
     return "\b\nExamples:\n" + "\n".join(f"  {call}" for call in calls)
+
+
+def limited(what: str) -> Callable[[F], F]:
+    """Let a command take `--limit`: how many of these it shows."""
+    help = f"Maximum number of {what}."
+    kind = click.IntRange(min=1)
+    return click.option("--limit", metavar="NUMBER", type=kind, default=20, show_default=True, help=help)
 
 
 def output(command: F) -> F:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +12,7 @@ import click
 from tailpipe.cli.statements import Statement
 from tailpipe.errors import UsageError
 
-__all__ = ["named_in", "param", "parsed", "typed", "with_params", "without_pandas"]
+__all__ = ["named_in", "param", "parsed", "typed", "with_params"]
 
 
 def param(complete: Callable[[click.Context, click.Parameter, str], list[str]] | None = None) -> Callable[..., Any]:
@@ -38,7 +36,7 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
         if not equals or not name or (colon and not type_):
             raise UsageError(f'"{word}" is not NAME=VALUE', hint="write --param who=alice, or --param days:integer=7")
         if name.lower() in (one.lower() for one in found):
-            raise UsageError(f'--param "{name}" is given twice')
+            raise UsageError(f'--param "{name}" is repeated')
         found[name] = typed(name, type_, value) if type_ else value
     return found
 
@@ -72,19 +70,3 @@ def named_in(sql: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
     named = {one.name.lower() for one in names_in(sql)}
     return {name: value for name, value in given.items() if name.lower() in named}
-
-
-@contextmanager
-def without_pandas() -> Iterator[None]:
-    """Let DuckDB's Python bind values without pandas: it would import it to see whether they are some of its own.
-
-    That takes more than a second, for values that are plain text and numbers here.
-    """
-    if "pandas" in sys.modules:
-        yield
-        return
-    sys.modules["pandas"] = None  # type: ignore[assignment] # so Python says that there is none
-    try:
-        yield
-    finally:
-        del sys.modules["pandas"]

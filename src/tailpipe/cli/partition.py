@@ -80,7 +80,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     workspace = workspace_of(context)
     window = window_between(start, end, now=datetime.now(UTC))
     if not DaySet.within(window):
-        raise UsageError(f'there is no whole day from "{start}" to "{end}"', hint="days are those of UTC")
+        raise UsageError(f'no full day from "{start}" to "{end}"', hint="days are UTC days")
     doomed = [one for one in workspace.keeping.preview_deletion(selector, window) if one.files or one.rejected]
     if not doomed:
         render.say("nothing to delete")

@@ -18,6 +18,8 @@ from tailpipe.model.visible import shorten, visible
 __all__ = ["Display"]
 
 _BAR = "█░…"
+_SAY_SECONDS = 15.0
+"""Where no line can be drawn again, a long listing is reported after each of these."""
 
 
 @dataclass
@@ -56,6 +58,9 @@ class Display:
     _rejected: int = 0
     _doing: str = ""
     _shown: str = ""
+    _begun: float = 0.0
+    """When what goes on now has begun."""
+    _said: float = 0.0
 
     def __call__(self, event: events.Event) -> None:
         """Take an event."""
@@ -80,9 +85,10 @@ class Display:
             case events.Opened():
                 self._partitions = event.partitions
             case events.Started():
+                self._begun = self._said = self.clock()
                 self._doing = f"{event.partition}: {event.what}" if event.partition else event.what
             case events.Listing():
-                self._doing = f"{event.partition}: listing, {render.counted(event.artifacts, 'artifact')}"
+                self._doing = self._listing(event)
             case events.Planned():
                 self._tracks[event.partition] = _Track(event)
                 self._estimate.total = self._planned_bytes
@@ -101,6 +107,14 @@ class Display:
             case _:
                 pass
 
+    def _listing(self, event: events.Listing) -> str:
+        """How far a listing is."""
+        counts = [render.counted(event.artifacts, "artifact")]
+        if event.requests:
+            counts += [render.counted(event.requests, "request"), render.counted(event.folders, "folder")]
+            counts += [duration(self.clock() - self._begun)]
+        return f"{event.partition}: listing, {', '.join(counts)}"
+
     @property
     def _planned_bytes(self) -> int:
         return sum(track.planned.size for track in self._tracks.values())
@@ -112,6 +126,9 @@ class Display:
     def _say(self, event: events.Event) -> None:
         """The event as a line, if it is one that stays."""
         match event:
+            case events.Listing() if self.clock() - self._said >= _SAY_SECONDS:
+                self._said = self.clock()
+                render.say(self._doing)
             case events.Planned() if event.units:
                 artifacts = render.counted(event.artifacts, "artifact")
                 render.say(f"{event.partition}: {artifacts}, {render.size(event.size)}")

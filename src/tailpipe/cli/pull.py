@@ -76,7 +76,7 @@ def command(
         if selectors or start or end or indexes:
             raise UsageError(
                 "--dataset cannot be used with SELECTOR, --from, --to or --index",
-                hint=f"the dataset says what is pulled, see: tailpipe dataset show {dataset}",
+                hint=f"the dataset selects what is pulled; see: tailpipe dataset show {dataset}",
             )
         done = workspace.sharing.pull_dataset(dataset, dry_run=dry_run)
     else:

@@ -18,11 +18,12 @@ from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
-from tailpipe.cli.params import param, parsed, without_pandas
+from tailpipe.cli.params import param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, resolved
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
 from tailpipe.cli.statements import STDIN, gather
 from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.query.parameters import without_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +142,7 @@ def command(
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
         if engine == "spark":
-            raise UsageError("the shell works with DuckDB alone", hint="give a statement for --engine spark")
+            raise UsageError("the shell works with DuckDB only", hint="pass a statement to --engine spark")
         from tailpipe.cli.shell import Shell  # late, because it takes long to load
 
         with without_pandas():
@@ -151,9 +152,9 @@ def command(
     workspace = workspace_of(context)
     statements = resolved(gather(sources or (STDIN,)), parsed(params), workspace)
     if shape.output in BINARY and len(statements) > 1:
-        raise UsageError(f"{shape.output} holds one answer", hint="give one statement")
+        raise UsageError(f"{shape.output} holds one result", hint="pass one statement")
     if shape.output in BINARY and path is None and sys.stdout.isatty():
-        raise UsageError(f"{shape.output} is not for a terminal", hint="name a file with --to-file")
+        raise UsageError(f"{shape.output} is not text", hint="set a file with --to-file")
     with guarded(), ExitStack() as stack:
         session: Session | SparkQueries
         if engine == "spark":
@@ -209,7 +210,7 @@ def _by_name(path: Path | None) -> str:
     if suffix not in _SUFFIXES and suffix not in _FOR_TEXT:
         known = ", ".join(_SUFFIXES)
         hint = f"name it {known} or .txt, or say what you mean with --output"
-        raise UsageError(f'"{suffix}" at the end of "{path}" says nothing about how to write the answer', hint=hint)
+        raise UsageError(f'"{suffix}" at the end of "{path}" is not a known output format', hint=hint)
     return _SUFFIXES.get(suffix, "pretty")
 
 
@@ -217,7 +218,7 @@ def _check_csv(separator: str | None, null: str | None) -> None:
     """Refuse what would make lines that nobody can read again; DuckDB takes the first byte of a separator alone."""
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
         hint = r"one such as , or ; or \t; --output plain takes any"
-        raise UsageError(f'--separator of csv is one character, not "{separator}"', hint=hint)
+        raise UsageError(f'--separator of csv must be one character, not "{separator}"', hint=hint)
     if null is not None and any(character in null for character in (separator or ",", '"', "\r", "\n")):
         hint = "choose another --separator or --null"
-        raise UsageError("--null holds the separator of csv, a quote or a line break", hint=hint)
+        raise UsageError("--null contains the csv separator, a quote or a line break", hint=hint)

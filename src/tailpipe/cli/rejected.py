@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
 
 __all__ = ["command"]
 
@@ -27,14 +27,7 @@ def command() -> None:
     ),
 )
 @click.argument("selectors", metavar="[SELECTOR]...", nargs=-1, shell_complete=completes(lambda w: list(w.held())))
-@click.option(
-    "--limit",
-    metavar="NUMBER",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limited("rows")
 @output
 @common
 @click.pass_context

@@ -77,7 +77,7 @@ def command(
     """Search all tables for a text, an IP address, a network or a user.
 
     Shows in which tables and columns TEXT is found, how often and when, and the newest rows. Upper and lower case are
-    the same. An address is also found in other spellings, and only where it stands alone: 10.0.0.1 is not in
+    the same. An IP address matches in any notation, but only as a separate word: 10.0.0.1 does not match
     210.0.0.10. A network such as 10.0.0.0/8 is searched in the columns of addresses. Without --from, the last 30 days
     are searched.
     """

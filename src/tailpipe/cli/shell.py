@@ -177,7 +177,7 @@ class Shell:
             raise UsageError(f"a quote is not closed in: {text}") from None
         most = len(COMMANDS[name].argument.split())
         if len(words) > most:
-            raise UsageError(f"too many words behind {name}", hint=f"type: {name} {COMMANDS[name].argument}".rstrip())
+            raise UsageError(f"too many arguments for {name}", hint=f"type: {name} {COMMANDS[name].argument}".rstrip())
         COMMANDS[name].run(self, words[0] if words else "")
 
     def _suggest_command(self, before: str) -> list[Suggestion]:
@@ -198,7 +198,7 @@ class Shell:
     def _shape(self) -> Shape:
         room, has_colour = screen() if self.file is None else (None, False)
         if self.file is None and self.shape.output in BINARY:
-            raise UsageError(f"{self.shape.output} is not for a terminal", hint="name a file with: .output FILE")
+            raise UsageError(f"{self.shape.output} is not text", hint="name a file with: .output FILE")
         return replace(self.shape, room=room, has_colour=has_colour, line_mode=".mode line")
 
     def _sink(self) -> Sink:

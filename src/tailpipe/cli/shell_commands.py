@@ -49,7 +49,7 @@ def _help(_: Shell, __: str) -> None:
 
 def _tables(shell: Shell, which: str) -> None:
     if which not in ("", _ALL):
-        raise UsageError(f'"{which}" means nothing here', hint=f"write .tables, or .tables {_ALL}")
+        raise UsageError(f'"{which}" is not a valid argument', hint=f"write .tables, or .tables {_ALL}")
     shell.session.refresh()
     config = shell.workspace.config
     every = shell.session.tables()

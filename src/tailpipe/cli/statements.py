@@ -99,7 +99,7 @@ def _paths(pattern: str) -> list[Path]:
 
     found = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - an absolute pattern is one too
     if not found:
-        raise UsageError(f'there is no file "{pattern}"', hint="what ends in .sql is a file, or a pattern of files")
+        raise UsageError(f'there is no file "{pattern}"', hint="names that end in .sql are files or patterns of files")
     return [Path(path) for path in found]
 
 

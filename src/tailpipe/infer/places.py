@@ -102,7 +102,9 @@ def open_target(text: str, sources: Mapping[str, type[Source]], connection: Conn
 
 def _bucket(text: str, sources: Mapping[str, type[Source]], connection: Connection | None) -> Target:
     if not text.startswith("s3://"):
-        raise UsageError(f'"{text}" cannot be looked at', hint="name a file, a directory or s3://bucket/folder/")
+        raise UsageError(
+            f'"{text}" is not a file, directory or bucket', hint="name a file, a directory or s3://bucket/folder/"
+        )
     if "aws_s3_bucket" not in sources:
         raise UsageError('there is no source "aws_s3_bucket"', hint="install tailpipe with [aws]")
     given: dict[str, Any] = {} if connection is None else {"connection": connection}

@@ -37,6 +37,11 @@ def _check_seconds(seconds: float) -> None:
         raise UsageError("timeout_seconds must be greater than 0 and at most 300")
 
 
+def _check_rate(number: int) -> None:
+    if not 1 <= number <= 100_000:
+        raise UsageError("alerts_per_hour must be from 1 to 100000")
+
+
 def _check_command(command: Sequence[str]) -> None:
     if not command or not command[0]:
         raise UsageError("the command is empty", hint='name the program and its arguments: ["notify", "--quiet"]')
@@ -64,6 +69,9 @@ class Notifier(Declared):
 
     type: ClassVar[str] = ""
     name: str = label("Name of the notifier.", check=check_reference_name)
+    alerts_per_hour: int = option(
+        "Most alerts of one detection in an hour; further hits are counted in a summary.", default=50, check=_check_rate
+    )
 
     @property
     def address(self) -> str:
@@ -80,6 +88,7 @@ class Webhook(Notifier):
         "Key of the HMAC-SHA256 signature; without one, requests are not signed.", default=None
     )
     timeout_seconds: float = option("Time limit per request.", default=10.0, check=_check_seconds)
+    alerts_per_hour = 1000
 
 
 class Slack(Notifier):
@@ -98,6 +107,7 @@ class File(Notifier):
         "File to append to, an absolute path or one below `~`; it is created if it does not exist.",
         check=_check_path,
     )
+    alerts_per_hour = 1000
 
 
 class Command(Notifier):

@@ -175,7 +175,7 @@ class OcsfEvents(Declared):
     dst_endpoint_ip: str | None = _sql("address of the server.")
     device_hostname: str | None = _sql("the machine that logged it.")
     service_name: str | None = _sql("the service that was used.")
-    auth_protocol: str | None = _sql("how somebody logged in (authentication).")
+    auth_protocol: str | None = _sql("how the user logged in (authentication).")
     is_mfa: str | None = _sql("whether a second factor was used (authentication).")
     user_agent: str | None = _sql("program of the client (authentication, api_activity, http_activity).")
     api_operation: str | None = _sql("the operation that was called (api_activity).")

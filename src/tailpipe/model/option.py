@@ -319,7 +319,7 @@ def type_name(annotation: Any) -> str:
     plain = {
         str: "text",
         bool: "true or false",
-        int: "whole number",
+        int: "integer",
         float: "number",
         Secret: "secret",
         Any: "any value",

@@ -136,7 +136,7 @@ def _whole(given: Any, allowed: range) -> int:
     if isinstance(given, str) and _WHOLE_TEXT.fullmatch(given):
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, int) or given not in allowed:
-        raise ValueError("no whole number, or too large a one")
+        raise ValueError("not an integer, or too large")
     return given
 
 
@@ -180,7 +180,7 @@ def _hint(kind: str) -> str:
     if kind == "boolean":
         return "write true or false"
     if kind in _WHOLE:
-        return f"write a whole number from {_WHOLE[kind].start} to {_WHOLE[kind].stop - 1}"
+        return f"write an integer from {_WHOLE[kind].start} to {_WHOLE[kind].stop - 1}"
     if kind in ("date", "timestamp"):
         return "write 2024-01-31, 2024-01-31T10:00:00Z or T-7d"
     return {"inet": "write an address or a network, such as 203.0.113.0/24"}.get(kind, "")

@@ -31,7 +31,7 @@ def _check_key(columns: Sequence[str]) -> None:
         if not column:
             raise UsageError("a column needs a name")
         if column.lower() in (other.lower() for other in columns[:number]):
-            raise UsageError(f'the column "{column}" is there twice')
+            raise UsageError(f'the column "{column}" is duplicated')
 
 
 class Retention(Declared):

@@ -30,7 +30,7 @@ class CollectRequest:
             other = "--overwrite" if self.overwrite else "--from or --to"
             raise UsageError(
                 f"--fill cannot be combined with {other}",
-                hint="--fill fetches the days between the oldest one and now that were never requested",
+                hint="--fill collects the days since the oldest one that were never requested",
             )
 
     @property

@@ -139,7 +139,7 @@ def _tell(key: str, value: str, span: Span, told: dict[str, str], params: list[P
     if key in told and key == "description":
         told[key] = f"{told[key]} {value}"
     elif key in told:
-        return Flaw(f'"{key}" is there twice', span, "remove one")
+        return Flaw(f'"{key}" is duplicated', span, "remove one")
     elif value:
         told[key] = value
     return None
@@ -175,7 +175,7 @@ def parameter_flaws(query: SavedQuery, form: str) -> list[Flaw]:
     declared: dict[str, Parameter] = {}
     for parameter in query.params:
         if parameter.name.lower() in declared:
-            flaws.append(Flaw(f'the parameter "{parameter.name}" is there twice', name=parameter.name))
+            flaws.append(Flaw(f'the parameter "{parameter.name}" is duplicated', name=parameter.name))
         declared.setdefault(parameter.name.lower(), parameter)
     used, meant = names_in(query.text), set()
     for one in {one.name.lower(): one for one in reversed(used)}.values():

@@ -10,7 +10,7 @@ from tailpipe.errors import UsageError
 from tailpipe.model.host import check_host
 from tailpipe.model.names import check_directory, check_partition_name
 from tailpipe.model.option import Declared, label, nested, option
-from tailpipe.model.store import PARTITION_BY, Store, check_partition_by
+from tailpipe.model.store import PARTITION_BY, Store, check_partition_by, check_span
 
 __all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
 
@@ -87,6 +87,7 @@ class WorkspaceSettings(Declared):
     cache_size: str = option(
         "How much of what queries fetch from stores is kept: `500MB`, `20GB`.", default="20GB", check=_check_size
     )
+    run_history: str = option("How long the history of runs is kept: `90d`, `1Y`.", default="90d", check=check_span)
     partition_by: Sequence[str] = option(
         "Directories of the hive, from the outside in.", default=PARTITION_BY, check=_check_hive
     )

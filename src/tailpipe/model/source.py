@@ -31,6 +31,8 @@ class Source(Declared, ABC):
     type: ClassVar[str] = ""
     lists_all: ClassVar[bool] = False
     """Whether listing is so cheap that every run may look at all days, and so finds each late artifact."""
+    layouts_of: ClassVar[str] = ""
+    """Another type of source whose layouts of tables hold for this one too."""
     is_bucket: ClassVar[bool] = False
     """Whether its artifacts are objects in a bucket: a table's layout of `any_bucket` holds for them."""
     yields_events: ClassVar[bool] = False
@@ -39,6 +41,8 @@ class Source(Declared, ABC):
     """The names that `fields` of its events may have."""
     overlap_days = 2
     """How many days before the last collected one are listed again, for what comes late; it may be an option."""
+    remembered_days: ClassVar[int] = 0
+    """How old what a source remembers of earlier listings may be: so many more days are listed again."""
     name: str = label(
         "Name of the source inside its partition; its type if not given.", default="", check=check_partition_name
     )
@@ -58,6 +62,19 @@ class Source(Declared, ABC):
     def opener(self, artifacts: Sequence[Artifact]) -> AbstractContextManager[Callable[[Artifact], Content]]:  # noqa: ARG002
         """How a task opens these artifacts, one after the other; a source may fetch the next ones meanwhile."""
         return nullcontext(self.open)
+
+    def acknowledge(self, is_collected: Callable[[Artifact], bool], *, is_whole: bool) -> None:
+        """Called after the commits of a run, for what may only happen then, such as deleting messages of a queue.
+
+        It is called in the process that has listed the artifacts. `is_collected` says of an artifact whether the
+        catalog has it as it was listed; `is_whole` that nothing has failed in the run. A run that is killed calls
+        nothing, so whatever is not acknowledged must come again. An error is a warning: the rows are committed.
+        """
+
+    @property
+    def watched_paths(self) -> tuple[str, ...]:
+        """Local paths whose changes mean that there is something to collect, for `collect --follow`; none as a rule."""
+        return ()
 
     @property
     def event_columns(self) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def check_partition_by(names: Sequence[str]) -> None:
             hint = did_you_mean(name, FILE_COLUMNS, f"use {', '.join(FILE_COLUMNS)}, or the column of the index")
             raise UsageError(f'files cannot be partitioned by "{name}"', hint=hint)
         if name.lower() in (other.lower() for other in names[:number]):
-            raise UsageError(f'"{name}" is there twice')
+            raise UsageError(f'"{name}" is duplicated')
         if (outer := _WITHIN.get(name)) and outer not in names[:number]:
             raise UsageError(f'"{name}" needs "{outer}" before it')
     if tuple(names[:1]) != PARTITION_BY[:1]:

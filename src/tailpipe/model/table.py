@@ -44,7 +44,7 @@ class Column(Declared, kw_only=False):
     )
     description: str | None = option("What the column holds, in a sentence.", default=None)
     source: str | None = option(
-        "Field of the format it is taken from, if not the one of its own name. In JSON it may be a path: `actor.name`,"
+        "Field of the format; defaults to the field of the same name. In JSON it may be a path: `actor.name`,"
         " `target[*].id`. `*` is all fields that have no column, as one object, `x_*` those whose names begin so.",
         default=None,
     )
@@ -148,9 +148,7 @@ class Table(Declared):
         default=None,
     )
     columns: Sequence[Column] = nested("The columns of the table.", block="column", default=())
-    additional: str | None = option(
-        "Name of a JSON column for everything in a record that has no column of its own.", default=None
-    )
+    additional: str | None = option("Name of a JSON column for all fields of a record without a column.", default=None)
     map_fields: Sequence[str] = option(
         "Fields without a column block that become columns too; wildcards are allowed. None, if there is `additional`.",
         default=(),
@@ -206,7 +204,8 @@ class Table(Declared):
 
     def layout(self, source: Source) -> str | None:
         """The file layout to expect of a source."""
-        return self.layouts.get(source.type) or (self.layouts.get(ANY_BUCKET) if source.is_bucket else None)
+        own = self.layouts.get(source.type) or self.layouts.get(source.layouts_of)
+        return own or (self.layouts.get(ANY_BUCKET) if source.is_bucket else None)
 
     @property
     def common_columns(self) -> tuple[Column, ...]:
@@ -242,7 +241,7 @@ COMMON_COLUMNS: tuple[Column, ...] = (
         "Value by which the partition's files are divided; `default` if it names no column.",
     ),
     Column("tp_ingest_timestamp", "timestamp", "When the row was collected, in UTC."),
-    Column("tp_ips", "varchar[]", "All IP addresses in the row; other values are left out."),
+    Column("tp_ips", "varchar[]", "All IP addresses in the row; other values are dropped."),
     Column("tp_partition", "varchar", "Partition that the row was collected into."),
     Column(
         "tp_source_ip", "varchar", "Address that the traffic or request came from; null if it is not an IP address."

@@ -20,7 +20,7 @@ def check_time_formats(given: str | Sequence[str]) -> None:
     """Refuse a format that says nothing about a time, or that nobody can read."""
     formats = [given] if isinstance(given, str) else given
     if not formats:
-        raise UsageError("a time format is expected")
+        raise UsageError("expected a time format")
     for form in formats:
         if form == ISO or form in EPOCHS:
             continue

@@ -164,7 +164,7 @@ def parse_type(text: str) -> ColumnType:
     parser = _Parser(text)
     kind, _ = parser.kind(0)
     if parser.peek():
-        raise parser.fail(f'"{parser.peek()}" is too much')
+        raise parser.fail(f'unexpected "{parser.peek()}"')
     return kind
 
 
@@ -239,7 +239,7 @@ class _Parser:
             elif not _WORD.fullmatch(name):
                 raise self.fail(f'"{name}" cannot name a field')
             if name.lower() in taken:  # DuckDB does not tell cases apart
-                raise self.fail(f'the field "{name}" is there twice')
+                raise self.fail(f'the field "{name}" is duplicated')
             taken.add(name.lower())
             fields[name], below = self.kind(depth + 1)
             height = max(height, 1 + below)

@@ -22,7 +22,7 @@ class Version:
     def parse(cls, as_of: str | datetime | None, tag: str | None, *, now: datetime) -> Version:
         """Read what a command line or a program says."""
         if as_of is not None and tag is not None:
-            raise UsageError("a time and a tag cannot be given together", hint="leave out --as-of or --tag")
+            raise UsageError("--as-of and --tag cannot be combined", hint="remove one of them")
         if isinstance(as_of, datetime) and as_of.tzinfo is None:
             raise UsageError("the time of a version needs a time zone", hint="add tzinfo=UTC")
         moment = parse_moment(as_of, now=now) if isinstance(as_of, str) else as_of

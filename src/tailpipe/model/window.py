@@ -57,7 +57,7 @@ class Window:
             object.__setattr__(self, name, moment.astimezone(UTC))
         if self.start > self.end:
             raise UsageError(
-                f"the window ends before it begins: from {_show(self.start)} to {_show(self.end)}",
+                f"the window ends before it starts: from {_show(self.start)} to {_show(self.end)}",
                 hint="swap --from and --to",
             )
 
@@ -70,7 +70,7 @@ class Window:
         until = now if end is None else parse_moment(end, now=now, is_end=True)
         since = until - LOOKBACK if start is None else parse_moment(start, now=now)
         if end is None and since > until:
-            raise UsageError(f'"{start}" lies in the future', hint="name a time that has been, or both --from and --to")
+            raise UsageError(f'"{start}" is in the future', hint="use a past time, or both --from and --to")
         if start is not None and end is not None and since >= until:
             cls(since, parse_moment(end, now=now))  # the day before `start` as the end is no empty window
         return cls(since, until, is_open=start is not None and end is None)

@@ -195,7 +195,7 @@ def _misread(address: str, sql: str, expression: Expression) -> SqlProblem | Non
     for what, word in words:
         written = re.match(r"\w*", sql[word.position or 0 :])
         length = max(1, len(written[0])) if written and word.position is not None else 1
-        return SqlProblem(address, f"{what} has no meaning in one row", "", word.position, length)
+        return SqlProblem(address, f"{what} is not allowed here", "", word.position, length)
     for word in expression.weak_arrows:
         return SqlProblem(address, *weakness(word), word.position, len(word.name))
     return None

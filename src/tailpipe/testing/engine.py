@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,9 @@ class InProcessEngine:
 
     def prepare(self) -> None:
         """Start nothing: it has nothing to start."""
+
+    def expect(self, stores: Iterable[str]) -> None:
+        """Check nothing: its tasks run on this machine."""
 
     def prints(self, tasks: Sequence[PrintTask]) -> dict[tuple[str, Span], str | None]:
         """Return prints of contents, by URI and part."""

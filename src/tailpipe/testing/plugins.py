@@ -124,9 +124,9 @@ def _table_problems(plugin: Plugin, table: Table) -> Iterator[str]:
     if not table.description:
         yield f"{what}: it has no description"
     if not table.maps_time:
-        yield f"{what}: it does not say where tp_timestamp comes from"
+        yield f"{what}: it does not map tp_timestamp"
     names = [column.name for column in table.columns]
-    yield from (f'{what}: the column "{name}" is there twice' for name in set(names) if names.count(name) > 1)
+    yield from (f'{what}: the column "{name}" is duplicated' for name in set(names) if names.count(name) > 1)
     for column in table.columns:
         if column.type is None and column.name not in _COMMON:
             yield f'{what}: the column "{column.name}" has no type'

@@ -47,11 +47,11 @@ def test_if_day_and_month_cannot_be_told_apart_both_layouts_are_named() -> None:
 
 
 def test_a_field_that_no_row_has_is_answered_with_the_fields_there_are() -> None:
-    assert about_field(['"tiem" gives no time'], ["time", "n"]).endswith('did you mean "time"?')
-    assert about_field(['"when" gives no time'], ["a", "b"]).endswith("available fields: a, b")
-    assert about_field(['"meta.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'time'\"")
-    assert about_field(['"meta.at.time" gives no time'], ["meta"]).endswith("transform = \"meta->>'$.at.time'\"")
-    assert about_field(['"time" gives no time', "tp_timestamp gives no time"], ["time"]) == ""
+    assert about_field(['"tiem" has no time'], ["time", "n"]).endswith('did you mean "time"?')
+    assert about_field(['"when" has no time'], ["a", "b"]).endswith("available fields: a, b")
+    assert about_field(['"meta.time" has no time'], ["meta"]).endswith("transform = \"meta->>'time'\"")
+    assert about_field(['"meta.at.time" has no time'], ["meta"]).endswith("transform = \"meta->>'$.at.time'\"")
+    assert about_field(['"time" has no time', "tp_timestamp has no time"], ["time"]) == ""
 
 
 def test_lines_of_another_width_are_answered_with_both_numbers() -> None:

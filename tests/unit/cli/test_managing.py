@@ -277,7 +277,7 @@ def test_a_choice_that_cannot_be_meant_is_refused_everywhere(run: Run, home: Pat
     for end in ("2024-01-02", "2024-01-01"):
         turned = run(*command, "--from", "2024-01-03", "--to", end)
         assert isinstance(turned.exception, UsageError)
-        assert "the window ends before it begins: from 2024-01-03" in turned.exception.message
+        assert "the window ends before it starts: from 2024-01-03" in turned.exception.message
     assert not list(home.glob("*.duckdb"))
 
 

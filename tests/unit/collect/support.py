@@ -146,6 +146,6 @@ class World:
         return [row[0] if len(row) == 1 else row for row in found]
 
     def has_twins(self) -> bool:
-        """Whether any row is there twice."""
+        """Whether any row is duplicated."""
         ids = self.rows("tp_id")
         return len(ids) != len(set(ids))

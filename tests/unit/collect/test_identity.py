@@ -1,4 +1,4 @@
-"""Every case of the table in docs/artifact-identity.md, and what the table cannot show."""
+"""Every case of tests/golden/identity.md, and what the table cannot show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Uni
 from tailpipe.unpack.streams import Reader
 from tests.counting import calls_of
 
-DOCS = Path(__file__).parents[3] / "docs" / "artifact-identity.md"
+CASES_PAGE = Path(__file__).parents[2] / "golden" / "identity.md"
 HOUR = datetime(2024, 1, 31, 12, tzinfo=UTC)
 NOW = HOUR + timedelta(minutes=59, seconds=30)
 PACK = Unit(pack="p")
@@ -108,7 +108,7 @@ def show(decision: WorkItem) -> str:
 
 
 def cases() -> list[object]:
-    section = DOCS.read_text(encoding="utf-8").partition("## The cases")[2].partition("\n## ")[0]
+    section = CASES_PAGE.read_text(encoding="utf-8")
     rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")][2:]
     return [
         pytest.param(*(re.findall(r"`([^`]+)`", cell) for cell in cells), id=name.strip().replace(" ", "_"))

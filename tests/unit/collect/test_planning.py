@@ -276,7 +276,7 @@ def test_a_window_leaves_other_days_alone() -> None:
         source(covered=span(1, 9)), [new("a", 3), new("b", 12), tomorrow], request=CollectRequest(NOW, window(2, 4))
     )
     assert days(plan) == [3]
-    assert reasons(plan) == {"b": "outside the window", "t": "lies in the future"}
+    assert reasons(plan) == {"b": "outside the window", "t": "is in the future"}
 
 
 def test_all_sources_of_a_day_land_together_and_each_is_covered() -> None:

@@ -247,7 +247,7 @@ def test_nothing_is_begun_on_a_full_disk_and_a_tight_one_is_told_of(world: World
     with path.open("a") as file:
         file.write(" " * 2_000_000 + "\n")
     world.free = 1_000_000
-    with pytest.raises(StorageError, match=r"only 1 MB are left for .*staging, and 67 MB are needed") as caught:
+    with pytest.raises(StorageError, match=r"only 1 MB are free for .*staging, and 67 MB are needed") as caught:
         world.collect()
     assert "free some space" in caught.value.hint
     assert world.rows() == []

@@ -17,7 +17,8 @@ from tailpipe.cli.answer import OUTPUTS
 from tailpipe.cli.app import app
 from tailpipe.cli.shell_commands import COMMANDS as SHELL_COMMANDS
 from tailpipe.config import environment
-from tests.reference_pages import COMMANDS, EVERYWHERE, command_page
+from tests.command_page import COMMANDS, EVERYWHERE
+from tests.reference_pages import command_page
 from tests.unit.docs.pages import PAGES, codes, fences, read, rows, section
 
 
@@ -76,12 +77,12 @@ def test_every_output_of_a_query_is_described() -> None:
 
 def test_every_error_is_described_with_its_exit_code() -> None:
     described = {cells[0].strip("`"): cells[-1] for cells in rows(section(read("docs/reference/cli.md"), "Exit codes"))}
-    tree = read("docs/architecture.md")
+    tree = errors.__doc__ or ""
     for name in errors.__all__:
         kind = getattr(errors, name)
         if inspect.isclass(kind) and issubclass(kind, errors.TailpipeError):
             assert described.get(name) == str(kind.exit_code), name
-            assert re.search(rf"\b{name}\b", tree), f"{name} is not in architecture.md"
+            assert re.search(rf"\b{name}\b", tree), f"{name} is not in the tree of errors.py"
         elif name.startswith("EXIT_"):
             assert str(kind) in described, f"exit code {kind} is not in cli.md"
 

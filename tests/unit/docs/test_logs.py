@@ -118,7 +118,7 @@ def test_every_layout_dates_the_file_as_is_said(tmp_path: Path) -> None:
 
 
 def test_every_reason_to_read_or_to_skip_is_described() -> None:
-    described = section(read("docs/reference/collect.md"), "What a run would do")
+    described = section(read("docs/reference/collect.md"), "Dry run")
     told = {codes(cells[0])[0] for cells in rows(described)}
     source = inspect.getsource(planning) + inspect.getsource(scope)
     assert set(get_args(Cause)) - {"new"} <= told

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from tailpipe.query.views import COPIES
 from tailpipe.unpack.streams import UnpackLimits
 from tailpipe.unpack.unpack import _FOREIGN
 from tests.unit.docs.pages import ROOT, codes, fences, read, rows, section
-from tests.unit.docs.test_commands import parse_command
 
 MEGABYTE = 1024 * 1024
 
@@ -61,14 +58,6 @@ def test_every_message_that_is_looked_up_is_one_of_ours() -> None:
     assert len(messages) > 15
     for message in messages:
         assert all(part.strip() in source for part in message.split("…")), message
-
-
-def test_what_a_scheduler_runs_can_be_typed() -> None:
-    found = [re.search(r"bin/(tailpipe [^>\n]+)", fence.body) for fence in fences(read("docs/running.md"))]
-    commands = [match[1] for match in found if match]
-    assert len(commands) == 2
-    for command in commands:
-        parse_command(shlex.split(command))
 
 
 def test_every_field_of_the_report_is_described() -> None:

@@ -122,12 +122,12 @@ REFUSED = {
     "%{IPP:x}": ('there is no pattern "IPP"', 'did you mean "IP"?'),
     "%{greedydata:x}": ('there is no pattern "greedydata"', 'did you mean "GREEDYDATA"?'),
     "%{:x}": ('"%{:x}" is not a pattern', "write %{NAME} or %{NAME:field}"),
-    "%{INT:x:money}": ('there is no type "money" in "%{INT:x:money}"', "leave it out: the table has the types"),
+    "%{INT:x:money}": ('there is no type "money" in "%{INT:x:money}"', "remove it: the table defines the types"),
     "%{INT:..}": ('".." is not a name of a field', ""),
-    "%{A:x}": ('the pattern "A" stands for itself: A → B → A', ""),
+    "%{A:x}": ('the pattern "A" refers to itself: A → B → A', ""),
     "(?!x)%{INT:x}": ('negative look-ahead "(?!"', "match the allowed characters instead, such as [^ ]+"),
     "%{INT}": ("the layout has no named pattern, so no field", "write %{PATTERN:name}"),
-    "%{INT:a} %{INT:A}": ('the field "A" is there twice', ""),
+    "%{INT:a} %{INT:A}": ('the field "A" is duplicated', ""),
 }
 
 
@@ -176,7 +176,7 @@ def test_a_layout_of_file_names_has_parts_that_may_be_missing() -> None:
     }
     assert without.groupdict()["org"] is None
     assert layout.fullmatch("AWSLogs/123/CloudTrail/us-east-1/2024/01/31/x.json") is None
-    with pytest.raises(UsageError, match='the field "a" is there twice'):
+    with pytest.raises(UsageError, match='the field "a" is duplicated'):
         compile_layout("%{INT:a}/%{INT:a}")
 
 

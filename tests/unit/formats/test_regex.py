@@ -74,7 +74,7 @@ REFUSED = {
     r"(?P<x>a{1001})": "repeats more than 1000 times",
     r"(?P<x>(?:a{100}){100})": "repeats more than 1000 times",
     r"(?P<x>a": 'a "(" is not closed, at character 1',
-    r"(?P<x>a))": 'a ")" closes nothing, at character 9',
+    r"(?P<x>a))": 'a ")" has no matching "(", at character 9',
     r"(?P<x>[a)": 'a "[" is not closed',
     r"(?P<x>a**)": "repeats a repetition",
     r"(?P<x>*)": "repeats nothing",
@@ -162,7 +162,7 @@ def test_a_field_needs_a_name_of_its_own() -> None:
     for layout, message in {
         r"(\d+)": "the groups have no names",
         r"\d+": "no named group",
-        "(?P<a>x)(?P<A>y)": 'the field "A" is there twice',
+        "(?P<a>x)(?P<A>y)": 'the field "A" is duplicated',
         "(?P<_raw>x)": 'a field cannot be named "_raw"',
     }.items():
         with pytest.raises(UsageError, match=re.escape(message)):

@@ -35,7 +35,7 @@ def test_a_missing_file_a_pipe_and_an_empty_directory_are_named(tmp_path: Path) 
     for name, message in {"no": "there is no", "pipe": "neither a file nor a directory", "none": "no files"}.items():
         with pytest.raises(TailpipeError, match=message):
             looked_at(tmp_path / name)
-    with pytest.raises(TailpipeError, match="cannot be looked at"):
+    with pytest.raises(TailpipeError, match="is not a file, directory or bucket"):
         open_target("gs://bucket", REGISTRY.sources, None)
 
 

@@ -228,7 +228,7 @@ def test_an_event_may_have_no_time_of_its_own() -> None:
     (row,) = Run(replace(one, table=Table(name="things", columns=columns))).rows
     assert row["tp_timestamp"].isoformat() == "2024-03-01T09:00:00"
     run = read([Event("k", None, "a"), event("j", "b")], [TEXT], WORDS)
-    assert [row["reason"] for row in run.rejected] == ['"_event_time" gives no time']
+    assert [row["reason"] for row in run.rejected] == ['"_event_time" has no time']
 
 
 def test_events_without_a_key_are_rejected_and_keep_an_id_by_their_text() -> None:
@@ -354,3 +354,15 @@ def test_endless_events_end_at_the_limit_of_an_artifact() -> None:
     limits = Limits(chunk_bytes=1 << 20, artifact_bytes=4 << 20)
     (result,) = Staged(replace(one, limits=limits)).outcome.results
     assert result.error == '"/api/day" has more than 4,194,304 bytes of events'
+
+
+def test_a_task_may_read_the_events_of_many_artifacts() -> None:
+    count = 70  # more than are written into the statement
+    for number in range(count):
+        EVENTS[f"/api/{number}"] = events(f"m{number}", stream=f"s{number}")
+    readings = tuple(
+        Reading(Artifact(f"/api/{number}", day=AT.date(), kind="range"), f"/api/{number}") for number in range(count)
+    )
+    of = Table(name="things", columns=[EVENT_TIME, TEXT])
+    run = Run(Task.of("things.test", of, Api(name="api"), WORDS, readings, INGESTED))
+    assert {(row["text"], row["tp_source_location"]) for row in run.rows} == {(f"m{n}", f"s{n}") for n in range(count)}

@@ -160,7 +160,7 @@ MESSAGES = {
     "huge_ordinal": "gave a row for a line that it was not given",
     "other_artifact": "gave a row for a line that it was not given",
     "null_ordinal": "gave a row without the number of its line",
-    "text_ordinal": 'gave VARCHAR for "_ordinal", expected a whole number',
+    "text_ordinal": 'gave VARCHAR for "_ordinal", expected an integer',
     "number_as_reason": 'gave INTEGER for "_bad", expected text',
     "missing_field": 'gave no column "x"',
     "other_type": 'gave INTEGER for the field "x", expected VARCHAR',
@@ -181,7 +181,7 @@ MESSAGES = {
     "document_small": 'failed to read "/logs/a.log": TailpipeError: damaged',
     "document_rows": "gave a list as rows, expected a pyarrow Table",
     "document_reserved": 'gave a column "_raw", a name that is reserved',
-    "document_twice": 'gave a column "A", a name that is there twice',
+    "document_twice": 'gave a column "A", a name that is duplicated',
     "document_reason": "rejected a row with a reason or a text that is not text",
 }
 

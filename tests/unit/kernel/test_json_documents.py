@@ -352,11 +352,11 @@ def test_a_frame_that_has_no_end_or_is_no_json_or_is_long_is_left_out() -> None:
         assert done.column("n") == [0, 1]
         assert done.column("event") == [None, None]
         reasons = [row["reason"] for row in done.rejected]
-        assert reasons[:2] == ["the record is a JSON number, not an object", '"time" gives no time']
+        assert reasons[:2] == ["the record is a JSON number, not an object", '"time" has no time']
 
 
 def test_the_document_is_that_around_its_records() -> None:
-    with pytest.raises(UsageError, match="no meaning without"):
+    with pytest.raises(UsageError, match="requires"):
         Json(document="event")
 
 

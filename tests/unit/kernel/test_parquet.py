@@ -85,7 +85,7 @@ def test_a_rejected_row_is_shown_as_json() -> None:
     assert done.accounts == (2, 1, 0, 1, 0)
     assert done.column("r") == ["x"]
     (row,) = done.rejected
-    assert (row["ordinal"], row["reason"]) == (2, '"time" gives no time')
+    assert (row["ordinal"], row["reason"]) == (2, '"time" has no time')
     assert row["raw"] == '{"time":null,"n":2,"_raw_2":"y"}'
 
 

@@ -257,7 +257,7 @@ def test_rows_without_a_time_are_rejected_with_the_text_that_should_have_been_on
     assert done.accounts == (4, 0, 0, 4, 0)
     assert [row["reason"] for row in done.rejected] == [
         '"time" is not a time: noon',
-        '"time" gives no time',
+        '"time" has no time',
         '"time" is not a time: infinity',
         '"time" is not a time: 294000-01-01',
     ]

@@ -338,7 +338,7 @@ def test_compaction_is_refused_where_there_is_no_room_for_it(world: World) -> No
     before = everything(world)
     with world.catalog() as catalog:
         full = Catalog(replace(catalog.database, tree=Full()))
-        with pytest.raises(StorageError, match="only 1 MB are left") as caught:
+        with pytest.raises(StorageError, match="only 1 MB are free") as caught:
             compact(full, world.engine, Subject("app.x"))
     assert "free some space" in caught.value.hint
     assert everything(world) == before

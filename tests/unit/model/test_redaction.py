@@ -51,7 +51,7 @@ def test_a_secret_of_a_well_known_shape_is_taken_out(text: str) -> None:
     "text",
     [
         "there are: profile, access_key, secret_key, session_token, region",
-        "access_key and secret_key belong together",
+        "access_key and secret_key must be set together",
         "use basic authentication for this",
         "http://127.0.0.1:9000/bucket@x",
         "the secret key of connection.aws.prod is wrong",

@@ -88,7 +88,7 @@ def test_values_are_those_given_or_the_defaults_in_their_types() -> None:
         ({}, 'the parameter "who" of "failed" has no value', "--param who=VALUE (The user.)"),
         ({"whoo": "a"}, 'the query "failed" has no parameter "whoo"', 'did you mean "who"?'),
         ({"zzz": "a"}, 'the query "failed" has no parameter "zzz"', "there are: who, days, since"),
-        ({"who": "a", "days": "x"}, 'the parameter "days" must be integer, not "x"', "whole number"),
+        ({"who": "a", "days": "x"}, 'the parameter "days" must be integer, not "x"', "integer"),
         ({"who": 7}, 'the parameter "who" must be varchar, not 7', ""),
     ],
 )

@@ -233,7 +233,7 @@ def test_a_window_from_a_time_of_the_day_that_ends_it_is_the_rest_of_that_day(
 def test_a_window_that_ends_before_it_begins_is_refused(start: str, end: str, shown: str) -> None:
     with pytest.raises(UsageError) as refused:
         Window.parse(start, end, now=NOW)
-    assert refused.value.message == f"the window ends before it begins: {shown}"
+    assert refused.value.message == f"the window ends before it starts: {shown}"
     assert refused.value.hint == "swap --from and --to"
 
 
@@ -241,8 +241,8 @@ def test_a_start_in_the_future_is_told_as_that() -> None:
     with pytest.raises(UsageError) as refused:
         Window.parse("2025-01-01", None, now=NOW)
     assert (refused.value.message, refused.value.hint) == (
-        '"2025-01-01" lies in the future',
-        "name a time that has been, or both --from and --to",
+        '"2025-01-01" is in the future',
+        "use a past time, or both --from and --to",
     )
 
 

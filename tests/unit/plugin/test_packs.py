@@ -131,7 +131,7 @@ def test_a_link_out_of_the_pack_is_refused(pack: Path, tmp_path: Path, is_folder
     else:
         outside.write_text("x")
     (pack / "samples" / "linked.log").symlink_to(outside)
-    with pytest.raises(UsageError, match="links out of the pack"):
+    with pytest.raises(UsageError, match="is a link to outside the pack"):
         install_pack(pack, tmp_path / "packs", Registry.installed(), force=False)
     assert not (tmp_path / "packs").exists()
 
@@ -141,7 +141,7 @@ def test_a_pack_is_replaced_only_by_force(pack: Path, tmp_path: Path) -> None:
     install_pack(pack, packs, Registry.installed(str(packs)), force=False)
     (pack / "tables" / "shop_order.tpc").rename(pack / "tables" / "shop_sale.tpc")
     (pack / "tables" / "shop_sale.tpc").write_text(TABLE.replace("shop_order", "shop_sale"))
-    with pytest.raises(UsageError, match="is installed already"):
+    with pytest.raises(UsageError, match="is already installed"):
         install_pack(pack, packs, Registry.installed(str(packs)), force=False)
     install_pack(pack, packs, Registry.installed(str(packs)), force=True)
     assert "shop_order" not in Registry.installed(str(packs)).tables
@@ -151,7 +151,7 @@ def test_a_pack_is_replaced_only_by_force(pack: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("plugin.tpc", '"shop"', '"aws"', 'there is a plugin "aws" already'),
+        ("plugin.tpc", '"shop"', '"aws"', 'a plugin named "aws" already'),
         ("plugin.tpc", '"shop"', '"../shop"', "is not a name"),
         ("plugin.tpc", "plugin", "plugins", "config problem"),
         ("tables/shop_order.tpc", "shop_order", "shop_sale", 'has no table "shop_order"'),

@@ -12,7 +12,7 @@ import pytest
 from tailpipe.errors import TailpipeError
 from tailpipe.plugin import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
 
-CIRCLE = "the service leads in a circle"
+CIRCLE = "pagination loop"
 
 
 class Asked:

@@ -168,7 +168,7 @@ def test_a_regular_expression_with_a_named_group_is_taken_without_a_word(layout:
             "not a regular expression for DuckDB: {1001} repeats more than 1000 times",
             "write + or * instead",
         ),
-        ("(?P<x>a)(?P<x>b)", 'the field "x" is there twice', ""),
+        ("(?P<x>a)(?P<x>b)", 'the field "x" is duplicated', ""),
         ("(" * 5000 + ")" * 5000, "not a regular expression: it is nested too deep", ""),
         ("(a) (b)", "the groups have no names", "write (?P<name>…)"),
         ("a b", "the layout has no named group, so no field", "write (?P<name>…)"),
@@ -240,24 +240,24 @@ def test_a_delimiter_may_be_any_text(value: str) -> None:
 @pytest.mark.parametrize("name", ["delimiter", "comment"])
 @pytest.mark.parametrize("value", ["", "\n", "a\nb"])
 def test_an_empty_delimiter_or_comment_is_refused(name: str, value: str) -> None:
-    assert refusal(Delimited, name, value).message == "one character or more is expected, on one line"
+    assert refusal(Delimited, name, value).message == "expected one or more characters, on one line"
 
 
 @pytest.mark.parametrize("name", ["quote", "escape"])
 def test_a_quote_is_one_character_or_none(name: str) -> None:
     for value in ("", '"', "'", "\\"):
         check(Delimited, name, value)
-    assert refusal(Delimited, name, "''").message == "a single character is expected, or none"
+    assert refusal(Delimited, name, "''").message == "expected a single character or empty text"
 
 
 def test_no_fewer_than_no_lines_can_be_left_out() -> None:
     check(Delimited, "skip_lines", 3)
-    assert refusal(Delimited, "skip_lines", -1).message == "a count cannot be below 0"
+    assert refusal(Delimited, "skip_lines", -1).message == "a count must be at least 0"
 
 
 def test_the_names_of_fields_differ_and_are_not_empty() -> None:
     check(Delimited, "fields", ("a", "b", "c d"))
-    assert refusal(Delimited, "fields", ("a", "b", "A")).message == 'the field "A" is there twice'
+    assert refusal(Delimited, "fields", ("a", "b", "A")).message == 'the field "A" is duplicated'
     assert refusal(Delimited, "fields", ("a", "")).message == "a field needs a name"
 
 

@@ -325,6 +325,11 @@ def literal_text(sql: str) -> str:
 def make_home(home: Path) -> Path:
     """A workspace beside a directory with a secret, to which links lead from inside."""
     make_snapshot(home)
+    return make_outside(home)
+
+
+def make_outside(home: Path) -> Path:
+    """A directory with a secret beside the files of a workspace, and links to it among them."""
     outside = home / "outside"
     outside.mkdir()
     (outside / "secret.csv").write_text(f"a\n{SECRET}\n")

@@ -181,7 +181,7 @@ def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp
     )
     with pytest.raises(TailpipeError) as caught:
         databases.make()
-    assert caught.value.message.startswith('the view "bad"."web_log" cannot be made: Referenced column "nope"')
+    assert caught.value.message.startswith('the view "bad"."web_log" cannot be created: Referenced column "nope"')
     assert 'the where of schema "bad"' in caught.value.hint
 
 
@@ -198,7 +198,7 @@ def test_after_a_commit_a_view_that_cannot_be_made_is_missing_and_the_others_are
     schemas.append(Schema(name="bad", where="nope = 1"))
     databases.refresh()
     assert path.stat().st_ino != before
-    assert 'lacks a view: the view "bad"."web_log" cannot be made' in " ".join(caplog.messages)
+    assert 'lacks a view: the view "bad"."web_log" cannot be created' in " ".join(caplog.messages)
     with duckdb.connect(str(path), read_only=True) as connection:
         views = connection.execute("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1")
         assert views.fetchall() == [("good", "web_log"), ("main", "web_log")]

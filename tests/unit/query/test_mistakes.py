@@ -81,7 +81,7 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
         ("SELECT {'status': 1}.statu", 'there is no field "statu"', 'did you mean "status"?'),
         (
             """SELECT "order".total FROM (SELECT 'x' AS "order")""",
-            '"order" is no struct, and so has no field "total"',
+            '"order" is not a struct, so it has no field "total"',
             """if it is text of JSON, write "order"->>'total'""",
         ),
         (
@@ -101,7 +101,7 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
         ),
         (
             "SELECT level <<= '10.0.0.0/8' FROM app_log",
-            '"<<=" is for addresses, and text is none',
+            '"<<=" expects an IP address, not text',
             "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET",
         ),
         (

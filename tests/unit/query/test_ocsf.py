@@ -118,7 +118,7 @@ def test_a_class_that_is_not_there_is_told(files: Files) -> None:
         ({"when": "kind"}, "it gives varchar, not true or false"),
         ({"when": "kindd = 'a'"}, 'there is no column "kindd"'),
         ({"user_name": "badg"}, 'there is no column "badg"'),
-        ({"user_name": "(SELECT 1)"}, "a subquery has no meaning in one row"),
+        ({"user_name": "(SELECT 1)"}, "a subquery is not allowed here"),
         ({"status_id": "(badge"}, "the SQL ends too early"),
         ({"status_id": "nofunction(badge)"}, 'there is no function "nofunction"'),
         ({"url": "badge"}, 'the class "authentication" has no column "url"'),

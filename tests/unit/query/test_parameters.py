@@ -92,9 +92,9 @@ def test_statements_of_several_parts_take_values(session: Session) -> None:
         ("SELECT $who", {"who": 1, "x": 1}, 'the statement has no parameter "x"', "there are: $who"),
         ("SELECT 1", {"x": 1}, 'the statement has no parameter "x"', "it has none"),
         ("SELECT '$x' -- $x", {"x": 1}, 'the statement has no parameter "x"', "it has none"),
-        ("SELECT $who", {"who": 1, "WHO": 2}, 'the parameter "WHO" is given twice', "do not differ by case"),
-        ("SELECT ?", {}, "parameters have names", "write $name in place of ? and $1"),
-        ("SELECT $1", {}, "parameters have names", "write $name in place of ? and $1"),
+        ("SELECT $who", {"who": 1, "WHO": 2}, 'the parameter "WHO" is repeated', "case-insensitive"),
+        ("SELECT ?", {}, "parameters must be named", "write $name instead of ? and $1"),
+        ("SELECT $1", {}, "parameters must be named", "write $name instead of ? and $1"),
         ("SELECT $a", {"a": "\ud800"}, 'the parameter "a" is not UTF-8', ""),
     ],
 )

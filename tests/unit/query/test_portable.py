@@ -103,7 +103,7 @@ def test_a_number_that_fits_nowhere_is_told(session: Session) -> None:
 def test_an_answer_does_not_load_pandas_and_pandas_works_behind_it(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from tailpipe.catalog.snapshot import Snapshot\nfrom tailpipe.cli.answer_exact import Exact\n"
+        "from tailpipe.catalog.snapshot import Snapshot\nfrom tailpipe.query.exact import Exact\n"
         "from tailpipe.query.session import Session\n"
         "with Session(Snapshot(Path('/'), (), {}, 0), {}) as session:\n"
         "    answer = session.run(\"SELECT TIMESTAMP_NS '2024-01-31 10:00:00.123456789' AS t, sum(1) AS n\")\n"

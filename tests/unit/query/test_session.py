@@ -107,7 +107,7 @@ def test_what_could_change_something_is_refused(session: Session, files: Files, 
 
 
 def test_refusing_a_statement_is_told_as_wrong_use(session: Session) -> None:
-    with pytest.raises(UsageError, match="a query only reads, and COPY does not"):
+    with pytest.raises(UsageError, match="a query is read-only, and COPY does not"):
         session.run("COPY app_log TO 'x.csv'")
 
 
@@ -153,7 +153,7 @@ def test_a_link_out_of_the_files_cannot_be_followed(files: Files, session: Sessi
         ),
         (
             "SELECT level.id FROM app_log",
-            '"level" is no struct, and so has no field "id"',
+            '"level" is not a struct, so it has no field "id"',
             "if it is text of JSON, write level->>'id'",
         ),
         ("SELEC 1", 'syntax error at or near "SELEC"', ""),

@@ -310,7 +310,7 @@ def test_what_nothing_has_cannot_be_narrowed_to(narrowing: Narrowing, message: s
 
 
 def test_a_narrowing_that_ends_before_it_begins_is_refused() -> None:
-    with pytest.raises(UsageError, match="ends before it begins"):
+    with pytest.raises(UsageError, match="ends before it starts"):
         Narrowing.parse("2024-02-01", "2024-01-01", now=datetime(2024, 3, 1, tzinfo=UTC))
 
 

@@ -123,8 +123,8 @@ def test_another_column_is_refused_with_those_that_can_be_used() -> None:
         ("tp_index", "it gives varchar, not true or false"),
         ("tp_date = ", "the SQL ends too early"),
         ("", "the expression is empty"),
-        ("tp_date IN (SELECT current_date)", "a subquery has no meaning in one row"),
-        ("count(*) > 1", "an aggregate has no meaning in one row"),
+        ("tp_date IN (SELECT current_date)", "a subquery is not allowed here"),
+        ("count(*) > 1", "an aggregate is not allowed here"),
         ("nosuch(tp_index)", 'there is no function "nosuch"'),
     ],
 )
