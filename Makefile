@@ -7,7 +7,7 @@ LOCKS  := requirements/runtime.txt requirements/dev.txt
 READY  := $(VENV)/.ready
 UV     := $(BIN)/uv
 JOBS   ?= auto
-EXTRAS  = $(addprefix --extra ,aws azure evtx gcp google mcp serve sftp sigma)
+EXTRAS  = $(addprefix --extra ,aws azure connect evtx gcp google mcp serve sftp sigma)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help

@@ -16,7 +16,7 @@ from tailpipe.errors import SparkError
 from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.java import find_java
 from tailpipe.spark.jobs import told
-from tailpipe.spark.preflight import _unanswered
+from tailpipe.spark.preflight import unanswered
 from tailpipe.spark.probe import Software, here
 from tailpipe.spark.shipping import pack_environment, shipped
 from tailpipe.spark.submitted import as_submitted
@@ -110,5 +110,5 @@ def test_what_spark_says_of_lost_executors_and_other_hosts_becomes_one_line() ->
     assert "spark.executor.memoryOverhead" in lost.hint
     missing = told(Exception(MISSING)).message
     assert missing == "a Spark job failed on node9: ModuleNotFoundError: No module named 'tailpipe'"
-    other = _unanswered(Exception(PYTHON), "python3")
+    other = unanswered(Exception(PYTHON), "", "python3")
     assert other.message == "the cluster is not ready: node8 has Python 3.9, not 3.11"

@@ -32,9 +32,10 @@ def command(context: click.Context) -> None:
     from tailpipe.spark.session import is_local
     from tailpipe.spark.surroundings import may_write
 
-    if not is_local(settings.master):
+    if settings.remote is not None or not is_local(settings.master):
         raise TailpipeError(
-            f"this workspace runs on {settings.master}", hint="the archive is for a Spark that runs on this machine"
+            f"this workspace runs on {settings.remote or settings.master}",
+            hint="the archive is for a Spark that runs on this machine",
         )
     cache = environment.cache_dir
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -85,7 +85,13 @@ class _Conductor:
             if run.batch is batch:
                 run.batch = None
         try:
-            self._run(wanted)
+            cores = self.engine.cores
+        except TailpipeError as error:  # Spark does not start, for none of them
+            for run, _ in wanted:
+                run.go_on(error)
+            return
+        try:
+            self._run(wanted, cores)
         except _JobFailed as failed:
             if len(wanted) == 1:
                 wanted[0][0].go_on(failed.reason)
@@ -94,9 +100,9 @@ class _Conductor:
                 if batch.rest is not None:
                     self._job([(run, batch.rest)])
 
-    def _run(self, wanted: Sequence[tuple[_Run, Batch]]) -> None:
+    def _run(self, wanted: Sequence[tuple[_Run, Batch]], cores: int) -> None:
         """Have the tasks run, and let a partition go on whenever outcomes of it have come."""
-        size = task_bytes(sum(batch.size for _, batch in wanted), self._cores())
+        size = task_bytes(sum(batch.size for _, batch in wanted), cores)
         pieces = [(owner, number, piece) for owner in wanted for number, piece in enumerate(owner[1].pieces(size))]
         packed = pack([piece for _, _, piece in pieces], size)
         with closing(self._answers([_task([pieces[place][2] for place in places]) for places in packed])) as answers:
@@ -116,12 +122,6 @@ class _Conductor:
                 for run, batch in concerned.values():
                     batch.report()
                     run.go_on()
-
-    def _cores(self) -> int:
-        try:
-            return self.engine.cores
-        except TailpipeError as error:  # Spark does not start
-            raise _JobFailed(error) from error
 
     def _answers(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         """Yield the engine's answers; wrap its errors, so that they differ from errors of the partitions."""

@@ -9,13 +9,16 @@ from typing import Literal
 from tailpipe.errors import UsageError
 from tailpipe.model.host import check_host
 from tailpipe.model.names import check_directory, check_partition_name
-from tailpipe.model.option import Declared, label, nested, option
+from tailpipe.model.option import Declared, Secret, label, nested, option
 from tailpipe.model.store import PARTITION_BY, Store, check_partition_by, check_span
 
 __all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 _SIZE = re.compile(r"([1-9][0-9]*) ?(kB|MB|GB|TB)")
+_REMOTE = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?(/(;[\w-]+=[^;=]+)*)?")
+_LOOPBACK = re.compile(r"localhost|127(\.[0-9]{1,3}){3}|\[::1\]")
+_MASTER = "local[*,4]"
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -31,29 +34,30 @@ def _check_hive(names: Sequence[str]) -> None:
         raise UsageError('in the hive, "tp_table" and "tp_partition" must be first')
 
 
-def _check_no_connect(text: str) -> None:
+def _check_master(text: str) -> None:
     if text.startswith("sc://"):
-        raise UsageError(
-            "collections cannot run on Spark Connect",
-            hint="set master to the cluster's own, such as spark://host:7077, yarn or k8s://…, or use spark-submit",
-        )
+        raise UsageError(f'"{text}" is the address of a Spark Connect server', hint="set remote instead of master")
 
 
-def _check_no_remote(text: str) -> None:
-    _check_no_connect(text if text.startswith("sc://") else f"sc://{text}")
+def _check_remote(text: str) -> None:
+    if not _REMOTE.fullmatch(text):
+        raise UsageError(f'"{text}" is not the address of a Spark Connect server', hint="write sc://host:15002")
+    if re.search(r"[;/]token=", text, re.IGNORECASE):
+        raise UsageError("remote contains a token", hint='set remote_token instead, such as env("SPARK_TOKEN")')
 
 
 class SparkSettings(Declared):
     """How Spark is started for collecting."""
 
     master: str = option(
-        "Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default="local[*,4]", check=_check_no_connect
+        "Master to run on: `local[*,4]`, `spark://host:7077`, `yarn`, …", default=_MASTER, check=_check_master
     )
     remote: str | None = option(
-        "Not supported: the address of a Spark Connect server, such as `sc://host`; use `master`.",
+        "Address of a Spark Connect server to run on instead of a master: `sc://host:15002`.",
         default=None,
-        check=_check_no_remote,
+        check=_check_remote,
     )
+    remote_token: Secret | None = option("Token for the Spark Connect server; requires TLS.", default=None)
     archive: bool = option(
         "Whether to pack this Python environment and send it to the hosts of a cluster.", default=False
     )
@@ -63,6 +67,22 @@ class SparkSettings(Declared):
         "Whether to make and use an archive of Java classes, with which Spark starts faster.", default=True
     )
     conf: Mapping[str, str] = option("Further Spark properties.", default={})
+
+    def __post_init__(self) -> None:
+        if self.remote is not None and self.master != _MASTER:
+            raise UsageError("master and remote cannot be combined", hint="remove one of them")
+        if self.remote_token is not None and self.remote is None:
+            raise UsageError("remote_token requires remote", hint="set the address of the server, or remove the token")
+        if self.remote_token is not None and not self.is_remote_private:
+            raise UsageError(
+                "remote_token would be sent without encryption", hint="add /;use_ssl=true to the address in remote"
+            )
+
+    @property
+    def is_remote_private(self) -> bool:
+        """Whether only this machine and the Spark Connect server can read what is sent to it."""
+        match = _REMOTE.fullmatch(self.remote or "")
+        return match is not None and ("use_ssl=true" in match[0].lower() or _LOOPBACK.fullmatch(match[1]) is not None)
 
 
 class WorkspaceSettings(Declared):

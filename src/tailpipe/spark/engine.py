@@ -24,21 +24,10 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
-from tailpipe.spark.jobs import Work, stream_job
-from tailpipe.spark.preflight import check_cluster, task_memory
+from tailpipe.spark.jobs import Work
 from tailpipe.spark.probe import Software, here
-from tailpipe.spark.processes import cpu_seconds
-from tailpipe.spark.session import (
-    PROTECTION,
-    Starter,
-    is_alive,
-    is_local,
-    is_running,
-    java_process,
-    leave_context,
-    session_of,
-    stop_context,
-)
+from tailpipe.spark.running import OnContext, Running
+from tailpipe.spark.session import PROTECTION, Starter, is_local, is_running, leave_context, stop_context
 from tailpipe.spark.submitted import as_submitted
 from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
 
@@ -61,9 +50,13 @@ _FILES_TO_A_TASK = 256
 """How many files are looked at, or put together, by one task of Spark: small ones take less time than a task does."""
 
 
-def check_secrets(users: Iterable[Source | Store | Destination], master: str, conf: Mapping[str, str]) -> None:
-    """Raise if a source or store holds a secret and the cluster does not keep it from those who listen."""
-    missing = [name for name in PROTECTION if conf.get(name) != "true"]
+def check_secrets(
+    users: Iterable[Source | Store | Destination], master: str, conf: Mapping[str, str], *, is_private: bool = True
+) -> None:
+    """Raise if a source or store holds a secret and the cluster, or the way to it, is open to those who listen."""
+    missing = [name for name in PROTECTION if conf.get(name) != "true" and not is_local(conf.get("spark.master", ""))]
+    if not is_private:
+        missing.append("use_ssl")
     if is_local(master) or not missing:
         return
     for source in users:
@@ -92,7 +85,7 @@ class SparkEngine:
 
     def __init__(
         self,
-        start: Callable[[], SparkContext],
+        start: Callable[[], SparkContext | Running],
         staging: Path | None = None,
         wait_seconds: float = 120,
         log: Path | None = None,
@@ -112,7 +105,7 @@ class SparkEngine:
         self._depot = depot
         self._shares_disk = shares_disk
         self._is_kept = is_kept
-        self._context: SparkContext | None = None
+        self._running: Running | None = None
         self._ready: set[str | None] = set()
         """The stores that the hosts were seen to use; None stands for the shared directory."""
         self._expected: frozenset[str] = frozenset()
@@ -145,9 +138,13 @@ class SparkEngine:
         is_lean = is_for_tasks and not has_queries
         starter = Starter(settings, cache=cache, log=layout.spark_log, is_for_tasks=is_for_tasks, is_lean=is_lean)
 
-        def start() -> SparkContext:
+        def start() -> SparkContext | Running:
             starting()
-            return starter.open()
+            if settings.remote is None:
+                return starter.open()
+            from tailpipe.spark.connect import open_connect  # late: few have its packages
+
+            return open_connect(settings, cache=cache, log=layout.spark_log)
 
         def leave(context: SparkContext) -> None:
             leave_context(context)
@@ -161,15 +158,15 @@ class SparkEngine:
             settings.wait_seconds,
             layout.spark_log,
             end,
-            starter,
+            starter if settings.remote is None else None,
             depot,
-            shares_disk=is_local(settings.master),
+            shares_disk=settings.remote is None and is_local(settings.master),
             is_kept=is_kept,
         )
 
     def prepare(self) -> None:
         """Start Java for the job that is about to come, without waiting for it."""
-        if self._starter is not None and self._context is None and self._failure is None:
+        if self._starter is not None and self._running is None and self._failure is None:
             self._starter.prepare()
 
     def expect(self, stores: Iterable[str]) -> None:
@@ -178,23 +175,34 @@ class SparkEngine:
 
     @property
     def context(self) -> SparkContext:
+        """The context of the driver, started if it was not yet."""
+        return self._spark.context
+
+    @property
+    def _spark(self) -> Running:
         """Spark, started if it was not yet; a cluster is checked before it gets work."""
         if self._failure is not None:
             raise self._failure  # it would only fail again, and take its time
-        if self._context is not None and not is_alive(self._context):
+        if self._running is not None and not self._running.is_alive():
             self.close()  # it died between two jobs, so nothing is lost
-        if self._context is None:
+        if self._running is None:
             try:
-                self._is_borrowed = is_running()
+                was_running = is_running()
                 meter = Meter()
                 with meter("start"):
-                    self._context = self._start()
+                    self._running = self._begun(self._start())
+                self._is_borrowed = was_running and isinstance(self._running, OnContext)
                 self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
                 self._ready.clear()
             except SparkError as error:
                 self._failed(error)
                 raise
-        return self._context
+        return self._running
+
+    def _begun(self, started: SparkContext | Running) -> Running:
+        from pyspark import SparkContext
+
+        return OnContext(started, self._end) if isinstance(started, SparkContext) else started
 
     def _failed(self, error: SparkError) -> None:
         """Remember that Spark cannot be used, for the other partitions of a run; one that is kept is tried again."""
@@ -208,31 +216,31 @@ class SparkEngine:
 
     def _around(self, sources: Iterable[Source | Destination] = (), uses: Iterable[str | None] = ()) -> Around:
         """What a job needs beside its work. Hosts are checked before they get the first one, secrets before each."""
-        context = self.context
-        if is_local(str(context.master)):
+        spark = self._spark
+        if spark.is_local:
             return Around()
         uses = set(uses)
         expected = uses | self._expected
         known = {name: self._depot(name) for name in sorted(filter(None, expected)) if self._depot is not None}
         depots = {name: depot for name, depot in known.items() if name in uses}
         stores = [depot.store for depot in known.values()]
-        check_secrets([*sources, *stores], str(context.master), dict(context.getConf().getAll()))
+        check_secrets([*sources, *stores], spark.master, spark.properties(), is_private=spark.is_private)
         if self._software is None or expected - self._ready:
             staging = self._staging if None in expected - self._ready else None
             new = {name: depot for name, depot in known.items() if name not in self._ready}
             try:
-                check_cluster(context, staging, self._wait_seconds, new)
+                spark.check(staging, self._wait_seconds, new)
             except SparkError as error:
                 self._failed(error)
                 raise
             self._ready |= expected
             self._software = here()
-        return Around(task_memory(context), depots, self._software)
+        return Around(spark.task_memory(), depots, self._software)
 
     @property
     def session(self) -> SparkSession:
         """Spark's SQL and DataFrames, for what others do with them."""
-        return session_of(self.context)
+        return self._spark.session
 
     def stores(self, names: Iterable[str]) -> Depots:
         """Stores for executors that read them themselves; the hosts are checked first."""
@@ -264,13 +272,12 @@ class SparkEngine:
 
     def cpu_seconds(self) -> float:
         """How much CPU time the processes of Spark on this machine have used so far."""
-        java = java_process(self._context) if self._context is not None else None
-        return cpu_seconds(java) if java is not None else 0.0
+        return self._running.cpu_seconds() if self._running is not None else 0.0
 
     @property
     def cores(self) -> int:
         """How many tasks run at the same time."""
-        return max(1, int(self.context.defaultParallelism))
+        return self._spark.cores
 
     def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
         """Stage the files of each task."""
@@ -320,12 +327,12 @@ class SparkEngine:
 
     def _stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, Any], None, None]:
         """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
-        context = self.context
+        spark = self._spark
         try:
-            for number, answer in stream_job(context, payloads, work):
+            for number, answer in spark.stream(payloads, work):
                 yield number, pickle.loads(answer)  # noqa: S301
         except SparkError as error:
-            if not is_alive(context, after=1):  # its connections end before the process does
+            if not spark.is_alive(after=1):  # its connections end before the process does
                 self.close()
             log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
@@ -334,10 +341,10 @@ class SparkEngine:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""
         if self._starter is not None:
             self._starter.cancel()
-        if self._context is not None:
-            context, self._context = self._context, None
-            if not self._is_borrowed or not is_alive(context):
-                self._end(context)
+        if self._running is not None:
+            running, self._running = self._running, None
+            if not self._is_borrowed or not running.is_alive():
+                running.end()
 
 
 def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:

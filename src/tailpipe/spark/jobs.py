@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "EarlyAnswers", "Work", "run_job", "stream_job", "told"]
+__all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job", "stream_job", "told"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
@@ -186,7 +186,7 @@ def _worker(
             try:
                 answer = work(payload, Attempt(number, context.taskAttemptId() if context else 0))
             except Exception as error:
-                _redact(error)  # Spark writes it to its log
+                redact(error)  # Spark writes it to its log
                 raise
             early.add([(number, answer)])
             yield number, answer
@@ -194,7 +194,7 @@ def _worker(
     return run
 
 
-def _redact(error: BaseException | None) -> None:
+def redact(error: BaseException | None) -> None:
     """Take the secrets out of what an exception, and those that led to it, say."""
     while error is not None:
         error.args = tuple(REDACTOR(one) if isinstance(one, str) else one for one in error.args)
@@ -209,7 +209,11 @@ def told(error: Exception) -> SparkError:
 
     if isinstance(error, Py4JError | OSError) and not isinstance(error, Py4JJavaError):
         return SparkError("Spark's Java process ended during a job", hint=_HINT)
-    text = str(error)
+    return failure_of(str(error))
+
+
+def failure_of(text: str) -> SparkError:
+    """What Spark says of a job that failed, as one line."""
     place = _PLACE.search(text)
     where = f" on {place[1]}" if place else ""
     if lost := _LOST.search(text):

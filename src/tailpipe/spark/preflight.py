@@ -28,7 +28,16 @@ from tailpipe.spark.probe import GROUP, PACKAGES, Software, here, unlike
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["Probe", "check_cluster", "differences", "memory_limit", "task_memory"]
+__all__ = [
+    "Probe",
+    "Prober",
+    "check_cluster",
+    "check_hosts",
+    "differences",
+    "memory_limit",
+    "task_memory",
+    "unanswered",
+]
 
 _PROBE_SECONDS = 120
 """So long do we try to get an answer of each executor: the Python of a busy host starts slowly."""
@@ -38,6 +47,7 @@ _CLOCK_SECONDS = 300
 _SMALLEST = 256 * 1024 * 1024
 _HOST = re.compile(r"\(TID \d+\) \((\S+) executor")
 _OTHER_PYTHON = re.compile(r"Python in worker has different version:? (\S+?) than that in driver:? (\S+?),")
+_NO_MODULE = re.compile(r"No module named '(\w+)")
 _UNITS = {"b": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _SOFTWARE = "give each host the software that this machine has, or set archive = true in the spark block"
 _DISK = "give each host the software and the data_dir that this machine has, or give the partitions a store"
@@ -63,17 +73,31 @@ class Probe:
     """Seconds since 1970 when it began to put."""
 
 
+Prober = Callable[[Iterable[int]], list[dict[str, Any]]]
+"""The probe as it travels to a host; it answers one task."""
+
+
 def check_cluster(
     context: SparkContext, staging: Path | None, wait_seconds: float, depots: Depots | None = None
 ) -> None:
-    """Raise one `SparkError` that names every host that differs, and how; or that there is none after the wait.
+    """Check the hosts of a cluster, or raise that it has none after the wait."""
 
-    Files go into the directory `staging`, if there is one, and into the stores.
+    def ask(prober: Prober) -> list[Probe]:
+        with limited_wait(context, wait_seconds):
+            return _probe_all(context, prober)
+
+    check_hosts(ask, staging, depots)
+
+
+def check_hosts(ask: Callable[[Prober], list[Probe]], staging: Path | None, depots: Depots | None = None) -> None:
+    """Raise one `SparkError` that names every host that differs, and how.
+
+    Files go into the directory `staging`, if there is one, and into the stores. `ask` returns a probe of each host.
     """
     tag, depots = uuid.uuid4().hex, depots or {}
+    pickled = {name: pickle.dumps(depot) for name, depot in depots.items()}
     with _sign(staging) as sign:
-        with limited_wait(context, wait_seconds):
-            probes = _probe_all(context, str(sign or ""), tag, depots)
+        probes = ask(_prober(str(sign or ""), PACKAGES, GROUP, tag, pickled))
         found = differences(_own(), probes)
         hint = _SOFTWARE
         unseen = [f"{one.host}: {why}" for one in probes if sign and not one.disk and (why := _unseen(sign, one))]
@@ -169,26 +193,25 @@ def _unseen(sign: Path, probe: Probe) -> str:
     return ""
 
 
-def _probe_all(context: SparkContext, sign: str, tag: str, depots: Depots) -> list[Probe]:
+def _probe_all(context: SparkContext, prober: Prober) -> list[Probe]:
     """A probe of each executor: as many tasks as it takes, for Spark does not place one on each."""
     probes: dict[tuple[str, int], Probe] = {}
-    pickled = {name: pickle.dumps(depot) for name, depot in depots.items()}
-    prober = _prober(sign, PACKAGES, GROUP, tag, pickled)
     end = time.monotonic() + _PROBE_SECONDS
     while not probes or (len(probes) < count_executors(context) and time.monotonic() < end):
         count = max(2, context.defaultParallelism * 2)
         try:
             answers = context.parallelize(range(count), count).mapPartitions(prober).collect()
         except Exception as error:  # whatever keeps a host from answering is what we look for
-            raise _unanswered(error, context.pythonExec) from error
+            raise unanswered(error, told(error).message, context.pythonExec) from error
         for answer in answers:
             probe = Probe(**answer)
             probes[probe.host, probe.executor] = probe
     return list(probes.values())
 
 
-def _unanswered(error: Exception, python: str) -> SparkError:
-    cause = told(error).message.partition(": ")[2] or str(error)
+def unanswered(error: Exception, message: str, python: str) -> SparkError:
+    """Why hosts did not answer, by what Spark raised and by the message that came of it."""
+    cause = message.partition(": ")[2] or str(error)
     host = _HOST.search(str(error))
     where = host[1] if host else "a host"
     if other := _OTHER_PYTHON.search(str(error)):
@@ -196,15 +219,15 @@ def _unanswered(error: Exception, python: str) -> SparkError:
             f"the cluster is not ready: {where} has Python {other[1]}, not {other[2]}",
             hint='set a Python of the same version with the property "spark.pyspark.python"',
         )
+    if missing := _NO_MODULE.search(cause):
+        return SparkError(f"the cluster is not ready: {where} lacks {missing[1]}", hint=_SOFTWARE)
     return SparkError(
         f'the cluster is not ready: {where} cannot run "{python}": {cause}',
         hint='set the Python of the hosts with the property "spark.pyspark.python"',
     )
 
 
-def _prober(
-    sign: str, packages: tuple[str, ...], group: str, tag: str, depots: Mapping[str, bytes]
-) -> Callable[[Iterable[int]], list[dict[str, Any]]]:
+def _prober(sign: str, packages: tuple[str, ...], group: str, tag: str, depots: Mapping[str, bytes]) -> Prober:
     """The probe itself. It travels by value and needs the standard library alone: a host may lack all else."""
     seconds = _TASK_SECONDS
 

@@ -117,6 +117,23 @@ def test_a_job_that_fails_is_run_again_for_each_partition_alone(world: World) ->
     assert len(everything(world)) == 9
 
 
+class Absent(LocalEngine):
+    """Does not start."""
+
+    @property
+    def cores(self) -> int:
+        raise SparkError("Spark did not start", hint="see the log")
+
+
+def test_an_engine_that_does_not_start_is_the_error_of_each_partition(world: World) -> None:
+    world.engine = Absent()
+    assert [one.error for one in world.report().partitions] == ["Spark did not start (see the log)"] * 3
+    assert everything(world) == []
+    world.engine = LocalEngine()
+    assert world.report().is_done
+    assert len(everything(world)) == 9
+
+
 class Spoiling(LocalEngine):
     """Cannot read the newest file of the first partition, then fails, and is sound from then on."""
 

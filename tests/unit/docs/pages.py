@@ -23,7 +23,7 @@ from tailpipe.plugin import Plugin, Registry
 ROOT = Path(__file__).parents[3]
 ENV = {
     "REGION": "eu-west-1",
-    **dict.fromkeys(("AUDIT_SECRET_KEY", "ARCHIVE_EXTERNAL_ID", "MINIO_KEY", "MINIO_SECRET"), "x"),
+    **dict.fromkeys(("AUDIT_SECRET_KEY", "ARCHIVE_EXTERNAL_ID", "MINIO_KEY", "MINIO_SECRET", "SPARK_TOKEN"), "x"),
 }
 CODE = r"(?:`` (.+?) ``|`([^`]+)`)"
 _CELL = re.compile(r"(?<!\\)\|")

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -116,6 +117,11 @@ def _order(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    with duckdb.connect() as connection:
-        found: list[dict[str, Any]] = connection.read_parquet(str(path)).to_arrow_table().to_pylist()
+    found: list[dict[str, Any]] = _reader().read_parquet(str(path)).to_arrow_table().to_pylist()
     return found
+
+
+@cache
+def _reader() -> duckdb.DuckDBPyConnection:
+    """One for all tests: opening it takes longer than reading a file."""
+    return duckdb.connect()

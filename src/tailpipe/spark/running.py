@@ -1,0 +1,148 @@
+"""A Spark that runs: what the engine needs of it, and the one whose driver is in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tailpipe.kernel.delivery import Depots
+from tailpipe.spark.jobs import Work, stream_job
+from tailpipe.spark.preflight import check_cluster, task_memory
+from tailpipe.spark.processes import cpu_seconds
+from tailpipe.spark.session import is_alive, is_local, java_process, session_of, stop_context
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+__all__ = ["OnContext", "Running"]
+
+
+class Running(Protocol):
+    """Runs jobs until it is ended."""
+
+    @property
+    def master(self) -> str:
+        """Where it runs."""
+        ...
+
+    @property
+    def context(self) -> SparkContext:
+        """The context of the driver; raises if the driver is elsewhere."""
+        ...
+
+    @property
+    def session(self) -> SparkSession:
+        """Spark's SQL and DataFrames; raises if tailpipe cannot use them there."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """Whether tasks run on this machine, in processes that this one has started."""
+        ...
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only the driver can read what this process sends to it."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at the same time."""
+        ...
+
+    def properties(self) -> dict[str, str]:
+        """The properties that it runs with."""
+        ...
+
+    def task_memory(self) -> str:
+        """DuckDB's limit for a task."""
+        ...
+
+    def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
+        """Raise if a host differs from this one, or cannot write to where files go."""
+        ...
+
+    def stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, bytes], None, None]:
+        """Do the work for each payload. Closing the iterator cancels the job."""
+        ...
+
+    def is_alive(self, *, after: float = 0) -> bool:
+        """Whether it can take another job after so many seconds."""
+        ...
+
+    def cpu_seconds(self) -> float:
+        """How much CPU time its processes on this machine have used so far."""
+        ...
+
+    def end(self) -> None:
+        """Give up what it has."""
+        ...
+
+
+class OnContext:
+    """The driver is in this process, or in a Java process next to it."""
+
+    def __init__(self, context: SparkContext, end: Callable[[SparkContext], None] = stop_context) -> None:
+        self._context = context
+        self._end = end
+
+    @property
+    def master(self) -> str:
+        """As Spark was told."""
+        return str(self._context.master)
+
+    @property
+    def context(self) -> SparkContext:
+        """The context."""
+        return self._context
+
+    @property
+    def session(self) -> SparkSession:
+        """The session of the context."""
+        return session_of(self._context)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the master is a local one."""
+        return is_local(self.master)
+
+    @property
+    def is_private(self) -> bool:
+        """Nothing is sent."""
+        return True
+
+    @property
+    def cores(self) -> int:
+        """As Spark counts them."""
+        return max(1, int(self._context.defaultParallelism))
+
+    def properties(self) -> dict[str, str]:
+        """Those of the context."""
+        return dict(self._context.getConf().getAll())
+
+    def task_memory(self) -> str:
+        """By the memory of executors."""
+        return task_memory(self._context)
+
+    def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
+        """Check each executor."""
+        check_cluster(self._context, staging, wait_seconds, depots)
+
+    def stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, bytes], None, None]:
+        """As an RDD."""
+        return stream_job(self._context, payloads, work)
+
+    def is_alive(self, *, after: float = 0) -> bool:
+        """Whether the Java process runs."""
+        return is_alive(self._context, after=after)
+
+    def cpu_seconds(self) -> float:
+        """Those of the Java process and its children."""
+        java = java_process(self._context)
+        return cpu_seconds(java) if java is not None else 0.0
+
+    def end(self) -> None:
+        """Stop the context."""
+        self._end(self._context)
