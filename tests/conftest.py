@@ -29,6 +29,8 @@ settings.load_profile("steady")
 # What a script runs in the background ignores interrupts, and so does all that it starts in turn.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # as under nohup
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
