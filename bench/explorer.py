@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
@@ -22,7 +23,6 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.staged import Staged, StagedArtifact
 from tailpipe.serve.app import Explorer
-from tailpipe.serve.guard import Access
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind
 from tailpipe.sql.connection import connect
@@ -123,7 +123,7 @@ class _Client:
         limits = Limits()
         self._socket = bind("127.0.0.1", 0)
         self._port = self._socket.getsockname()[1]
-        access = Access.to(["127.0.0.1"], self._port)
+        access = BrowserAccess.to(["127.0.0.1"], self._port)
         self._explorer = Explorer(workspace, access, limits)
         self._server = Server(self._explorer.app, limits, self._explorer.pool)
         self._headers = {"Cookie": f"{access.cookie}={access.session}", "Content-Type": "application/json"}

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING, Protocol
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from tailpipe.config.chosen import choose
 from tailpipe.data import Data
 from tailpipe.frozen import frozen
 from tailpipe.model.selector import Selection
-from tailpipe.model.window import EVER, Window, day_before
+from tailpipe.model.window import EVER, Window
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.commit import Committed
     from tailpipe.catalog.delete import Deletion
-    from tailpipe.collect.events import Event, Report
-    from tailpipe.kernel.engine import Engine
+    from tailpipe.collect.job import Emit, Working
     from tailpipe.lifecycle.compact import Compacted
     from tailpipe.lifecycle.retain import Expired
 
-    Emit = Callable[[Event], None]
-
 __all__ = ["Keeping"]
-
-
-class Working(Protocol):
-    """What opens the catalog for a job, and the engine that runs it; `emit` gets what the engine tells."""
-
-    def __call__(
-        self, emit: Emit = ..., *, is_read_only: bool = False
-    ) -> AbstractContextManager[tuple[Catalog, Engine]]: ...
 
 
 @frozen
@@ -108,13 +93,3 @@ class Keeping:
         with self.data.catalog() as catalog:
             deleted = self.data.pushed(catalog, catalog.delete(partition, DaySet.within(window)), [partition])
         return self.data.followed(deleted)
-
-    def note_history(self, catalog: Catalog, report: Report, now: datetime) -> None:
-        """Record in the history what runs took after their end, and forget what is older than it keeps."""
-        from tailpipe.catalog.runs import amend_profile, prune
-
-        late = [one for one in report.partitions if one.run and set(one.profile) & {"start", "compact", "push"}]
-        if late:
-            amend_profile(catalog.database, [(one.run or 0, one.profile) for one in late])
-        oldest = datetime.combine(day_before(self.data.settings.workspace.run_history, now=now), time.min, UTC)
-        prune(catalog.database, [one.partition for one in report.partitions], oldest)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.catalog.home import make_directories
-from tailpipe.config.chosen import choose, choose_ready
+from tailpipe.collecting import Collecting, Steps, check_config_sql, try_source
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
+from tailpipe.engines import Engines
 from tailpipe.errors import ConfigError
 from tailpipe.model.detection import HIT_TABLE
 from tailpipe.model.format import Format
@@ -131,6 +132,11 @@ class Workspace:
         return Data(self.settings, self.config, self.known_tables, self._say)
 
     @cached_property
+    def collecting(self) -> Collecting:
+        """What collects logs."""
+        return Collecting(self.data, self._working)
+
+    @cached_property
     def keeping(self) -> Keeping:
         """What merges the files of collected data, and drops it."""
         from tailpipe.keeping import Keeping
@@ -185,61 +191,21 @@ class Workspace:
         need it are compacted. What has a store is pushed to it after each commit. If it `is_cycle`, it is one of many:
         the SQL of the config was checked, and runs without news are one in the history.
         """
-        pushing = self.data.pushing(is_off=not with_push)
-        with self._working(emit) as (catalog, engine):
-            chosen, started = choose_ready(self.config, self.known_tables, partitions, source), engine.started
-            if not all(catalog.is_known(partition.address) for partition, _ in chosen):
-                engine.prepare()  # a first run has something to collect, as a rule
-            from tailpipe.collect.collect import collect  # Java starts meanwhile
-            from tailpipe.collect.events import Started
-            from tailpipe.collect.run import Options
-            from tailpipe.lifecycle.tidy import tidy
-            from tailpipe.model.request import CollectRequest
-
-            request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
-            landings = pushing if pushing and not engine.shares_disk else None
-            options = Options(
-                request, skip_bad_artifacts, source, command, pushes=pushing, landings=landings, is_cycle=is_cycle
-            )
-            addresses = [partition.address for partition, _ in chosen]
-            if landings is not None:
-                engine.expect(landings.stores_of(addresses))
-            if pushing is not None:
-                pushing.before_run(catalog, addresses)
-            report = collect(self.config, chosen, catalog, engine, options, emit)
-            if engine.started is not None and engine.started is not started:
-                report = report.with_start(engine.started)
-            landing_of = landings.landing if landings else lambda _: None
-            if with_tidying:
-                emit(Started("", "cleaning up"))
-                report = report.after(
-                    lambda one, pair: tidy(
-                        catalog, engine, *pair, request, one.units if with_compaction else (), landing_of
-                    ),
-                    chosen,
-                    engine.cpu_seconds,
-                )
-            if pushing is not None and (with_push or not is_cycle):
-                emit(Started("", "pushing"))
-                report = report.with_pushes(pushing.finish(catalog, addresses))
-            self.keeping.note_history(catalog, report, request.now)
-        return self.data.followed(report, is_cycle and not any(one.committed for one in report.partitions))
+        return self.collecting.collect(
+            partitions,
+            window,
+            Steps(with_compaction, with_tidying, with_push, is_cycle),
+            overwrite=overwrite,
+            fill=fill,
+            skip_bad_artifacts=skip_bad_artifacts,
+            source=source,
+            command=command,
+            emit=emit,
+        )
 
     def tidy(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Tidied]:
         """Drop what has expired of partitions of the config, and compact their named units where that pays."""
-        from tailpipe.collect.events import Started
-        from tailpipe.lifecycle.tidy import tidy
-        from tailpipe.model.request import CollectRequest
-
-        with self._working(emit) as (catalog, engine):
-            pushing = self.data.pushing() if not engine.shares_disk else None
-            landing_of = pushing.landing if pushing else lambda _: None
-            request, done = CollectRequest(datetime.now(UTC)), {}
-            for partition, table in choose(self.config, self.known_tables, list(units)):
-                chosen = units[partition.address]
-                done[partition.address] = tidy(catalog, engine, partition, table, request, chosen, landing_of)
-                emit(Started(partition.address, "cleaning up"))
-        return self.data.followed(done, not any(one.files or one.expired for one in done.values()))
+        return self.collecting.tidy(units, emit)
 
     def preview(
         self,
@@ -251,34 +217,15 @@ class Workspace:
         source: str | None = None,
     ) -> list[tuple[Partition, Planned]]:
         """What collecting would do; nothing is changed."""
-        from tailpipe.collect.collect import preview
-        from tailpipe.collect.run import Options
-        from tailpipe.model.request import CollectRequest
-
-        request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
-        with self._working() as (catalog, engine):
-            return preview(
-                choose_ready(self.config, self.known_tables, partitions, source),
-                catalog,
-                engine,
-                Options(request, source=source),
-            )
+        return self.collecting.preview(partitions, window, overwrite=overwrite, fill=fill, source=source)
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
 
         The session stays open; `frame.sparkSession.stop()` ends it.
         """
-        from tailpipe.collect.scan import tasks_to_scan
-        from tailpipe.model.request import CollectRequest
-        from tailpipe.spark.scan import scan_tasks
-
-        spark = self._spark()
-        with self.data.catalog() as catalog:
-            [(chosen, table)] = choose_ready(self.config, self.known_tables, partition)
-            request = CollectRequest(datetime.now(UTC), window)
-            tasks = tasks_to_scan(chosen, table, catalog, self.engine or spark, request)
-        return scan_tasks(spark.session, tasks)
+        spark = self._engines.spark()
+        return self.collecting.scan(partition, window, spark, self.engine or spark)
 
     def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
         """What a table makes of one file; nothing is written."""
@@ -297,21 +244,11 @@ class Workspace:
         self, partition: str, source: str | None, *, start: str | None, end: str | None, limit: int
     ) -> SourceTrial:
         """What a source of one partition lists, and what the newest artifact becomes; nothing is written."""
-        from tailpipe.collect.check import check_sql
-        from tailpipe.collect.trial import try_source
-
-        chosen = choose_ready(self.config, self.known_tables, partition, source)
-        check_sql(self.config, chosen)
-        return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC))
+        return try_source(self.config, self.known_tables, partition, source, start=start, end=end, limit=limit)
 
     def check_sql(self) -> None:
         """Raise `ConfigError` with every problem in the SQL of partitions, their tables, schemas and detections."""
-        from tailpipe.collect.check import check_sql
-        from tailpipe.detect.check import check_detections
-        from tailpipe.query.check import check_schemas
-
-        others = [*check_schemas(self.config, self.known_tables), *check_detections(self.config, self.known_tables)]
-        check_sql(self.config, choose(self.config, self.known_tables, ()), others, self.config.tables.values())
+        check_config_sql(self.config, self.known_tables)
 
     # What there is
 
@@ -412,7 +349,7 @@ class Workspace:
         """
         from tailpipe.query.on_spark import frame_of
 
-        spark = self._spark()
+        spark = self._engines.spark()
         with self.session(has_copies=False) as session:
             return frame_of(session, table, lambda: spark.session, self.data.bring)
 
@@ -436,7 +373,7 @@ class Workspace:
             on_fetch=on_fetch,
             version=version,
         )
-        return queries(self._spark(has_queries=True), session, self.data.address)
+        return queries(self._engines.spark(has_queries=True), session, self.data.address)
 
     def connect(self, wish: Wish | None = None) -> Path:
         """A DuckDB database with views over the live files, which every later commit replaces."""
@@ -446,31 +383,17 @@ class Workspace:
         """A script that attaches that database, for clients which start with one."""
         return self.data.databases().script(database)
 
-    # Parts
+    # Engines
 
     def kept_engine(self) -> SparkEngine:
         """Spark for many verbs, started by the first job that needs it: give it to a workspace, and close it."""
-        return self._spark(is_kept=True)
+        return self._engines.spark(is_kept=True)
 
-    @contextmanager
-    def _working(self, emit: Emit = lambda _: None, *, is_read_only: bool = False) -> Iterator[tuple[Catalog, Engine]]:
-        """The catalog, and the engine that runs its jobs."""
-        with ExitStack() as stack:
-            engine = self.engine or stack.enter_context(closing(self._spark(emit)))
-            yield stack.enter_context(self.data.catalog(is_read_only=is_read_only)), engine
+    @cached_property
+    def _engines(self) -> Engines:
+        return Engines(self.data, self.environment.cache_dir, is_command=self._is_command)
 
-    def _spark(self, emit: Emit = lambda _: None, *, is_kept: bool = False, has_queries: bool = False) -> SparkEngine:
-        """Spark as the settings say, started by its first job."""
-        from tailpipe.collect.events import Started
-        from tailpipe.spark.engine import SparkEngine
-
-        return SparkEngine.of(
-            self.settings.workspace.spark,
-            self.data.prepare(),
-            self.environment.cache_dir,
-            lambda: emit(Started("", "starting Spark")),
-            is_last=self._is_command and not is_kept,
-            is_kept=is_kept,
-            has_queries=has_queries,
-            depot=self.data.depot,
-        )
+    def _working(
+        self, emit: Emit = lambda _: None, *, is_read_only: bool = False
+    ) -> AbstractContextManager[tuple[Catalog, Engine]]:
+        return self._engines.working(self.engine, emit, is_read_only=is_read_only)

@@ -16,9 +16,10 @@ from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.aws.s3 import S3Bucket
 from tailpipe.plugins.buckets.fetch import RANGE_BYTES
 from tests.aws.conftest import TestBucket
-from tests.aws.proxy import Answer, Asked, Cut, Fault, Proxy, Slow
+from tests.aws.proxy import Answer, Cut, Fault, Proxy, Slow
 from tests.aws.server import READER_KEY, READER_SECRET, owner
 from tests.aws.world import s3_world
+from tests.bucket_server import Asked
 
 TODAY = date(2024, 3, 10)
 YESTERDAY = date(2024, 3, 9)

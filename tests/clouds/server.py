@@ -11,15 +11,15 @@ import hashlib
 import hmac
 import itertools
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote
 from xml.sax.saxutils import escape
+
+from tests.bucket_server import Asked, BucketServer
 
 ACCOUNT = "devstoreaccount1"
 ACCOUNT_KEY = base64.b64encode(b"the key of the account, for tests").decode()
@@ -51,20 +51,6 @@ class Blob:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request."""
-
-    method: str
-    path: str
-    query: dict[str, str]
-    headers: dict[str, str]
-
-    @property
-    def is_list(self) -> bool:
-        return "list-type" in self.query or self.query.get("comp") == "list"
-
-
-@dataclass(frozen=True)
 class Answer:
     """What is answered instead."""
 
@@ -73,18 +59,17 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class Cloud:
+class Cloud(BucketServer):
     """Buckets and containers by name, of both services."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.buckets: dict[str, dict[str, Blob]] = {}
-        self.asked: list[Asked] = []
         self.tokens = {"good-token"}
         self.fault: Callable[[Asked], Answer | None] = lambda _: None
         self.page_size = 1000
         self.verify: Callable[[str], bool] = lambda _: False
         """Whether a JWT that a service account has signed is right."""
-        self.url = ""
 
     def put(self, bucket: str, name: str, data: bytes | str, **facts: Any) -> Blob:
         """Write an object."""
@@ -92,28 +77,15 @@ class Cloud:
         self.buckets.setdefault(bucket, {})[name] = blob
         return blob
 
-    @property
-    def lists(self) -> list[Asked]:
-        return [one for one in self.asked if one.is_list]
-
-    @property
-    def gets(self) -> list[Asked]:
-        return [one for one in self.asked if not one.is_list and one.method == "GET"]
-
-    @contextmanager
-    def running(self) -> Iterator[Cloud]:
-        """The server, on a free port."""
-        handler = type("Handler", (_Handler,), {"cloud": self})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            server.shutdown()
-            server.server_close()
+    def handle(self, handler: BaseHTTPRequestHandler, asked: Asked, body: bytes) -> None:
+        """Send what the services say."""
+        answer = self.answer(asked, body)
+        handler.send_response(answer.status)
+        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        if asked.method != "HEAD":
+            handler.wfile.write(answer.body)
 
     def answer(self, asked: Asked, body: bytes) -> Answer:
         """What the services say."""
@@ -251,7 +223,7 @@ def _signature(asked: Asked) -> str:
     own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
     query = "".join(f"\n{name}:{asked.query[name]}" for name in sorted(asked.query))
     text = "\n".join([asked.method, *(headers.get(name, "") for name in _SIGNED), own])
-    text += f"/{ACCOUNT}{asked.headers['x-raw-path']}{query}"
+    text += f"/{ACCOUNT}{asked.raw_path}{query}"
     digest = hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest()
     return f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
 
@@ -262,28 +234,3 @@ def _iso(moment: datetime) -> str:
 
 def _http(moment: datetime) -> str:
     return email.utils.format_datetime(moment.replace(tzinfo=UTC), usegmt=True)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    cloud: Cloud
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        parts = urlsplit(self.path)
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        asked = Asked(self.command, unquote(parts.path), query, {**headers, "x-raw-path": parts.path})
-        self.cloud.asked.append(asked)
-        answer = self.cloud.answer(asked, body)
-        self.send_response(answer.status)
-        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer.body)
-
-    do_HEAD = do_POST = do_GET  # noqa: N815

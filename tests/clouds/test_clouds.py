@@ -23,7 +23,8 @@ from tailpipe.plugins.buckets.source import BucketSource
 from tailpipe.plugins.gcp import connection as gcp_connection
 from tailpipe.plugins.gcp.connection import Gcp
 from tailpipe.plugins.gcp.storage import StorageBucket
-from tests.clouds.server import ACCOUNT, ACCOUNT_KEY, SAS, Answer, Asked, Cloud
+from tests.bucket_server import Asked
+from tests.clouds.server import ACCOUNT, ACCOUNT_KEY, SAS, Answer, Cloud
 from tests.unit.collect.support import World
 
 ALL = Window(datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 12, 31, tzinfo=UTC))

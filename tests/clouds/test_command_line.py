@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clouds.server import ACCOUNT, ACCOUNT_KEY, Answer, Asked, Cloud
+from tests.bucket_server import Asked
+from tests.clouds.server import ACCOUNT, ACCOUNT_KEY, Answer, Cloud
 
 pytestmark = pytest.mark.slow
 

@@ -13,6 +13,7 @@ import pytest
 from tailpipe.catalog.failpoints import SHARED_NAMES
 from tests.aws import proxy as proxies
 from tests.aws.conftest import TestBucket, bucket, no_credentials, proxy
+from tests.bucket_server import Asked
 from tests.crash.harness import Server
 from tests.crash.hosts import Fleet
 from tests.sampling import sampled
@@ -51,7 +52,7 @@ def test_four_hosts_that_are_killed_all_the_time_lose_nothing_and_have_nothing_t
 ) -> None:
     fleet, chance = Fleet(place, bucket, proxy.url), random.Random(7)
 
-    def fault(asked: proxies.Asked) -> proxies.Fault:
+    def fault(asked: Asked) -> proxies.Fault:
         if chance.random() > 0.02:
             return None
         kinds: list[proxies.Fault] = [proxies.Lost(), proxies.Answer(503, "SlowDown")]

@@ -10,6 +10,7 @@ import pytest
 from tailpipe.catalog.failpoints import ROOT_NAMES, STORE_NAMES
 from tests.aws import proxy as proxies
 from tests.aws.conftest import TestBucket, bucket, no_credentials, proxy
+from tests.bucket_server import Asked
 from tests.crash.harness import BrokenError, Server
 from tests.crash.lake import AGAIN, KINDS, RULES, LakeHarness, soak_lake
 from tests.crash.lake_mutants import LAKE_MUTANTS
@@ -96,7 +97,7 @@ def test_kills_lost_replies_and_cut_bodies_of_a_real_bucket_lose_nothing(
 ) -> None:
     chance = random.Random(5)
 
-    def fault(asked: proxies.Asked) -> proxies.Fault:
+    def fault(asked: Asked) -> proxies.Fault:
         if chance.random() > 0.15:
             return None
         kinds: list[proxies.Fault] = [proxies.Lost(), proxies.Answer(503, "SlowDown"), proxies.Slow(0.01)]

@@ -22,8 +22,9 @@ from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tailpipe.storage.remote_objects import SINGLE_PUT_BYTES, Backoff, RemoteObjects
 from tests.aws.conftest import TestBucket
-from tests.aws.proxy import Answer, Asked, Cut, Fault, Lost, Proxy
+from tests.aws.proxy import Answer, Cut, Fault, Lost, Proxy
 from tests.aws.server import ACCESS_KEY, READER_KEY, READER_SECRET, SECRET_KEY, owner
+from tests.bucket_server import Asked
 from tests.objects.conftest import patient, remote
 
 

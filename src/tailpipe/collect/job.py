@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -25,9 +26,19 @@ if TYPE_CHECKING:  # most workspaces have no store
     from tailpipe.model.staged import Staged
     from tailpipe.stores.landing import Landing
 
-__all__ = ["Emit", "Job", "Landings", "Options", "Pushes"]
+__all__ = ["Emit", "Job", "Landings", "Options", "Pushes", "Working"]
 
 Emit = Callable[[events.Event], None]
+
+
+class Working(Protocol):
+    """Opens the catalog for a verb, and the engine that runs its jobs; `emit` gets what the engine tells."""
+
+    def __call__(
+        self, emit: Emit = ..., *, is_read_only: bool = False
+    ) -> AbstractContextManager[tuple[Catalog, Engine]]:
+        """Both, until the verb ends."""
+        ...
 
 
 class Pushes(Protocol):

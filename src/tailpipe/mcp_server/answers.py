@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import TailpipeError
 from tailpipe.mcp_server.limits import Limits, Rows, answer, joined
-from tailpipe.mcp_server.values import parsed_json, plain
 from tailpipe.model.window import window_between
+from tailpipe.query.json_values import columns_of, parsed_json, plain
 from tailpipe.query.narrowing import Narrowing
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def query(
     rows = Rows(limits, limits.rows_for(limit))
     with stop.session(workspace, narrowing) as session:
         found = session.run(sql, params or None)
-        columns = [{"name": name, "type": kind} for name, kind in zip(found.columns, found.types, strict=True)]
+        columns = columns_of(found)
         shown = Rows(limits, limits.most_rows).take(columns)
         if shown.cut:
             raise TailpipeError("the answer has too many columns", hint="name those that you need")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.answers import narrowed
 from tailpipe.mcp_server.limits import Limits, Rows, answer
-from tailpipe.mcp_server.values import parsed_json, plain
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.query.json_values import parsed_json, plain
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.mcp_server.work import Stop
     from tailpipe.model.detection import Detection
+    from tailpipe.query.answer import Answer
     from tailpipe.query.session import Session
     from tailpipe.workspace import Workspace
 
@@ -73,6 +74,11 @@ def _hits(session: Session, rest: str) -> Iterator[dict[str, Any]]:
         "SELECT tp_id AS hit, tp_timestamp AS time, detection, title, severity, mitre, hit_table, hit_partition,"
         f" hit_tp_id, group_key, first_at, last_at, row_count, event FROM {HIT_TABLE} {rest}"
     )
+    yield from _records(found)
+
+
+def _records(found: Answer) -> Iterator[dict[str, Any]]:
+    """The rows of an answer by column, without empty columns."""
     for row in found.rows:
         values = zip(found.columns, found.types, row, strict=True)
         yield {name: plain(parsed_json(value, kind)) for name, kind, value in values if value is not None}
@@ -121,7 +127,4 @@ def _row(session: Session, hit: dict[str, Any]) -> dict[str, Any] | None:
         f"SELECT * FROM {quoted(table)} WHERE tp_date = DATE {literal(str(hit['time'])[:10])}"
         f" AND tp_id = {literal(str(hit['hit_tp_id']))} LIMIT 1"
     )
-    for row in found.rows:
-        values = zip(found.columns, found.types, row, strict=True)
-        return {name: plain(parsed_json(value, kind)) for name, kind, value in values if value is not None}
-    return None
+    return next(_records(found), None)

@@ -9,9 +9,9 @@ from typing import Any
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
-from tailpipe.mcp_server.values import plain, shortened
+from tailpipe.query.json_values import plain
 
-__all__ = ["CELL", "Limits", "Rows", "answer", "joined"]
+__all__ = ["CELL", "Limits", "Rows", "answer", "joined", "shortened"]
 
 CELL = 2_000
 """Characters of one text in an answer."""
@@ -91,3 +91,18 @@ def answer(rows: Rows, **facts: Any) -> dict[str, Any]:
 def joined(cuts: Sequence[str]) -> dict[str, Any]:
     """What was cut, if anything was."""
     return {"cut": list(dict.fromkeys(cuts))} if cuts else {}
+
+
+def shortened(value: Any, most: int) -> tuple[Any, bool]:
+    """Plain data without texts of more than so many characters; whether some were longer."""
+    if isinstance(value, str):
+        if len(value) <= most:
+            return value, False
+        return f"{value[:most]}… ({len(value) - most} more characters)", True
+    if isinstance(value, dict):
+        inner = {key: shortened(one, most) for key, one in value.items()}
+        return {key: one for key, (one, _) in inner.items()}, any(cut for _, cut in inner.values())
+    if isinstance(value, list):
+        items = [shortened(one, most) for one in value]
+        return [one for one, _ in items], any(cut for _, cut in items)
+    return value, False

@@ -10,8 +10,8 @@ from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.mcp_server.limits import Limits, Rows, answer
-from tailpipe.mcp_server.values import plain
 from tailpipe.model.coverage import DaySet
+from tailpipe.query.json_values import plain
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

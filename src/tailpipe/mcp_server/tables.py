@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.limits import Limits, Rows, answer
-from tailpipe.mcp_server.values import parsed_json, plain
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
+from tailpipe.query.json_values import parsed_json, plain
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:

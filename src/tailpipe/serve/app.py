@@ -18,17 +18,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tailpipe.errors import UsageError
+from tailpipe.http_guard.browsers import BrowserAccess
+from tailpipe.http_guard.guard import App, Guard, RefusedError, Reply
 from tailpipe.query.session import Session
 from tailpipe.serve import dashboards, hits, row, statements, status
 from tailpipe.serve.assets import Assets
 from tailpipe.serve.body import Body
 from tailpipe.serve.facets import top_values
-from tailpipe.serve.guard import Access, App, Guard
+from tailpipe.serve.headers import SafeHeaders
 from tailpipe.serve.histogram import histogram
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.meta import meta
 from tailpipe.serve.pool import Cache, Pool, encoded
-from tailpipe.serve.problems import LeftError, Problems, RefusedError
+from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.serve.rows import newest_rows
 from tailpipe.serve.streaming import Streaming, gone
 from tailpipe.workspace import Workspace
@@ -44,7 +46,9 @@ LEFT = 499
 class Explorer:
     """A workspace that is shown in the browser."""
 
-    def __init__(self, workspace: Workspace, access: Access, limits: Limits, *, is_read_only: bool = False) -> None:
+    def __init__(
+        self, workspace: Workspace, access: BrowserAccess, limits: Limits, *, is_read_only: bool = False
+    ) -> None:
         self.workspace = workspace
         self.access = access
         self.limits = limits
@@ -91,7 +95,7 @@ class Explorer:
             *(self._route(name, work, is_kept=False) for name, work in fresh.items()),
         ]
         inner = Starlette(routes=routes, exception_handlers={Exception: self._failed, HTTPException: self._failed})
-        return Guard(inner, self.access, self.problems)
+        return SafeHeaders(Guard(inner, self.access, self._refusal, limits.header_bytes))
 
     def _route(self, name: str, work: Work, *, is_kept: bool) -> Route:
         method, _, path = name.partition(" ")
@@ -200,6 +204,10 @@ class Explorer:
         if isinstance(failure, HTTPException):
             failure = RefusedError(failure.status_code, failure.detail.lower())
         return self._failure(failure)
+
+    def _refusal(self, failure: RefusedError) -> Reply:
+        status_, body = self.problems.of(failure)
+        return Reply(status_, (("content-type", "application/json"),), encoded(body))
 
     def _failure(self, failure: BaseException) -> Response:
         status_, body = self.problems.of(failure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from tailpipe.serve.problems import RefusedError
+from tailpipe.http_guard.guard import RefusedError
 
 __all__ = ["Assets"]
 

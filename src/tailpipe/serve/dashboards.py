@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.model.saved import SavedQuery
+from tailpipe.query.json_values import json_of
 from tailpipe.serve.body import Body
-from tailpipe.serve.values import json_of
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tailpipe.errors import UsageError
+from tailpipe.query.json_values import json_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.fields import Field, find_field, is_list, spelt
 from tailpipe.serve.scope import Part, Scope, scope_of
-from tailpipe.serve.values import json_of
 
 __all__ = ["is_facet", "top_values"]
 

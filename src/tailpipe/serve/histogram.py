@@ -10,12 +10,12 @@ from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import Window
+from tailpipe.query.json_values import instant
 from tailpipe.query.session import Session
 from tailpipe.query.views import CATALOG
 from tailpipe.serve.body import Body
 from tailpipe.serve.fields import find_field, is_list, spelt
 from tailpipe.serve.scope import Scope, microseconds, scope_of
-from tailpipe.serve.values import instant
 from tailpipe.sql.quoting import text_list
 
 __all__ = ["histogram", "step_of"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.detect.acknowledge import Acknowledged
 from tailpipe.errors import LockedError, UsageError
+from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.query.json_values import instant, json_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
-from tailpipe.serve.problems import RefusedError
-from tailpipe.serve.values import instant, json_of
 from tailpipe.sql.quoting import literal, moment, text_list
 
 if TYPE_CHECKING:

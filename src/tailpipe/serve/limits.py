@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tailpipe.frozen import frozen
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "size_of"]
 
 
 @frozen
@@ -29,3 +32,8 @@ class Limits:
     patience_seconds: float = 10.0
     """How long a client may take to send a request, or to take a part of an answer."""
     cached_bytes: int = 64_000_000
+
+
+def size_of(row: Sequence[Any]) -> int:
+    """About how many bytes a row takes in an answer."""
+    return sum(len(one) if isinstance(one, str) else 16 if not isinstance(one, list | dict) else 200 for one in row)

@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tailpipe.errors import TailpipeError, UsageError
-from tailpipe.serve.guard import App
+from tailpipe.http_guard.guard import App
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.pool import Pool
 

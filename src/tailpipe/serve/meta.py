@@ -9,6 +9,7 @@ from tailpipe import __version__
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.model.ocsf import OCSF
 from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Table
+from tailpipe.query.json_values import instant
 from tailpipe.query.session import Session
 from tailpipe.query.views import CATALOG, SCHEMA, View
 from tailpipe.serve.body import Body
@@ -16,7 +17,6 @@ from tailpipe.serve.facets import is_facet
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.rows import default_columns
 from tailpipe.serve.scope import tables_of
-from tailpipe.serve.values import instant
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

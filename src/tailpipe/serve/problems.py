@@ -11,19 +11,12 @@ from typing import Any
 
 from tailpipe.errors import ConfigError, LockedError, QueryError, TailpipeError, TimeLimitError, UsageError
 from tailpipe.frozen import frozen
+from tailpipe.http_guard.guard import RefusedError
 
-__all__ = ["BusyError", "LeftError", "Problems", "RefusedError"]
+__all__ = ["BusyError", "LeftError", "Problems"]
 
 _log = logging.getLogger(__name__)
 _FLAG = re.compile(r"(?:^|[\s(])(?:--\w|\.timeout)")
-
-
-class RefusedError(TailpipeError):
-    """A request that is not answered, with the status that says why."""
-
-    def __init__(self, status: int, message: str, *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.status = status
 
 
 class BusyError(RefusedError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tailpipe.http_guard.guard import RefusedError
+from tailpipe.query.json_values import columns_of, rows_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.fields import spelt
-from tailpipe.serve.problems import RefusedError
 from tailpipe.serve.scope import table_of
-from tailpipe.serve.values import columns_of, rows_of
 from tailpipe.sql.quoting import literal
 
 __all__ = ["phrase", "related", "whole_row"]

@@ -13,12 +13,12 @@ from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.window import Window
+from tailpipe.query.json_values import columns_of, instant, rows_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.fields import find_field, spelt
-from tailpipe.serve.limits import Limits
+from tailpipe.serve.limits import Limits, size_of
 from tailpipe.serve.scope import TABLE, TEXT, Scope, microseconds, scope_of, touches
-from tailpipe.serve.values import columns_of, instant, rows_of, size_of
 from tailpipe.sql.quoting import literal, moment
 
 __all__ = ["default_columns", "newest_rows"]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
+from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.query.parameters import without_pandas
 from tailpipe.serve.app import Explorer
-from tailpipe.serve.guard import Access
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind, is_loopback
 from tailpipe.workspace import Workspace
@@ -85,7 +85,7 @@ def serve(workspace: Workspace, listening: Listening, show: Callable[[str], None
     limits = Limits()
     with bind(listening.host, listening.port) as found:
         port = found.getsockname()[1]
-        access = Access.to(listening.known_as, port, is_secure=listening.is_secure)
+        access = BrowserAccess.to(listening.known_as, port, is_secure=listening.is_secure)
         scheme = "https" if listening.is_secure else "http"
         address = f"{scheme}://{listening.known_as[0]}:{port}/?token="
 
@@ -113,7 +113,7 @@ def _open(address: str) -> None:
 
 async def _serve(
     workspace: Workspace,
-    access: Access,
+    access: BrowserAccess,
     limits: Limits,
     listening: Listening,
     found: socket.socket,

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.nearest import named
 from tailpipe.query.answer import Answer
+from tailpipe.query.json_values import columns_of, rows_of
 from tailpipe.query.session import Session
 from tailpipe.query.written import FORMATS, write_exact
 from tailpipe.serve.body import Body
-from tailpipe.serve.limits import Limits
+from tailpipe.serve.limits import Limits, size_of
 from tailpipe.serve.pool import encoded
-from tailpipe.serve.problems import RefusedError
-from tailpipe.serve.values import columns_of, rows_of, size_of
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

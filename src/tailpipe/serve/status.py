@@ -14,11 +14,11 @@ from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.run import RunRecord
+from tailpipe.query.json_values import LONGEST, instant
 from tailpipe.query.rejected import rejected_rows
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.serve.limits import Limits
-from tailpipe.serve.values import LONGEST, instant
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from tailpipe.http_guard.guard import Receive, Scope, Send
 from tailpipe.query.session import Session
-from tailpipe.serve.guard import Receive, Scope, Send
 from tailpipe.serve.pool import Pool, encoded
 from tailpipe.serve.problems import LeftError, Problems
 

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from tailpipe.mcp_server.limits import Limits, Rows
-from tailpipe.mcp_server.values import plain, shortened
+from tailpipe.mcp_server.limits import Limits, Rows, shortened
+from tailpipe.query.json_values import plain
 from tests.unit.mcp_server.support import Home, asked, call, failure
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) a, range(1000) b"

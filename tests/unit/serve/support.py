@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.serve.app import Explorer
-from tailpipe.serve.guard import Access
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind
+from tailpipe.serve.run import Listening
 from tailpipe.workspace import Workspace
 
 
@@ -87,7 +88,7 @@ def serving(workspace: Workspace, limits: Limits | None = None, *, is_read_only:
     chosen = limits or Limits()
     with bind("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        access = Access.to(["127.0.0.1", "localhost"], port)
+        access = BrowserAccess.to(Listening().known_as, port)
         explorer = Explorer(workspace, access, chosen, is_read_only=is_read_only)
         server = Server(explorer.app, chosen, explorer.pool)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))

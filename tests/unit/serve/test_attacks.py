@@ -1,4 +1,4 @@
-"""Attacks on the explorer: each is refused or bounded."""
+"""Attacks on the explorer: each is refused or bounded; those on any HTTP server are in `tests/http_attacks.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from tailpipe.errors import TimeLimitError, UsageError
-from tailpipe.serve.guard import Access
+from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import bind
 from tailpipe.serve.run import Listening
@@ -35,53 +35,11 @@ def message(content: bytes) -> str:
 # Who asks
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example:{port}", "", None]
-)
-def test_a_foreign_host_is_refused(client: Client, path: str, host: str | None) -> None:
-    given = None if host is None else host.format(port=client.port)
-    status, headers, content = client.request("GET", path, headers={"Host": given})
-    assert status in (400, 421)  # without any, the protocol itself refuses it
-    assert b"app_log" not in content
-    if status == 421:
-        assert "content-security-policy" in headers
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:1"},
-        {"Origin": "https://127.0.0.1:{port}"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
-    ],
-)
-@pytest.mark.parametrize("path", ["GET /", "GET /api/meta", "POST /api/sql", "POST /api/hits/ack"])
-def test_a_request_of_another_site_is_refused(client: Client, path: str, headers: dict[str, str]) -> None:
-    method, _, where = path.partition(" ")
-    given: dict[str, str | None] = {name: value.format(port=client.port) for name, value in headers.items()}
-    status, _, content = client.request(method, where, {"sql": "SELECT 42"} if method == "POST" else None, given)
-    assert (status, message(content)) == (403, "requests of other sites are refused")
-
-
 def test_the_page_itself_may_ask(client: Client) -> None:
     own: dict[str, str | None] = {"Origin": f"http://127.0.0.1:{client.port}", "Sec-Fetch-Site": "same-origin"}
     assert client.request("POST", "/api/sql", {"sql": "SELECT 42"}, own)[0] == 200
     local: dict[str, str | None] = {"Host": f"localhost:{client.port}", "Origin": f"http://localhost:{client.port}"}
     assert client.request("GET", "/api/meta", headers=local)[0] == 200
-
-
-@pytest.mark.parametrize("path", [*PATHS, "/api/nothing"])
-@pytest.mark.parametrize("cookie", [None, "", "tailpipe_session=1", "{name}=wrong", "{name}={token}", '{name}="\\"'])
-def test_nothing_is_answered_without_the_cookie(client: Client, path: str, cookie: str | None) -> None:
-    access = client.access
-    given = None if cookie is None else cookie.format(name=access.cookie, token=access.token)
-    status, _, content = client.request("GET", path, headers={"Cookie": given})
-    assert (status, message(content)) == (401, "not logged in")
 
 
 @pytest.mark.parametrize("token", ["", "x", "%00", "é", "a" * 5000])
@@ -99,7 +57,7 @@ def test_the_token_is_exchanged_for_a_cookie_that_no_script_and_no_site_can_use(
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict")
     assert client.access.token not in cookie
     assert client.request("GET", "/api/meta", headers={"Cookie": cookie.partition(";")[0]})[0] == 200
-    assert "Secure" in Access.to(["x"], 443, is_secure=True).set_cookie
+    assert "Secure" in BrowserAccess.to(["x"], 443, is_secure=True).set_cookie
     status, headers, _ = client.request("GET", f"/api/meta?token={client.access.token}", headers={"Cookie": None})
     assert (status, "set-cookie" in headers) == (401, False)
 
@@ -122,13 +80,6 @@ def test_a_form_of_another_page_cannot_post(client: Client, kind: str | None) ->
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND"])
 def test_other_methods_are_refused(client: Client, method: str) -> None:
     assert client.request(method, "/api/sql")[0] == 405
-
-
-def test_a_header_that_is_given_twice_is_refused(client: Client) -> None:
-    with client.raw() as connection:
-        host = f"Host: 127.0.0.1:{client.port}\r\n"
-        connection.sendall(f"GET / HTTP/1.1\r\n{host}Origin: http://x\r\nOrigin: http://y\r\n\r\n".encode())
-        assert b" 400 " in connection.recv(1000)
 
 
 # Headers of answers
@@ -324,17 +275,6 @@ def test_messages_name_no_directory_of_this_machine(client: Client, world: World
 
 
 # Too much
-
-
-def test_a_body_that_is_too_large_is_refused(client: Client) -> None:
-    status, _, content = client.request("POST", "/api/sql", b'{"sql": "' + b"x" * 1_100_000 + b'"}')
-    assert (status, message(content)) == (413, "the request is larger than 1,000,000 bytes")
-
-
-def test_headers_that_are_too_large_are_refused(client: Client) -> None:
-    with client.raw() as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * 100_000)
-        assert b" 400 " in connection.recv(1000)
 
 
 def test_rows_and_bytes_of_an_answer_are_bounded(world: World) -> None:

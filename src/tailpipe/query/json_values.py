@@ -1,23 +1,29 @@
-"""Values of DuckDB as JSON: what JSON cannot hold exactly is text, and what is very long is cut."""
+"""Values of DuckDB as JSON: what JSON cannot hold exactly is text.
+
+`json_of` writes text as DuckDB does and cuts very long values, for people. `plain` writes times and bytes in the forms
+that programs parse: ISO 8601 and hexadecimal.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailpipe.query.answer import Answer
 
-__all__ = ["LONGEST", "columns_of", "instant", "json_of", "rows_of", "size_of"]
+__all__ = ["LONGEST", "columns_of", "instant", "json_of", "parsed_json", "plain", "rows_of"]
 
 LONGEST = 65_536
-"""Characters of a value that are shown."""
+"""Characters of a value that people are shown."""
 _EXACT_INTEGERS = 2**53
+"""Larger integers are text, because many readers of JSON take numbers for floating-point ones."""
 _INEXACT = re.compile(r"INTERVAL|ZONE|_NS|UNION|VARIANT")
 """Types whose values in Python are less than what DuckDB holds."""
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|BOOLEAN")
@@ -30,7 +36,7 @@ def columns_of(answer: Answer) -> list[dict[str, str]]:
 
 
 def rows_of(answer: Answer) -> Iterator[list[Any]]:
-    """The rows of an answer as JSON values."""
+    """The rows of an answer as `json_of` writes them."""
     if any(_INEXACT.search(kind) for kind in answer.types):
         yield from _exact_rows(answer)
         return
@@ -59,23 +65,45 @@ def _of_text(text: str | None, kind: str) -> Any:
 
 def json_of(value: Any, kind: str = "") -> Any:
     """One value of a column of that type; cut if it is longer than anybody reads."""
-    if kind == "JSON" and isinstance(value, str) and len(value) <= LONGEST:
+    if isinstance(value, str) and len(value) <= LONGEST:
+        value = parsed_json(value, kind)
+    found = _json(value, _duckdb_text)
+    if isinstance(found, str):
+        return found if len(found) <= LONGEST else _cut(found)
+    if isinstance(found, list | dict):
+        text = json.dumps(found, ensure_ascii=False)
+        return found if len(text) <= LONGEST else _cut(text)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """One value, whole; times are UTC in ISO 8601, and bytes are hexadecimal."""
+    return _json(value, _iso_text)
+
+
+def parsed_json(value: Any, kind: str) -> Any:
+    """A value of a JSON column as the value that its text describes; other values as they are."""
+    if kind == "JSON" and isinstance(value, str):
         with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    plain = _plain(value)
-    if isinstance(plain, str):
-        return plain if len(plain) <= LONGEST else _cut(plain)
-    if isinstance(plain, list | dict):
-        text = json.dumps(plain, ensure_ascii=False)
-        return plain if len(text) <= LONGEST else _cut(text)
-    return plain
+            return json.loads(value)
+    return value
+
+
+def instant(moment: datetime) -> str:
+    """A time in UTC as ISO 8601, with the digits that it has; columns have no zone, and mean UTC."""
+    if moment == datetime.max:  # noqa: DTZ901 - so DuckDB gives infinity
+        return "infinity"
+    utc = (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
+    text = utc.isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
 
 
 def _cut(text: str) -> dict[str, Any]:
     return {"cut": True, "text": text[:LONGEST], "length": len(text)}
 
 
-def _plain(value: Any) -> Any:
+def _json(value: Any, text: Callable[[Any], str]) -> Any:
+    """A value as JSON; `text` writes what JSON has no type for."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -85,31 +113,29 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return _text(value)
+        return {str(_json(key, text)): _json(item, text) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_json(item, text) for item in value]
+    return text(value)
 
 
-def _text(value: Any) -> str:
+def _duckdb_text(value: Any) -> str:
     if isinstance(value, datetime):
         return instant(value)
-    if isinstance(value, date | time):
-        return value.isoformat()
     if isinstance(value, bytes | bytearray):
         return "".join(chr(b) if 32 <= b < 127 and b not in b"\\'\"" else f"\\x{b:02X}" for b in value)
-    return f"{value:f}" if type(value).__name__ == "Decimal" else str(value)
+    return _usual_text(value)
 
 
-def instant(moment: datetime) -> str:
-    """A time in UTC as ISO 8601, with the digits that it has; columns have no zone, and mean UTC."""
-    if moment == datetime.max:  # noqa: DTZ901 - so DuckDB gives infinity
-        return "infinity"
-    plain = (moment.astimezone(UTC) if moment.tzinfo else moment).replace(tzinfo=None)
-    text = plain.isoformat()
-    return (text.rstrip("0") if "." in text else text) + "Z"
+def _iso_text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat() + ("" if value.tzinfo else "Z")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    return _usual_text(value)
 
 
-def size_of(row: Sequence[Any]) -> int:
-    """About how many bytes a row takes in an answer."""
-    return sum(len(one) if isinstance(one, str) else 16 if not isinstance(one, list | dict) else 200 for one in row)
+def _usual_text(value: Any) -> str:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)  # without an exponent
