@@ -153,6 +153,7 @@ def _paces(flags: dict[str, Any]) -> Paces:
         found["push_every"],
         found["detect_every"],
         stuck=found["stuck_after"],
+        starved=min(Paces.starved, found["stuck_after"]),
         engine_idle=found["idle_after"],
     )
 

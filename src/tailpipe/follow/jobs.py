@@ -72,6 +72,12 @@ class WorkspaceJobs:
         return self._engine is not None
 
     @property
+    def blockers(self) -> frozenset[int]:
+        """The threads whose jobs hold the task slots of the engine that another job waits for."""
+        engine = self.workspace.engine
+        return frozenset() if engine is None else engine.blockers()
+
+    @property
     def paths(self) -> dict[str, tuple[str, ...]]:
         """The local paths of the sources, by partition: their changes wake the loop."""
         found = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
+import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -24,7 +26,7 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
-from tailpipe.spark.jobs import Work, stream_job
+from tailpipe.spark.jobs import Work, running_tasks, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.probe import Software, here
 from tailpipe.spark.processes import cpu_seconds
@@ -120,6 +122,8 @@ class SparkEngine:
         self._is_borrowed = False
         self._failure: SparkError | None = None
         self._started: Spent | None = None
+        self._threads: dict[str, int] = {}
+        """The threads that wait for jobs, by the group of the job."""
 
     @classmethod
     def of(
@@ -262,6 +266,14 @@ class SparkEngine:
         """What it took to start Spark."""
         return self._started
 
+    def blockers(self) -> frozenset[int]:
+        """The threads whose jobs hold the task slots that another job waits for. One that has just begun waits too."""
+        context, threads = self._context, dict(self._threads)
+        if context is None or len(threads) < 2:
+            return frozenset()
+        counts = running_tasks(context, threads)
+        return frozenset(threads[group] for group, count in counts.items() if count and not all(counts.values()))
+
     def cpu_seconds(self) -> float:
         """How much CPU time the processes of Spark on this machine have used so far."""
         java = java_process(self._context) if self._context is not None else None
@@ -320,15 +332,18 @@ class SparkEngine:
 
     def _stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, Any], None, None]:
         """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
-        context = self.context
+        context, group = self.context, f"tailpipe-{uuid.uuid4().hex}"
+        self._threads[group] = threading.get_ident()
         try:
-            for number, answer in stream_job(context, payloads, work):
+            for number, answer in stream_job(context, payloads, work, group):
                 yield number, pickle.loads(answer)  # noqa: S301
         except SparkError as error:
             if not is_alive(context, after=1):  # its connections end before the process does
                 self.close()
             log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
+        finally:
+            self._threads.pop(group, None)
 
     def close(self) -> None:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import json
 import os
+import socket
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,8 +24,9 @@ from tailpipe.follow.facts import read_facts
 from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
-from tailpipe.follow.news import Chored, Collected, News, Reloaded
+from tailpipe.follow.news import Chored, Collected, Failing, News, Reloaded
 from tailpipe.follow.schedule import DETECT, TIDY
+from tailpipe.follow.server import StatusServer
 from tailpipe.follow.worker import Stopped
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
@@ -41,6 +46,20 @@ detection "bad" {
   table    = "app"
   where    = "message = 'bad'"
   severity = "high"
+}
+"""
+
+SILENT = """
+connection "http" "silent" {
+  base_url    = "http://127.0.0.1:PORT"
+  timeout     = "1h"
+  max_retries = 0
+}
+partition "app" "h" {
+  source "http" {
+    connection = connection.http.silent
+    params     = { from = "{from}" }
+  }
 }
 """
 
@@ -180,6 +199,34 @@ def test_detections_see_the_rows_of_cycles_once(tmp_path: Path) -> None:
     assert loop.status.state.hits == {("bad", "high"): 1}
     hits = [one for one in told if isinstance(one, Chored) and one.kind == DETECT]
     assert [one.counts["hits"] for one in hits] == [1]
+
+
+def test_a_service_that_never_answers_turns_health_red_and_the_others_go_on(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        root = _install(tmp_path, SILENT.replace("PORT", str(silent.getsockname()[1])))
+        loop, bell, told = _loop(_jobs(root))
+        bell.is_busy = lambda: any(one.turn is not None and one.turn.name != "app.h" for one in loop._workers)
+        server = StatusServer(("127.0.0.1", 0), lambda: loop.status.state, str, poll_seconds=0.01)
+        health = f"http://{server.address}/healthz"
+        until(loop, lambda: loop.status.state.partitions["app.h"].is_stuck)
+        with pytest.raises(HTTPError) as red:
+            urlopen(health)
+        assert (red.value.code, json.load(red.value)["problems"]) == (503, {"app.h": "it hangs"})
+        red.value.close()
+        client, _ = silent.accept()
+        for number in range(3):
+            _append(root, f"line {number}")
+            until(loop, lambda: loop.status.state.partitions["app.x"].accounts.kept > number)  # noqa: B023
+        assert loop.status.state.is_ready
+        loop.stop()
+        loop.run()
+        loop.clock = time.monotonic
+        assert not loop.end(patience=0.05, cut=0.05), "a thread that waits for an answer cannot be ended"
+    client.close()
+    assert loop.end(patience=20, cut=0), "the answer was cut off"
+    server.close()
+    assert [one.name for one in told if isinstance(one, Failing)] == ["app.h"]
+    assert _messages(root) == ["line 0", "line 1", "line 2"]
 
 
 def test_a_reload_takes_new_partitions_and_a_broken_config_leaves_the_old_ones(tmp_path: Path) -> None:
