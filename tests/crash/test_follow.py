@@ -134,6 +134,53 @@ partition "app" "sleeps" {
 """
 
 
+SHARED = """
+store "lake" { location = "LAKE" }
+workspace "default" {
+  host  = "HOST"
+  store = store.lake
+}
+"""
+DETECTION = """
+detection "bad" {
+  table    = "app"
+  where    = "message LIKE 'bad%'"
+  severity = "high"
+}
+"""
+
+
+def test_rows_are_pushed_and_detected_once_while_spark_stops_and_starts(root: Path, tmp_path: Path) -> None:
+    lake, reader = tmp_path / "lake", tmp_path / "reader"
+    for directory in (lake, reader / "config"):
+        directory.mkdir(parents=True)
+    shared = SHARED.replace("LAKE", str(lake))
+    (reader / "config" / "main.tpc").write_text(shared.replace("HOST", "reader"))
+    with (root / "config" / "main.tpc").open("a") as config:
+        config.write(shared.replace("HOST", "web-1") + DETECTION)
+
+    def pulled() -> Counter[str]:
+        reports = Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+        return _ids(reader) if reports else Counter()
+
+    flags = ["--push-every", "1s", "--detect", "--detect-every", "1s", "--idle-after", "3s", "--compact-every", "2s"]
+    written: list[str] = []
+    with _following(root, *flags) as one:
+        for number in (1, 2):
+            some = [f"id {number}", f"bad {number}"]
+            _append(root, *some)
+            written += some
+            _until(lambda: one.java() is not None, f"Spark starts: {number}")
+            _until(lambda: pulled() == Counter(written), f"rows are in the store: {number}")  # noqa: B023
+            _until(lambda: one.java() is None, f"Spark stops when idle: {number}")
+        _until(lambda: len(one.events("chored")) >= 2, "hits")
+        assert one.end() == 0
+    assert _ids(root) == pulled() == Counter(written)
+    hits = [event["counts"] for event in one.events("chored") if event["kind"] == "detect"]
+    assert [dict(counts)["hits"] for counts in hits if isinstance(counts, dict)] == [1, 1]
+    assert one.events("failing") == []
+
+
 def test_a_program_that_hangs_in_the_only_slot_turns_red_while_the_others_go_on_and_it_ends(root: Path) -> None:
     seconds = str(3600 + os.getpid() / 1e7)  # to know it among all processes
     with (root / "config" / "main.tpc").open("a") as config:

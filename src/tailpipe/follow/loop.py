@@ -55,6 +55,11 @@ class Jobs(Protocol):
         ...
 
     @property
+    def engine_jobs(self) -> int:
+        """How many jobs the engine has begun."""
+        ...
+
+    @property
     def blockers(self) -> frozenset[int]:
         """The threads whose jobs hold the task slots of the engine that another job waits for."""
         ...
@@ -112,7 +117,7 @@ class Loop:
         self._workers: list[Worker] = []
         self._woken: set[str] = set()
         self._fresh = set(self.jobs.partitions)
-        self._last_work = self.clock()
+        self._last_work, self._engine_jobs = self.clock(), 0
         self._starved_since: float | None = None
         self.rounds = 0
         self.status.set(begun=self.now())
@@ -259,7 +264,6 @@ class Loop:
             is_stuck=False,
         )
         if summary.committed:
-            self._last_work = self.clock()
             self.schedule.wake_chores(self.clock())
             if summary.accounts.read:
                 self.tell(Collected(summary))
@@ -303,7 +307,11 @@ class Loop:
         self.tell(Reloaded(len(self.jobs.partitions)))
 
     def _close_idle_engine(self, now: float) -> None:
-        if self._busy() or not self.jobs.has_engine or now - self._last_work < self.schedule.paces.engine_idle:
+        is_busy, begun = bool(self._busy()), self.jobs.engine_jobs
+        if begun != self._engine_jobs:  # also by a run that brought nothing, such as requests to a service
+            self._last_work = now
+            self._engine_jobs = self._engine_jobs if is_busy else begun
+        if is_busy or not self.jobs.has_engine or now - self._last_work < self.schedule.paces.engine_idle:
             return
         self.jobs.close_engine()
 

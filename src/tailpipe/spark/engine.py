@@ -122,6 +122,8 @@ class SparkEngine:
         self._is_borrowed = False
         self._failure: SparkError | None = None
         self._started: Spent | None = None
+        self.jobs = 0
+        """How many jobs it has begun."""
         self._threads: dict[str, int] = {}
         """The threads that wait for jobs, by the group of the job."""
 
@@ -262,6 +264,11 @@ class SparkEngine:
         return found
 
     @property
+    def is_running(self) -> bool:
+        """Whether there is a Spark, or a Java for it, that can be closed."""
+        return self._context is not None or (self._starter is not None and self._starter.is_ahead)
+
+    @property
     def started(self) -> Spent | None:
         """What it took to start Spark."""
         return self._started
@@ -334,6 +341,7 @@ class SparkEngine:
         """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
         context, group = self.context, f"tailpipe-{uuid.uuid4().hex}"
         self._threads[group] = threading.get_ident()
+        self.jobs += 1
         try:
             for number, answer in stream_job(context, payloads, work, group):
                 yield number, pickle.loads(answer)  # noqa: S301

@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
@@ -25,9 +25,10 @@ from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
 from tailpipe.follow.news import Chored, Collected, Failing, News, Reloaded
-from tailpipe.follow.schedule import DETECT, TIDY
+from tailpipe.follow.schedule import DETECT, PUSH, TIDY, Paces
 from tailpipe.follow.server import StatusServer
 from tailpipe.follow.worker import Stopped
+from tailpipe.kernel.task import Outcome, Task
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -49,6 +50,13 @@ detection "bad" {
 }
 """
 
+STORE = """
+store "lake" { location = "LAKE" }
+workspace "default" {
+  host  = "web-1"
+  store = store.lake
+}
+"""
 SILENT = """
 connection "http" "silent" {
   base_url    = "http://127.0.0.1:PORT"
@@ -62,6 +70,24 @@ partition "app" "h" {
   }
 }
 """
+
+
+class Kept(InProcessEngine):
+    """An engine that starts with its first job, and again after it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs = self.starts = 0
+        self.is_running = False
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        self.jobs += 1
+        self.starts += not self.is_running
+        self.is_running = True
+        return super().run(tasks)
+
+    def close(self) -> None:
+        self.is_running = False
 
 
 def _never() -> bool:
@@ -92,9 +118,9 @@ def _append(root: Path, *messages: str, name: str = "x", day: str = "") -> None:
             file.write(json.dumps({"time": moment, "message": message}) + "\n")
 
 
-def _loop(jobs: WorkspaceJobs) -> tuple[Loop, Bell, list[News]]:
+def _loop(jobs: WorkspaceJobs, paces: Paces = PACES) -> tuple[Loop, Bell, list[News]]:
     bell, told = Bell(), list[News]()
-    loop = Loop(jobs, PACES, bell, told.append, clock=bell)
+    loop = Loop(jobs, paces, bell, told.append, clock=bell)
     bell.is_busy = lambda: any(one.turn is not None for one in loop._workers)
     return loop, bell, told
 
@@ -199,6 +225,44 @@ def test_detections_see_the_rows_of_cycles_once(tmp_path: Path) -> None:
     assert loop.status.state.hits == {("bad", "high"): 1}
     hits = [one for one in told if isinstance(one, Chored) and one.kind == DETECT]
     assert [one.counts["hits"] for one in hits] == [1]
+
+
+def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tmp_path: Path) -> None:
+    lake = STORE.replace("LAKE", str(tmp_path / "lake"))
+    root, reader, engine = _install(tmp_path / "web-1", MORE + lake), tmp_path / "reader", Kept()
+    paces = Paces(every=10, push=20, detect=10, engine_idle=60)
+    (tmp_path / "lake").mkdir()
+    (reader / "config").mkdir(parents=True)
+    (reader / "config" / "main.tpc").write_text(lake.replace("web-1", "reader"))
+    env = {"TAILPIPE_INSTALL_DIR": str(root)}
+    jobs = WorkspaceJobs(lambda: Workspace.open(env=env), is_detecting=True, make_engine=lambda _: engine)
+    assert list(jobs.chores) == [TIDY, PUSH, DETECT]
+    loop, bell, told = _loop(jobs, paces)
+
+    def is_settled() -> bool:
+        facts = read_facts(jobs.workspace).partitions.values()
+        return sum(one.rows for one in facts) == len(written) and not any(one.not_pushed for one in facts)
+
+    written: list[str] = []
+    for number, name in enumerate(["x", "y"], 1):
+        lines = [f"{name} {number}", "bad"]
+        _append(root, *lines, name=name)
+        written += lines
+        begun = bell.now
+        until(loop, is_settled)
+        assert bell.now - begun <= paces.every + paces.push, "pushed at its interval"
+        until(loop, lambda: loop.status.state.hits == {("bad", "high"): number})  # noqa: B023
+        assert (engine.starts, jobs.has_engine) == (number, True)
+        until(loop, lambda: not jobs.has_engine)
+        assert paces.engine_idle <= bell.now - begun <= paces.engine_idle + 2 * paces.every
+    over = bell.now + 2 * paces.engine_idle
+    until(loop, lambda: bell.now > over)
+    loop.end(patience=10, cut=10)
+    assert engine.starts == 2, "idle cycles start nothing"
+    assert loop.status.state.problems == {}
+    assert [one.counts["hits"] for one in told if isinstance(one, Chored) and one.kind == DETECT] == [1, 1]
+    Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+    assert _messages(root) == _messages(reader) == sorted(written)
 
 
 def test_a_service_that_never_answers_turns_health_red_and_the_others_go_on(tmp_path: Path) -> None:
