@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -117,6 +119,104 @@ def _size(pid: int) -> tuple[int, int, int]:
     place = Path(f"/proc/{pid}")
     fields = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
     return int(fields["VmRSS"].split()[0]) * 1024, len(list((place / "fd").iterdir())), int(fields["Threads"])
+
+
+HANGING = """
+workspace "default" {
+  spark { master = "local[1,4]" }
+}
+partition "app" "sleeps" {
+  source "command" {
+    command = ["sleep", "SECONDS"]
+    timeout = "1h"
+  }
+}
+"""
+
+
+SHARED = """
+store "lake" { location = "LAKE" }
+workspace "default" {
+  host  = "HOST"
+  store = store.lake
+}
+"""
+DETECTION = """
+detection "bad" {
+  table    = "app"
+  where    = "message LIKE 'bad%'"
+  severity = "high"
+}
+"""
+
+
+def test_rows_are_pushed_and_detected_once_while_spark_stops_and_starts(root: Path, tmp_path: Path) -> None:
+    lake, reader = tmp_path / "lake", tmp_path / "reader"
+    for directory in (lake, reader / "config"):
+        directory.mkdir(parents=True)
+    shared = SHARED.replace("LAKE", str(lake))
+    (reader / "config" / "main.tpc").write_text(shared.replace("HOST", "reader"))
+    with (root / "config" / "main.tpc").open("a") as config:
+        config.write(shared.replace("HOST", "web-1") + DETECTION)
+
+    def pulled() -> Counter[str]:
+        reports = Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+        return _ids(reader) if reports else Counter()
+
+    flags = ["--push-every", "1s", "--detect", "--detect-every", "1s", "--idle-after", "3s", "--compact-every", "2s"]
+    written: list[str] = []
+    with _following(root, *flags) as one:
+        for number in (1, 2):
+            some = [f"id {number}", f"bad {number}"]
+            _append(root, *some)
+            written += some
+            _until(lambda: one.java() is not None, f"Spark starts: {number}")
+            _until(lambda: pulled() == Counter(written), f"rows are in the store: {number}")  # noqa: B023
+            _until(lambda: one.java() is None, f"Spark stops when idle: {number}")
+        _until(lambda: len(one.events("chored")) >= 2, "hits")
+        assert one.end() == 0
+    assert _ids(root) == pulled() == Counter(written)
+    hits = [event["counts"] for event in one.events("chored") if event["kind"] == "detect"]
+    assert [dict(counts)["hits"] for counts in hits if isinstance(counts, dict)] == [1, 1]
+    assert one.events("failing") == []
+
+
+def test_a_program_that_hangs_in_the_only_slot_turns_red_while_the_others_go_on_and_it_ends(root: Path) -> None:
+    seconds = str(3600 + os.getpid() / 1e7)  # to know it among all processes
+    with (root / "config" / "main.tpc").open("a") as config:
+        config.write(HANGING.replace("SECONDS", seconds))
+    with _following(root, "--stuck-after", "3s", "--status-address", "127.0.0.1:0") as one:
+        _until(lambda: seconds in _commands(), "the program runs")
+        _append(root, "id 0")
+        _until(lambda: _failing(one, "held the task slots") == {"app.sleeps"}, "it kept the others waiting")
+        address = one.talk.read_text().partition("status: ")[2].partition(",")[0]
+        for number in range(1, 4):
+            _until(lambda: len(one.events("collected")) >= number, f"line {number}")  # noqa: B023
+            _append(root, f"id {number}")
+            with pytest.raises(HTTPError) as red:
+                urlopen(address)
+            assert (red.value.code, "app.sleeps" in json.load(red.value)["problems"]) == (503, True)
+            red.value.close()
+        _until(lambda: len(one.events("collected")) >= 4, "the last line")
+        begun = time.monotonic()
+        assert one.end() == 0
+        assert time.monotonic() - begun < 25
+    _until(lambda: seconds not in _commands(), "the program ends with its task")
+    assert _ids(root) == Counter(f"id {number}" for number in range(4))
+    assert "Traceback" not in one.talk.read_text()
+
+
+def _failing(one: Follower, words: str) -> set[object]:
+    return {event["name"] for event in one.events("failing") if words in str(event["error"])}
+
+
+def _commands() -> set[str]:
+    """The second words of all command lines."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.update(path.read_bytes().decode(errors="replace").split("\0")[1:2])
+    return found
 
 
 def test_many_cycles_with_spark_take_no_more_memory_files_or_threads(root: Path) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import _thread
 import os
+import pickle
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.errors import SparkError
-from tailpipe.spark.jobs import Attempt, run_job, stream_job, told
+from tailpipe.spark.engine import SparkEngine
+from tailpipe.spark.jobs import Attempt, run_job, running_tasks, stream_job, told
 
 
 def echo(payload: bytes, attempt: Attempt) -> bytes:
@@ -55,6 +58,10 @@ def wait_for_file(payload: bytes, attempt: Attempt) -> bytes:
     return payload
 
 
+def wait_and_pickle(payload: bytes, attempt: Attempt) -> bytes:
+    return pickle.dumps(wait_for_file(payload, attempt))
+
+
 def test_an_answer_comes_before_the_job_is_over(spark: SparkSession, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     answers = stream_job(spark.sparkContext, [b"", str(gate).encode()], wait_for_file)
@@ -69,6 +76,33 @@ def test_whoever_closes_a_stream_of_answers_cancels_the_job(spark: SparkSession,
     answers.close()
     assert run_job(spark.sparkContext, [b"a", b"b"], echo)  # no core is taken any more
     assert not [name for name in threading.enumerate() if name.name.startswith("tailpipe-")]
+
+
+def test_the_thread_is_known_whose_job_holds_the_slots_that_another_waits_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    engine, gate, threads = SparkEngine(lambda: spark.sparkContext), tmp_path / "gate", list[threading.Thread]()
+
+    def begin(payloads: list[bytes]) -> None:
+        threads.append(threading.Thread(target=lambda: list(engine._stream(payloads, wait_and_pickle))))
+        threads[-1].start()
+
+    def until(is_so: Callable[[], bool]) -> None:
+        over = time.monotonic() + 60
+        while not is_so():
+            assert time.monotonic() < over
+            time.sleep(0.05)
+
+    assert engine.cores == 2
+    begin([str(gate).encode()] * 3)
+    until(lambda: sum(running_tasks(spark.sparkContext, engine._threads).values()) == 2)
+    assert engine.blockers() == frozenset()
+    begin([b""])
+    until(lambda: engine.blockers() == {threads[0].ident})
+    gate.touch()
+    for thread in threads:
+        thread.join(60)
+    assert (engine.blockers(), engine._threads) == (frozenset(), {})
 
 
 def test_one_payload_is_one_task_and_answers_keep_the_order(spark: SparkSession) -> None:

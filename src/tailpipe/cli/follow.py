@@ -51,7 +51,7 @@ def follow_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "compact_every": "Merge small files and drop expired days this often.",
         "push_every": "Push to the store this often.",
         "detect_every": "Run detections over new rows this often.",
-        "idle_after": "Stop Spark after this time without new data.",
+        "idle_after": "Stop Spark after this time without work.",
         "stuck_after": "Report a run as stuck after this time, and go on with the others.",
     }
     options = [click.option("--follow", is_flag=True, help="Keep running and collect what is new.")]
@@ -153,6 +153,7 @@ def _paces(flags: dict[str, Any]) -> Paces:
         found["push_every"],
         found["detect_every"],
         stuck=found["stuck_after"],
+        starved=min(Paces.starved, found["stuck_after"]),
         engine_idle=found["idle_after"],
     )
 

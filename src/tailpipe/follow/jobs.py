@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.config.chosen import choose_ready
 from tailpipe.errors import SparkError
 from tailpipe.follow.loop import Chore
 from tailpipe.follow.schedule import DETECT, PUSH, TIDY
 from tailpipe.follow.worker import Stopped
+from tailpipe.kernel.engine import Engine
 from tailpipe.model.selector import Selection, select
 
 if TYPE_CHECKING:
     from tailpipe.collect.events import Event, Summary
-    from tailpipe.kernel.engine import Engine
     from tailpipe.workspace import Workspace
 
-__all__ = ["WorkspaceJobs"]
+__all__ = ["KeptEngine", "WorkspaceJobs"]
 
 ShouldStop = Callable[[], bool]
+
+
+class KeptEngine(Engine, Protocol):
+    """An engine that is kept between jobs, and works again after it was closed."""
+
+    jobs: int
+    """How many jobs it has begun."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is something to close."""
+        ...
 
 
 class WorkspaceJobs:
@@ -40,6 +52,7 @@ class WorkspaceJobs:
         is_pushing: bool = True,
         is_compacting: bool = True,
         skips_bad: bool = False,
+        make_engine: Callable[[Workspace], KeptEngine] | None = None,
     ) -> None:
         self._open = open_workspace
         self._selection = selection
@@ -49,7 +62,9 @@ class WorkspaceJobs:
         self._is_pushing = is_pushing
         self._is_compacting = is_compacting
         self._skips_bad = skips_bad
-        self._engine: Engine | None = None
+        self._make_engine = make_engine
+        self._engine: KeptEngine | None = None
+        self._earlier_jobs = 0
         self._lock = threading.Lock()
         self._units: dict[str, set[str]] = {}
         """The units to compact: those that were committed since the last time."""
@@ -68,8 +83,21 @@ class WorkspaceJobs:
 
     @property
     def has_engine(self) -> bool:
-        """Whether an engine was made here; one that was given to the workspace is not closed here."""
-        return self._engine is not None
+        """Whether the engine that was made here runs; one that was given to the workspace is not closed here."""
+        engine = self._engine
+        return engine is not None and engine.is_running
+
+    @property
+    def engine_jobs(self) -> int:
+        """How many jobs the engines that were made here have begun."""
+        engine = self._engine
+        return self._earlier_jobs + (0 if engine is None else engine.jobs)
+
+    @property
+    def blockers(self) -> frozenset[int]:
+        """The threads whose jobs hold the task slots of the engine that another job waits for."""
+        engine = self.workspace.engine
+        return frozenset() if engine is None else engine.blockers()
 
     @property
     def paths(self) -> dict[str, tuple[str, ...]]:
@@ -123,6 +151,10 @@ class WorkspaceJobs:
         """Close the engine; the next job starts it anew."""
         with self._lock:
             engine, self._engine = self._engine, None
+            if engine is not None:
+                self._earlier_jobs += engine.jobs
+                if self.workspace.engine is engine:
+                    self.workspace.engine = None
         if engine is not None:
             engine.close()
 
@@ -139,10 +171,10 @@ class WorkspaceJobs:
     def _ready(self, workspace: Workspace) -> Workspace:
         """The workspace with the engine that is kept."""
         with self._lock:
-            if workspace.engine is None or workspace.engine is not self._engine:
-                if self._engine is None and workspace.engine is None:
-                    self._engine = workspace.kept_engine()
-                workspace.engine = self._engine or workspace.engine
+            if workspace.engine is None:
+                if self._engine is None:
+                    self._engine = self._make_engine(workspace) if self._make_engine else workspace.kept_engine()
+                workspace.engine = self._engine
         return workspace
 
     def _tidy(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:

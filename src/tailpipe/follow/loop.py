@@ -22,6 +22,8 @@ __all__ = ["Chore", "Jobs", "Loop", "Sleep"]
 _MOST_WORKERS = 9
 """One for each job that hangs, and one that goes on; with more, the others wait for one of them."""
 _LONGEST_SLEEP = 60.0
+_LOOK = 5.0
+"""Seconds between two looks at whether stuck jobs keep the others from task slots."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,16 @@ class Jobs(Protocol):
     @property
     def has_engine(self) -> bool:
         """Whether the engine holds something that can be closed."""
+        ...
+
+    @property
+    def engine_jobs(self) -> int:
+        """How many jobs the engine has begun."""
+        ...
+
+    @property
+    def blockers(self) -> frozenset[int]:
+        """The threads whose jobs hold the task slots of the engine that another job waits for."""
         ...
 
     def collect(self, partition: str, *, should_stop: Callable[[], bool]) -> Summary:
@@ -105,7 +117,8 @@ class Loop:
         self._workers: list[Worker] = []
         self._woken: set[str] = set()
         self._fresh = set(self.jobs.partitions)
-        self._last_work = self.clock()
+        self._last_work, self._engine_jobs = self.clock(), 0
+        self._starved_since: float | None = None
         self.rounds = 0
         self.status.set(begun=self.now())
         self.status.choose(self.jobs.partitions)
@@ -136,6 +149,7 @@ class Loop:
         now = self.clock()
         for hanging in self.schedule.find_stuck(now):
             self._stuck(hanging)
+        self._free_slots(now)
         while not self.is_stopping and (worker := self._free()) and (turn := self.schedule.next(now)):
             self._begin(worker, turn, now)
         self._close_idle_engine(now)
@@ -160,16 +174,18 @@ class Loop:
 
     def _free(self) -> Worker | None:
         """A worker that waits. There is one; another comes if that hangs."""
-        busy = [worker for worker in self._workers if worker.turn is not None]
-        if any(not worker.turn.is_stuck for worker in busy if worker.turn is not None):
+        if any(not turn.is_stuck for _, turn in self._busy()):
             return None
         for worker in self._workers:
-            if worker.turn is None:
+            if worker.turn is None and not worker.was_interrupted:
                 return worker
         if len(self._workers) >= _MOST_WORKERS:
             return None
         self._workers.append(Worker(self._done))
         return self._workers[-1]
+
+    def _busy(self) -> list[tuple[Worker, Turn]]:
+        return [(worker, turn) for worker in self._workers if (turn := worker.turn) is not None]
 
     def _done(self, result: Result) -> None:
         self._results.put(result)
@@ -193,9 +209,11 @@ class Loop:
             while True:
                 self._take(self._results.get_nowait())
         idle = [worker for worker in self._workers if worker.turn is None]
-        for worker in idle[1:]:  # those that have hung and came back
-            worker.dismiss()
-            self._workers.remove(worker)
+        kept = next((worker for worker in idle if not worker.was_interrupted), None)
+        for worker in idle:
+            if worker is not kept:  # one that has hung and came back
+                worker.dismiss()
+                self._workers.remove(worker)
 
     def _take(self, result: Result) -> None:
         turn, value, error = result.turn, result.value, _problem(result)
@@ -203,8 +221,10 @@ class Loop:
         was_woken = turn.name in self._woken
         self._woken.discard(turn.name)
         if isinstance(result.error, Stopped):
-            turn.begun = None
-            return
+            if self.is_stopping:
+                turn.begun = None
+                return
+            turn.is_suspect = True
         has_news = isinstance(value, Summary) and value.accounts.read > 0
         self.schedule.end(turn, self.clock(), is_done=not error, has_news=has_news, was_woken=was_woken)
         if isinstance(value, Summary):
@@ -244,7 +264,6 @@ class Loop:
             is_stuck=False,
         )
         if summary.committed:
-            self._last_work = self.clock()
             self.schedule.wake_chores(self.clock())
             if summary.accounts.read:
                 self.tell(Collected(summary))
@@ -258,6 +277,19 @@ class Loop:
         else:
             self.status.chore(turn.kind, error)
         self.tell(Failing(turn.name, error, is_stuck=True))
+
+    def _free_slots(self, now: float) -> None:
+        """Interrupt the stuck jobs that hold the task slots for which others have waited for long."""
+        blockers = self.jobs.blockers if len(self._busy()) > 1 else frozenset()
+        hanging = [worker for worker, turn in self._busy() if turn.is_stuck and worker.ident in blockers]
+        if not hanging:
+            self._starved_since = None
+        elif self._starved_since is None:
+            self._starved_since = now
+        elif now - self._starved_since >= self.schedule.paces.starved:
+            self._starved_since = None
+            for worker in hanging:
+                worker.interrupt()
 
     def _reload(self) -> None:
         self.must_reload = False
@@ -275,7 +307,10 @@ class Loop:
         self.tell(Reloaded(len(self.jobs.partitions)))
 
     def _close_idle_engine(self, now: float) -> None:
-        is_busy = any(worker.turn is not None for worker in self._workers)
+        is_busy, begun = bool(self._busy()), self.jobs.engine_jobs
+        if begun != self._engine_jobs:  # also by a run that brought nothing, such as requests to a service
+            self._last_work = now
+            self._engine_jobs = self._engine_jobs if is_busy else begun
         if is_busy or not self.jobs.has_engine or now - self._last_work < self.schedule.paces.engine_idle:
             return
         self.jobs.close_engine()
@@ -283,6 +318,8 @@ class Loop:
     def _seconds(self, now: float) -> float:
         """How long nothing can happen by itself."""
         times = [_LONGEST_SLEEP, self.alive(), self.schedule.paces.engine_idle if self.jobs.has_engine else None]
+        if len(self._busy()) > 1:  # one hangs
+            times.append(min(_LOOK, self.schedule.paces.starved))
         if self._free() is not None:
             times.append(self.schedule.delay(now))
         hanging = [turn.begun for turn in self.schedule.turns if turn.begun is not None and not turn.is_stuck]
@@ -306,6 +343,8 @@ def _problem(result: Result) -> str:
     value, error = result.value, result.error
     if isinstance(error, TailpipeError):
         return REDACTOR(error.with_hint)
+    if isinstance(error, Stopped):
+        return "interrupted: it did not end, and held the task slots that other partitions waited for"
     if error is not None:
         return REDACTOR(f"{type(error).__name__}: {error}")
     if isinstance(value, Chore):

@@ -29,6 +29,8 @@ class Paces:
     longest_backoff: float = 300.0
     stuck: float = 600.0
     """A job that takes longer counts as stuck; the others go on without it."""
+    starved: float = 30.0
+    """If jobs wait so long for task slots that stuck ones hold, one of those is interrupted."""
     engine_idle: float = 900.0
     """After so long without work the engine is closed."""
 
@@ -53,6 +55,8 @@ class Turn:
     """How many woken runs in a row have brought something."""
     is_woken: bool = False
     is_stuck: bool = False
+    is_suspect: bool = False
+    """Whether it was interrupted because it kept the others waiting: until it succeeds, it runs beside them."""
 
     @property
     def name(self) -> str:
@@ -96,7 +100,7 @@ class Schedule:
     def begin(self, turn: Turn, now: float) -> None:
         """The job runs from now on."""
         turn.begun = turn.last_begun = now
-        turn.is_woken = False
+        turn.is_woken, turn.is_stuck = False, turn.is_suspect
 
     def end(self, turn: Turn, now: float, *, is_done: bool, has_news: bool = False, was_woken: bool = False) -> None:
         """The job has ended: when is it due again?"""
@@ -106,7 +110,7 @@ class Schedule:
             turn.failures, turn.streak = turn.failures + 1, 0
             turn.due = now + self.backoff(turn)
             return
-        turn.failures = 0
+        turn.failures, turn.is_suspect = 0, False
         turn.streak = turn.streak + 1 if has_news and was_woken else (turn.streak if has_news else 0)
         turn.due = max(now, begun + max(self.paces.of(turn.kind), _QUIET.get(turn.kind, 0.0)))
         if turn.is_woken:
@@ -133,8 +137,8 @@ class Schedule:
                 self.wake(turn, now)
 
     def backoff(self, turn: Turn) -> float:
-        """How long a job that has failed waits: its interval, doubled with each failure."""
-        pace = max(1.0, self.paces.of(turn.kind))
+        """How long a job that has failed waits: its interval, doubled with each failure; longer if it blocks others."""
+        pace = max(1.0, self.paces.of(turn.kind), 4 * self.paces.starved if turn.is_suspect else 0.0)
         return min(max(pace, self.paces.longest_backoff), pace * 2.0 ** min(turn.failures - 1, 30))
 
     def find_stuck(self, now: float) -> list[Turn]:

@@ -6,6 +6,7 @@ import ctypes
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from tailpipe.follow.schedule import Turn
 from tailpipe.frozen import frozen
@@ -34,11 +35,20 @@ class Worker:
 
     def __init__(self, done: Callable[[Result], None]) -> None:
         self._done = done
+        self._lock = threading.Lock()
+        self._can_interrupt = False
+        self.was_interrupted = False
+        """Whether a job was interrupted in it. It gets no other one: its connection to Java may be out of step."""
         self._jobs: queue.SimpleQueue[tuple[Turn, Work] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="tailpipe-follow", daemon=True)
         self._thread.start()
         self.turn: Turn | None = None
         """What it does; None if it waits for work."""
+
+    @property
+    def ident(self) -> int | None:
+        """The number of its thread."""
+        return self._thread.ident
 
     def give(self, turn: Turn, work: Work) -> None:
         """Have a job done."""
@@ -54,17 +64,27 @@ class Worker:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def interrupt(self) -> None:
-        """Raise `Stopped` in the thread, wherever it is in our code; code of others hears it when it returns."""
-        if self._thread.ident is not None:
+    def interrupt(self) -> bool:
+        """Raise `Stopped` in its job, wherever it is in our code; code of others hears it when it returns.
+
+        Whether it was raised: a job is interrupted once.
+        """
+        with self._lock:
+            if not self._can_interrupt or self._thread.ident is None:
+                return False
+            self._can_interrupt, self.was_interrupted = False, True
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(Stopped))
+        return True
 
     def _run(self) -> None:
         while (given := self._jobs.get()) is not None:
             turn, work = given
             try:
+                self._can_interrupt = True
                 result = Result(turn, work())
             except BaseException as error:  # noqa: BLE001 - the loop decides what it means
                 result = Result(turn, error=error)
+            with suppress(Stopped), self._lock:  # an interrupt that comes as the job ends must not end the thread
+                self._can_interrupt = False
             self.turn = None
             self._done(result)

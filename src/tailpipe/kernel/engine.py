@@ -62,6 +62,10 @@ class Engine(Protocol):
         """What it took to start what the engine works with; None if nothing was started."""
         ...
 
+    def blockers(self) -> frozenset[int]:
+        """Return the threads whose jobs hold the task slots that another job waits for; called by any thread."""
+        ...
+
     def cpu_seconds(self) -> float:
         """How much CPU time its other processes on this machine have used so far."""
         ...

@@ -167,22 +167,30 @@ class OnConnect:
         del wait_seconds
         check_hosts(self._ask, staging, depots)
 
-    def stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, bytes], None, None]:
+    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
         """As a DataFrame, one payload to a task."""
         if not payloads:
             return
         missing = set(range(len(payloads)))
         with _failures(self._address):
+            self._session.addTag(group)  # of this thread
             try:
                 for number, answer in self._rows(payloads, _worker(work)):
                     missing.discard(number)
                     yield number, answer
             except BaseException:
                 with contextlib.suppress(Exception):  # it may be gone
-                    self._session.interruptAll()
+                    self._session.interruptTag(group)
                 raise
+            finally:
+                self._session.removeTag(group)
         if missing:
             raise SparkError(f"Spark returned {len(payloads) - len(missing)} of {len(payloads)} tasks", hint=_HINT)
+
+    def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
+        """The server does not tell."""
+        del groups
+        return {}
 
     def is_alive(self, *, after: float = 0) -> bool:
         """Whether the server accepts connections, and knows the session."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
+import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -113,6 +115,10 @@ class SparkEngine:
         self._is_borrowed = False
         self._failure: SparkError | None = None
         self._started: Spent | None = None
+        self.jobs = 0
+        """How many jobs it has begun."""
+        self._threads: dict[str, int] = {}
+        """The threads that wait for jobs, by the group of the job."""
 
     @classmethod
     def of(
@@ -266,9 +272,22 @@ class SparkEngine:
         return found
 
     @property
+    def is_running(self) -> bool:
+        """Whether there is a Spark, or a Java for it, that can be closed."""
+        return self._running is not None or (self._starter is not None and self._starter.is_ahead)
+
+    @property
     def started(self) -> Spent | None:
         """What it took to start Spark."""
         return self._started
+
+    def blockers(self) -> frozenset[int]:
+        """The threads whose jobs hold the task slots that another job waits for. One that has just begun waits too."""
+        spark, threads = self._running, dict(self._threads)
+        if spark is None or len(threads) < 2:
+            return frozenset()
+        counts = spark.running_tasks(threads)
+        return frozenset(threads[group] for group, count in counts.items() if count and not all(counts.values()))
 
     def cpu_seconds(self) -> float:
         """How much CPU time the processes of Spark on this machine have used so far."""
@@ -327,15 +346,19 @@ class SparkEngine:
 
     def _stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, Any], None, None]:
         """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
-        spark = self._spark
+        spark, group = self._spark, f"tailpipe-{uuid.uuid4().hex}"
+        self._threads[group] = threading.get_ident()
+        self.jobs += 1
         try:
-            for number, answer in spark.stream(payloads, work):
+            for number, answer in spark.stream(payloads, work, group):
                 yield number, pickle.loads(answer)  # noqa: S301
         except SparkError as error:
             if not spark.is_alive(after=1):  # its connections end before the process does
                 self.close()
             log = str(self._log) if self._log is not None else "the log of Spark"  # where the traceback is
             raise SparkError(error.message, hint=error.hint.replace("the log of Spark", log)) from error
+        finally:
+            self._threads.pop(group, None)
 
     def close(self) -> None:
         """End Spark, if it was started here: one that was there before has other users, such as a DataFrame."""

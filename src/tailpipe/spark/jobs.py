@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job", "stream_job", "told"]
+__all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job", "running_tasks", "stream_job", "told"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
@@ -55,21 +55,37 @@ def run_job(context: SparkContext, payloads: Sequence[bytes], work: Work) -> lis
 
 
 def stream_job(
-    context: SparkContext, payloads: Sequence[bytes], work: Work
+    context: SparkContext, payloads: Sequence[bytes], work: Work, group: str | None = None
 ) -> Generator[tuple[int, bytes], None, None]:
     """The same, but each answer is given as soon as its task is done, with the number of its payload.
 
-    Whoever does not want the rest closes the iterator, which cancels the job.
+    Whoever does not want the rest closes the iterator, which cancels the job. Spark knows the job by its `group`.
     """
     if not payloads:
         return
-    job = _Job(context, payloads, work)
+    job = _Job(context, payloads, work, group or f"tailpipe-{uuid.uuid4().hex}")
     job.start()
     try:
         yield from job.answers()
     except BaseException:
         job.cancel()
         raise
+
+
+def running_tasks(context: SparkContext, groups: Iterable[str]) -> dict[str, int]:
+    """How many tasks of each of these jobs run now; none is known if Spark ends."""
+    from py4j.protocol import Py4JError
+
+    found = {}
+    try:
+        tracker = context.statusTracker()
+        for group in groups:
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+            found[group] = sum(stage.numActiveTasks for stage in stages if stage is not None)
+    except (Py4JError, OSError, AttributeError):  # another thread may have closed it
+        return {}
+    return found
 
 
 class _Job:
@@ -82,11 +98,11 @@ class _Job:
     job. Spark applies the update of each task once, and that of an attempt that failed never.
     """
 
-    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work) -> None:
+    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work, group: str) -> None:
         self._context = context
         self._payloads = payloads
         self._work = work
-        self._group = f"tailpipe-{uuid.uuid4().hex}"
+        self._group = group
         self._over = threading.Event()
         self._arrived: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
         self._answers: dict[int, bytes] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.kernel.delivery import Depots
-from tailpipe.spark.jobs import Work, stream_job
+from tailpipe.spark.jobs import Work, running_tasks, stream_job
 from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.processes import cpu_seconds
 from tailpipe.spark.session import is_alive, is_local, java_process, session_of, stop_context
@@ -64,8 +64,12 @@ class Running(Protocol):
         """Raise if a host differs from this one, or cannot write to where files go."""
         ...
 
-    def stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, bytes], None, None]:
-        """Do the work for each payload. Closing the iterator cancels the job."""
+    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
+        """Do the work for each payload. Closing the iterator cancels the job, which Spark knows by the group."""
+        ...
+
+    def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
+        """How many tasks of these jobs run now; those of which that is not known are not in it."""
         ...
 
     def is_alive(self, *, after: float = 0) -> bool:
@@ -130,9 +134,13 @@ class OnContext:
         """Check each executor."""
         check_cluster(self._context, staging, wait_seconds, depots)
 
-    def stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, bytes], None, None]:
+    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
         """As an RDD."""
-        return stream_job(self._context, payloads, work)
+        return stream_job(self._context, payloads, work, group)
+
+    def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
+        """As Spark counts them."""
+        return running_tasks(self._context, groups)
 
     def is_alive(self, *, after: float = 0) -> bool:
         """Whether the Java process runs."""

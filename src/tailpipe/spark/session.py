@@ -128,6 +128,11 @@ class Starter:
             self.cancel()
             raise KeyboardInterrupt
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a Java was started ahead that nobody has used."""
+        return self._ahead is not None
+
     def cancel(self) -> None:
         """End a Java that was started ahead and that nobody has used."""
         if self._ahead is not None:

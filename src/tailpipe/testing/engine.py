@@ -82,6 +82,10 @@ class InProcessEngine:
         """Nothing is started."""
         return None
 
+    def blockers(self) -> frozenset[int]:
+        """No job waits for others: each runs in the thread that wants it."""
+        return frozenset()
+
     def cpu_seconds(self) -> float:
         """There are no other processes."""
         return 0.0

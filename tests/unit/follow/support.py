@@ -49,6 +49,8 @@ class FakeJobs:
     chores: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     has_engine: bool = True
+    engine_jobs: int = 0
+    blockers: frozenset[int] = frozenset()
     reloading: Callable[[], None] = lambda: None
 
     def collect(self, partition: str, *, should_stop: Callable[[], bool]) -> Summary:

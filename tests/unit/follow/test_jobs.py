@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import json
 import os
+import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,9 +24,11 @@ from tailpipe.follow.facts import read_facts
 from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
-from tailpipe.follow.news import Chored, Collected, News, Reloaded
-from tailpipe.follow.schedule import DETECT, TIDY
+from tailpipe.follow.news import Chored, Collected, Failing, News, Reloaded
+from tailpipe.follow.schedule import DETECT, PUSH, TIDY, Paces
+from tailpipe.follow.server import StatusServer
 from tailpipe.follow.worker import Stopped
+from tailpipe.kernel.task import Outcome, Task
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -43,6 +49,45 @@ detection "bad" {
   severity = "high"
 }
 """
+
+STORE = """
+store "lake" { location = "LAKE" }
+workspace "default" {
+  host  = "web-1"
+  store = store.lake
+}
+"""
+SILENT = """
+connection "http" "silent" {
+  base_url    = "http://127.0.0.1:PORT"
+  timeout     = "1h"
+  max_retries = 0
+}
+partition "app" "h" {
+  source "http" {
+    connection = connection.http.silent
+    params     = { from = "{from}" }
+  }
+}
+"""
+
+
+class Kept(InProcessEngine):
+    """An engine that starts with its first job, and again after it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.jobs = self.starts = 0
+        self.is_running = False
+
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[int, tuple[Outcome, ...]], None, None]:
+        self.jobs += 1
+        self.starts += not self.is_running
+        self.is_running = True
+        return super().run(tasks)
+
+    def close(self) -> None:
+        self.is_running = False
 
 
 def _never() -> bool:
@@ -73,9 +118,9 @@ def _append(root: Path, *messages: str, name: str = "x", day: str = "") -> None:
             file.write(json.dumps({"time": moment, "message": message}) + "\n")
 
 
-def _loop(jobs: WorkspaceJobs) -> tuple[Loop, Bell, list[News]]:
+def _loop(jobs: WorkspaceJobs, paces: Paces = PACES) -> tuple[Loop, Bell, list[News]]:
     bell, told = Bell(), list[News]()
-    loop = Loop(jobs, PACES, bell, told.append, clock=bell)
+    loop = Loop(jobs, paces, bell, told.append, clock=bell)
     bell.is_busy = lambda: any(one.turn is not None for one in loop._workers)
     return loop, bell, told
 
@@ -180,6 +225,72 @@ def test_detections_see_the_rows_of_cycles_once(tmp_path: Path) -> None:
     assert loop.status.state.hits == {("bad", "high"): 1}
     hits = [one for one in told if isinstance(one, Chored) and one.kind == DETECT]
     assert [one.counts["hits"] for one in hits] == [1]
+
+
+def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tmp_path: Path) -> None:
+    lake = STORE.replace("LAKE", str(tmp_path / "lake"))
+    root, reader, engine = _install(tmp_path / "web-1", MORE + lake), tmp_path / "reader", Kept()
+    paces = Paces(every=10, push=20, detect=10, engine_idle=60)
+    (tmp_path / "lake").mkdir()
+    (reader / "config").mkdir(parents=True)
+    (reader / "config" / "main.tpc").write_text(lake.replace("web-1", "reader"))
+    env = {"TAILPIPE_INSTALL_DIR": str(root)}
+    jobs = WorkspaceJobs(lambda: Workspace.open(env=env), is_detecting=True, make_engine=lambda _: engine)
+    assert list(jobs.chores) == [TIDY, PUSH, DETECT]
+    loop, bell, told = _loop(jobs, paces)
+
+    def is_settled() -> bool:
+        facts = read_facts(jobs.workspace).partitions.values()
+        return sum(one.rows for one in facts) == len(written) and not any(one.not_pushed for one in facts)
+
+    written: list[str] = []
+    for number, name in enumerate(["x", "y"], 1):
+        lines = [f"{name} {number}", "bad"]
+        _append(root, *lines, name=name)
+        written += lines
+        begun = bell.now
+        until(loop, is_settled)
+        assert bell.now - begun <= paces.every + paces.push, "pushed at its interval"
+        until(loop, lambda: loop.status.state.hits == {("bad", "high"): number})  # noqa: B023
+        assert (engine.starts, jobs.has_engine) == (number, True)
+        until(loop, lambda: not jobs.has_engine)
+        assert paces.engine_idle <= bell.now - begun <= paces.engine_idle + 2 * paces.every
+    over = bell.now + 2 * paces.engine_idle
+    until(loop, lambda: bell.now > over)
+    loop.end(patience=10, cut=10)
+    assert engine.starts == 2, "idle cycles start nothing"
+    assert loop.status.state.problems == {}
+    assert [one.counts["hits"] for one in told if isinstance(one, Chored) and one.kind == DETECT] == [1, 1]
+    Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+    assert _messages(root) == _messages(reader) == sorted(written)
+
+
+def test_a_service_that_never_answers_turns_health_red_and_the_others_go_on(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        root = _install(tmp_path, SILENT.replace("PORT", str(silent.getsockname()[1])))
+        loop, bell, told = _loop(_jobs(root))
+        bell.is_busy = lambda: any(one.turn is not None and one.turn.name != "app.h" for one in loop._workers)
+        server = StatusServer(("127.0.0.1", 0), lambda: loop.status.state, str, poll_seconds=0.01)
+        health = f"http://{server.address}/healthz"
+        until(loop, lambda: loop.status.state.partitions["app.h"].is_stuck)
+        with pytest.raises(HTTPError) as red:
+            urlopen(health)
+        assert (red.value.code, json.load(red.value)["problems"]) == (503, {"app.h": "it hangs"})
+        red.value.close()
+        client, _ = silent.accept()
+        for number in range(3):
+            _append(root, f"line {number}")
+            until(loop, lambda: loop.status.state.partitions["app.x"].accounts.kept > number)  # noqa: B023
+        assert loop.status.state.is_ready
+        loop.stop()
+        loop.run()
+        loop.clock = time.monotonic
+        assert not loop.end(patience=0.05, cut=0.05), "a thread that waits for an answer cannot be ended"
+    client.close()
+    assert loop.end(patience=20, cut=0), "the answer was cut off"
+    server.close()
+    assert [one.name for one in told if isinstance(one, Failing)] == ["app.h"]
+    assert _messages(root) == ["line 0", "line 1", "line 2"]
 
 
 def test_a_reload_takes_new_partitions_and_a_broken_config_leaves_the_old_ones(tmp_path: Path) -> None:

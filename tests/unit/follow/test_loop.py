@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 
@@ -10,8 +11,8 @@ import pytest
 from tailpipe.errors import ConfigError, Diagnostic, Place, TailpipeError
 from tailpipe.follow.loop import Chore
 from tailpipe.follow.news import Chored, Collected, Failing, Recovered, Reloaded
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY
-from tailpipe.follow.worker import Stopped
+from tailpipe.follow.schedule import DETECT, PUSH, TIDY, Turn
+from tailpipe.follow.worker import Result, Stopped, Worker
 from tailpipe.model.artifact import Accounts
 from tests.unit.follow.support import FakeJobs, looped, summary, until
 
@@ -88,6 +89,64 @@ def test_one_that_hangs_turns_red_and_the_others_go_on() -> None:
     until(loop, lambda: not loop.status.state.problems)
     until(loop, lambda: len(loop._workers) == 1)
     assert Recovered("hangs") in told
+
+
+def test_one_that_holds_the_slots_of_the_others_is_interrupted_and_then_runs_beside_them() -> None:
+    release, idents = threading.Event(), list[int]()
+    jobs = FakeJobs(["blocks", "good"])
+
+    def block() -> object:
+        idents.append(threading.get_ident())
+        while not release.is_set():
+            time.sleep(0.01)
+        return summary("blocks", 1)
+
+    jobs.answers["blocks"] = block
+    loop, bell, told = looped(jobs)
+    bell.is_busy = lambda: any(one.turn is not None and one.turn.partition == "good" for one in loop._workers)
+    until(loop, lambda: loop.status.state.partitions["blocks"].is_stuck)
+
+    def wait() -> object:  # for a slot, until the other one lets go
+        until = time.monotonic() + 20
+        while not loop.status.state.partitions["blocks"].failures and time.monotonic() < until:
+            jobs.blockers = frozenset(idents)
+            bell.now += 1
+            bell.ring()
+            time.sleep(0.01)
+        jobs.blockers = frozenset()
+        return summary("good", 1)
+
+    jobs.answers["good"] = wait
+    until(loop, lambda: loop.status.state.partitions["good"].accounts.kept == 1, rounds=10_000)
+    failing = [one for one in told if isinstance(one, Failing) and not one.is_stuck]
+    assert [(one.name, one.again_seconds) for one in failing] == [("blocks", 120)]
+    assert "held the task slots" in loop.status.state.problems["blocks"]
+    jobs.answers.pop("good")
+    seen = jobs.done.count("good")
+    until(loop, lambda: len(idents) == 2, rounds=10_000)
+    until(loop, lambda: jobs.done.count("good") > seen + 20, rounds=10_000)  # it is tried again, and they go on
+    assert list(loop.status.state.problems) == ["blocks"]
+    assert not any(one.was_interrupted for one in loop._workers)
+    release.set()
+    until(loop, lambda: not loop.status.state.problems, rounds=10_000)
+    assert Recovered("blocks") in told
+    loop.stop()
+    loop.clock = time.monotonic
+    assert loop.end(patience=5, cut=5)
+
+
+def test_an_interrupt_that_comes_as_a_job_ends_leaves_a_result_and_the_thread() -> None:
+    results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+    worker = Worker(results.put)
+    for number in range(200):
+        turn = Turn("collect", f"{number}", 0)
+        worker.give(turn, lambda: None)
+        worker.interrupt()
+        result = results.get(timeout=10)
+        assert (result.turn, type(result.error)) in ((turn, Stopped), (turn, type(None)))
+        assert not worker.interrupt(), "nothing runs"
+    worker.dismiss()
+    assert worker.join(10)
 
 
 def test_a_changed_file_brings_its_partition_forward() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,6 +15,7 @@ from mcp.client import Client
 
 from tailpipe.mcp_server.limits import Limits, Rows, shortened
 from tailpipe.query.json_values import plain
+from tailpipe.spark.processes import cpu_seconds
 from tests.unit.mcp_server.support import Home, asked, call, failure
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) a, range(1000) b"
@@ -78,6 +82,49 @@ def test_a_cancelled_call_interrupts_its_statement(home: Home) -> None:
 
     _, after = asked(home, ask)
     assert after["rows"] == [[1]]
+
+
+@pytest.mark.slow
+def test_cancelled_calls_over_stdio_interrupt_their_statements_and_the_next_one_is_answered(home: Home) -> None:
+    others = _children()
+
+    async def endless(client: Client) -> None:
+        await client.call_tool("query", {"sql": ENDLESS})
+
+    async def ask(client: Client) -> tuple[float, list[Any], float]:
+        (server,) = _children() - others
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):  # as many as run at once, so that the next one waits for the end of one of them
+                tasks.start_soon(endless, client)
+            begun = cpu_seconds(server)
+            with anyio.fail_after(60):
+                while cpu_seconds(server) - begun < 1.5:
+                    await anyio.sleep(0.05)
+            tasks.cancel_scope.cancel()
+        begin = time.monotonic()
+        found = await call(client, "query", sql="SELECT 1")
+        seconds = time.monotonic() - begin
+        await anyio.sleep(1)  # those that were interrupted last
+        before = cpu_seconds(server)
+        await anyio.sleep(1)
+        return seconds, found["rows"], cpu_seconds(server) - before
+
+    seconds, rows, used = asked(home, ask, "--timeout", "10m", is_stdio=True)
+    assert rows == [[1]]
+    assert seconds < 60, "without the interrupts it would be ten minutes"
+    assert used < 0.5, "DuckDB works on"
+
+
+def _children() -> set[int]:
+    """The processes that this one has started and that run."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            number, _, rest = path.read_text().partition(" (")
+            state, parent = rest.rpartition(") ")[2].split()[:2]
+            if int(parent) == os.getpid() and state != "Z":
+                found.add(int(number))
+    return found
 
 
 def test_many_calls_at_once_are_answered(home: Home) -> None:

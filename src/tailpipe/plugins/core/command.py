@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 import signal
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import BinaryIO, cast
 
@@ -19,6 +20,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile(r"(\d{1,6})([smh])")
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME")
 _TAIL_LINES = 5
+_SET_DEATH_SIGNAL = 1
 
 
 def _check_command(command: Sequence[str] | str) -> None:
@@ -112,6 +114,7 @@ class Command(Source):
                 stderr=cast("BinaryIO", errors),
                 env=env,
                 start_new_session=True,  # so that all it has started can be ended with it
+                preexec_fn=_ending_with(os.getpid()),
             )
         except OSError as error:
             raise TailpipeError(f'cannot run "{self.command[0]}": {(error.strerror or "").lower()}') from error
@@ -123,6 +126,22 @@ class Command(Source):
             if child.poll() is None:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
+
+
+def _ending_with(parent: int) -> Callable[[], None] | None:
+    """What a program does before it starts, on Linux: it asks to be killed if the task that waits for it is."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # before the fork
+
+    prctl = ctypes.CDLL(None).prctl
+
+    def ask() -> None:
+        prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask
 
 
 def _told(program: str, code: int | None, seconds: int, words: str) -> str:
