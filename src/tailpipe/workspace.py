@@ -45,9 +45,9 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.kernel.engine import Engine
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.coverage import Coverage, DaySet
+    from tailpipe.model.maintenance import Maintenance
     from tailpipe.model.partition import Partition
     from tailpipe.model.run import RunRecord
-    from tailpipe.model.tidied import Tidied
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
@@ -174,7 +174,7 @@ class Workspace:
         source: str | None = None,
         command: str = "",
         with_compaction: bool = True,
-        with_tidying: bool = True,
+        with_maintenance: bool = True,
         with_push: bool = True,
         is_cycle: bool = False,
         emit: Emit = lambda _: None,
@@ -193,7 +193,7 @@ class Workspace:
             from tailpipe.collect.collect import collect  # Java starts meanwhile
             from tailpipe.collect.events import Started
             from tailpipe.collect.run import Options
-            from tailpipe.lifecycle.tidy import tidy
+            from tailpipe.lifecycle.maintain import maintain
             from tailpipe.model.request import CollectRequest
 
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
@@ -210,10 +210,10 @@ class Workspace:
             if engine.started is not None and engine.started is not started:
                 report = report.with_start(engine.started)
             landing_of = landings.landing if landings else lambda _: None
-            if with_tidying:
+            if with_maintenance:
                 emit(Started("", "cleaning up"))
                 report = report.after(
-                    lambda one, pair: tidy(
+                    lambda one, pair: maintain(
                         catalog, engine, *pair, request, one.units if with_compaction else (), landing_of
                     ),
                     chosen,
@@ -225,10 +225,10 @@ class Workspace:
             self.keeping.note_history(catalog, report, request.now)
         return self.data.followed(report, is_cycle and not any(one.committed for one in report.partitions))
 
-    def tidy(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Tidied]:
+    def maintain(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Maintenance]:
         """Drop what has expired of partitions of the config, and compact their named units where that pays."""
         from tailpipe.collect.events import Started
-        from tailpipe.lifecycle.tidy import tidy
+        from tailpipe.lifecycle.maintain import maintain
         from tailpipe.model.request import CollectRequest
 
         with self._working(emit) as (catalog, engine):
@@ -237,9 +237,9 @@ class Workspace:
             request, done = CollectRequest(datetime.now(UTC)), {}
             for partition, table in choose(self.config, self.known_tables, list(units)):
                 chosen = units[partition.address]
-                done[partition.address] = tidy(catalog, engine, partition, table, request, chosen, landing_of)
+                done[partition.address] = maintain(catalog, engine, partition, table, request, chosen, landing_of)
                 emit(Started(partition.address, "cleaning up"))
-        return self.data.followed(done, not any(one.files or one.expired for one in done.values()))
+        return self.data.followed(done, not any(one.compacted_files or one.expired_days for one in done.values()))
 
     def preview(
         self,
@@ -335,8 +335,8 @@ class Workspace:
         """What the catalog knows of the days of each source of a partition."""
         return self.data.read(lambda catalog: catalog.coverage(partition), {})
 
-    def left_out(self, partition: str) -> DaySet | None:
-        """The days of rows of a partition that were read and not taken, because nobody had requested them."""
+    def days_out_of_window(self, partition: str) -> DaySet | None:
+        """The days of rows of a partition that were read and not taken, because no run had requested them."""
         return self.data.read(lambda catalog: catalog.left_out(partition), None)
 
     def rejected(self, partition: str) -> list[Path]:

@@ -132,7 +132,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         )
     finally:
         display.close()
-    print_report(report, flags["output"], workspace.left_out, has_window=window is not None)
+    print_report(report, flags["output"], workspace.days_out_of_window, has_window=window is not None)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
     _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])

@@ -30,7 +30,7 @@ _COUNTS = {
     "rows",
 }
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
-_DAYS = {"covered", "missing", "dropped", "dates", "gaps", "not_requested"}
+_DAYS = {"covered", "missing", "dropped", "expired_days", "gaps", "not_requested"}
 """Fields that are sets of days."""
 _PATHS = {"file"}
 """Fields of which the end tells more than the beginning."""

@@ -1,4 +1,4 @@
-"""The jobs of the loop over a workspace: collect a partition, tidy up, push, detect; one engine is kept for all."""
+"""The jobs of the loop over a workspace: collect a partition, maintain, push, detect; one engine is kept for all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tailpipe.config.chosen import choose_ready
 from tailpipe.errors import SparkError
 from tailpipe.follow.loop import Chore
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY
+from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
 from tailpipe.model.selector import Selection, select
 
@@ -64,7 +64,7 @@ class WorkspaceJobs:
     def chores(self) -> Sequence[str]:
         """The chores that this config has."""
         stores = any(self.workspace.data.store_of(name) for name in self.partitions)
-        return [TIDY, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
+        return [MAINTAIN, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
 
     @property
     def has_engine(self) -> bool:
@@ -91,7 +91,7 @@ class WorkspaceJobs:
                 source=self._source,
                 skip_bad_artifacts=self._skips_bad,
                 command=self._command,
-                with_tidying=False,
+                with_maintenance=False,
                 with_push=False,
                 is_cycle=True,
                 emit=_stopping(should_stop),
@@ -108,7 +108,7 @@ class WorkspaceJobs:
     def do(self, kind: str, *, should_stop: ShouldStop) -> Chore:
         """Do a chore for all partitions."""
         workspace = self._ready(self.workspace)
-        return {TIDY: self._tidy, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
+        return {MAINTAIN: self._maintain, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
 
     def reload(self) -> None:
         """Read the config again; a Spark that it starts in another way is closed."""
@@ -145,17 +145,19 @@ class WorkspaceJobs:
                 workspace.engine = self._engine or workspace.engine
         return workspace
 
-    def _tidy(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:
+    def _maintain(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:
         with self._lock:
             units, self._units = self._units, {}
         names = [name for name in self.partitions if name in units or name in workspace.config.partitions]
         wanted = {name: frozenset(units.get(name, ()) if self._is_compacting else ()) for name in names}
-        done = workspace.tidy(wanted, emit=_stopping(should_stop))
-        files, made = sum(one.files for one in done.values()), sum(one.new_files for one in done.values())
+        done = workspace.maintain(wanted, emit=_stopping(should_stop))
+        files, made = sum(one.compacted_files for one in done.values()), sum(one.new_files for one in done.values())
         rows = sum(one.expired_rows for one in done.values())
         words = [f"compacted {files:,} files into {made:,}"] if files else []
         words += [f"expired {rows:,} rows"] if rows else []
-        problems = [note for one in done.values() for note in one.notes if note.startswith("cleanup failed")]
+        problems = [
+            warning for one in done.values() for warning in one.warnings if warning.startswith("maintenance failed")
+        ]
         if problems:
             with self._lock:
                 for name, some in units.items():

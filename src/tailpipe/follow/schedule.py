@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tailpipe.frozen import frozen
 
-__all__ = ["COLLECT", "DETECT", "PUSH", "TIDY", "Paces", "Schedule", "Turn"]
+__all__ = ["COLLECT", "DETECT", "MAINTAIN", "PUSH", "Paces", "Schedule", "Turn"]
 
-COLLECT, TIDY, PUSH, DETECT = "collect", "tidy", "push", "detect"
+COLLECT, MAINTAIN, PUSH, DETECT = "collect", "maintenance", "push", "detect"
 _QUICK = 1.0
 """Seconds between two runs of a partition that file changes have woken."""
 _QUICK_RUNS = 60
@@ -23,7 +23,7 @@ class Paces:
     """The intervals of the loop, in seconds."""
 
     every: float = 10.0
-    tidy: float = 600.0
+    maintain: float = 600.0
     push: float = 60.0
     detect: float = 10.0
     longest_backoff: float = 300.0
@@ -34,7 +34,7 @@ class Paces:
 
     def of(self, kind: str) -> float:
         """The interval of a kind of job."""
-        return {COLLECT: self.every, TIDY: self.tidy, PUSH: self.push, DETECT: self.detect}[kind]
+        return {COLLECT: self.every, MAINTAIN: self.maintain, PUSH: self.push, DETECT: self.detect}[kind]
 
 
 @dataclass

@@ -41,7 +41,7 @@ class State:
 
     partitions: Mapping[str, PartitionStatus] = field(default_factory=dict)
     chores: Mapping[str, str] = field(default_factory=dict)
-    """Why chores (tidy, push, detect) fail or hang, by their names."""
+    """Why chores (maintenance, push, detect) fail or hang, by their names."""
     hits: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """New hits by detection and severity."""
     is_ready: bool = False

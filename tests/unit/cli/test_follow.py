@@ -23,7 +23,7 @@ TOLD: list[tuple[News, str]] = [
     (Failing("app.x", "no\x1b[2Jthing", 40, 3), "app.x: failed (3 times): no␛[2Jthing; next try in 40 s"),
     (Failing("push", "it has been running for 600 s", is_stuck=True), "push: stuck: it has been running for 600 s"),
     (Recovered("app.x"), "app.x: works again"),
-    (Chored("tidy", "compacted 9 files into 1", {"files": 9}), "compacted 9 files into 1"),
+    (Chored("maintenance", "compacted 9 files into 1", {"files": 9}), "compacted 9 files into 1"),
     (Reloaded(2), "config reloaded: 2 partitions"),
     (Reloaded(2, "error: x"), "config not reloaded, the one before stays in use:"),
 ]

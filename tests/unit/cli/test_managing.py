@@ -168,7 +168,7 @@ def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path
     write(tmp_path, 'retention { keep = "1Y" }')
     told = run("expire", "--dry-run", "--output", "json")
     (record,) = json.loads(told.stdout)
-    assert (record["dates"], record["rows"], record["files"]) == ("2024-01-01..2024-01-04", 12, 4)
+    assert (record["expired_days"], record["rows"], record["files"]) == ("2024-01-01..2024-01-04", 12, 4)
     assert (told.exit_code, live(home)) == (0, 5)
     assert "2024-01-01..2024-01-04" in run("expire").stdout
     assert live(home) == 1

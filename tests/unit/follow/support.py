@@ -12,7 +12,7 @@ from tailpipe.follow.news import News
 from tailpipe.follow.schedule import Paces
 from tailpipe.model.artifact import Accounts
 
-PACES = Paces(every=10, tidy=60, push=60, detect=10, stuck=100, engine_idle=900)
+PACES = Paces(every=10, maintain=60, push=60, detect=10, stuck=100, engine_idle=900)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
 from tailpipe.follow.news import Chored, Collected, News, Reloaded
-from tailpipe.follow.schedule import DETECT, TIDY
+from tailpipe.follow.schedule import DETECT, MAINTAIN
 from tailpipe.follow.worker import Stopped
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
@@ -162,10 +162,10 @@ def test_small_files_are_compacted_by_a_chore_of_its_own(tmp_path: Path) -> None
     jobs = _jobs(root)
     for number in range(5):
         _append(root, f"{number}")
-        assert jobs.collect("app.x", should_stop=_never).tidied.files == 0
-    done = jobs.do(TIDY, should_stop=_never)
+        assert jobs.collect("app.x", should_stop=_never).maintenance.compacted_files == 0
+    done = jobs.do(MAINTAIN, should_stop=_never)
     assert (done.what, done.problem) == ("compacted 5 files into 1", "")
-    assert jobs.do(TIDY, should_stop=_never).what == ""
+    assert jobs.do(MAINTAIN, should_stop=_never).what == ""
     assert _messages(root) == [str(number) for number in range(5)]
 
 

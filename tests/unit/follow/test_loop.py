@@ -10,7 +10,7 @@ import pytest
 from tailpipe.errors import ConfigError, Diagnostic, Place, TailpipeError
 from tailpipe.follow.loop import Chore
 from tailpipe.follow.news import Chored, Collected, Failing, Recovered, Reloaded
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY
+from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
 from tailpipe.model.artifact import Accounts
 from tests.unit.follow.support import FakeJobs, looped, summary, until
@@ -104,11 +104,11 @@ def test_a_changed_file_brings_its_partition_forward() -> None:
 
 def test_chores_come_by_themselves_and_their_failures_turn_it_red() -> None:
     hits = {("root_login", "high"): 2}
-    jobs = FakeJobs(["a"], {"a": lambda: summary("a", 1)}, [TIDY, PUSH, DETECT])
+    jobs = FakeJobs(["a"], {"a": lambda: summary("a", 1)}, [MAINTAIN, PUSH, DETECT])
     jobs.answers[DETECT] = lambda: Chore("2 new hits", {"hits": 2}, hits)
     jobs.answers[PUSH] = lambda: Chore(problem="a: no route to host")
     loop, _, told = looped(jobs)
-    until(loop, lambda: {TIDY, PUSH, DETECT} <= set(jobs.done) and "push" in loop.status.state.chores)
+    until(loop, lambda: {MAINTAIN, PUSH, DETECT} <= set(jobs.done) and "push" in loop.status.state.chores)
     assert loop.status.state.problems == {"push": "a: no route to host"}
     assert Chored(DETECT, "2 new hits", {"hits": 2}) in told
     assert loop.status.state.hits["root_login", "high"] == 2 * told.count(Chored(DETECT, "2 new hits", {"hits": 2}))
