@@ -52,7 +52,7 @@ def sound(host: Shared) -> None:
     rebuild(host.home)
     assert host.rows() == before
     assert host.hive() == hive
-    assert [one for one in examine(host.home) if one.trouble != "orphan"] == []
+    assert [one for one in examine(host.home) if one.problem != "orphan"] == []
 
 
 def test_the_second_host_drops_its_copy_and_says_who_was_first(host: Shared, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tailpipe.model.visible import visible, visible_lines
 
 __all__ = ["texts_of", "texts_of_one"]
 
-_SIZES = {"bytes", "file_size", "new_size", "size"}
+_SIZES = {"bytes", "file_size", "freed_bytes", "new_bytes"}
 _COUNTS = {
     "artifacts",
     "columns",

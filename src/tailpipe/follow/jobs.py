@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.config.chosen import choose_ready
 from tailpipe.errors import SparkError
-from tailpipe.follow.loop import Chore
+from tailpipe.follow.loop import TaskResult
 from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
 from tailpipe.model.selector import Selection, select
@@ -61,8 +61,8 @@ class WorkspaceJobs:
         return select(self._selection, list(self.workspace.config.partitions))
 
     @property
-    def chores(self) -> Sequence[str]:
-        """The chores that this config has."""
+    def tasks(self) -> Sequence[str]:
+        """The tasks that this config has."""
         stores = any(self.workspace.data.store_of(name) for name in self.partitions)
         return [MAINTAIN, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
 
@@ -105,8 +105,8 @@ class WorkspaceJobs:
                 self._units.setdefault(partition, set()).update(summary.units)
         return summary
 
-    def do(self, kind: str, *, should_stop: ShouldStop) -> Chore:
-        """Do a chore for all partitions."""
+    def do(self, kind: str, *, should_stop: ShouldStop) -> TaskResult:
+        """Do a task for all partitions."""
         workspace = self._ready(self.workspace)
         return {MAINTAIN: self._maintain, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
 
@@ -145,7 +145,7 @@ class WorkspaceJobs:
                 workspace.engine = self._engine or workspace.engine
         return workspace
 
-    def _maintain(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:
+    def _maintain(self, workspace: Workspace, should_stop: ShouldStop) -> TaskResult:
         with self._lock:
             units, self._units = self._units, {}
         names = [name for name in self.partitions if name in units or name in workspace.config.partitions]
@@ -163,24 +163,26 @@ class WorkspaceJobs:
                 for name, some in units.items():
                     self._units.setdefault(name, set()).update(some)
         counts = {"files": files, "new_files": made, "expired_rows": rows}
-        return Chore(", ".join(words), counts, problem="; ".join(problems[:1]))
+        return TaskResult(", ".join(words), counts, problem="; ".join(problems[:1]))
 
-    def _push(self, workspace: Workspace, _: ShouldStop) -> Chore:
+    def _push(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
         reports = workspace.sharing.push(list(self.partitions))
         failed = [f"{one.partition}: {one.error or one.locked}" for one in reports if one.error or one.locked]
-        left = sum(one.unpushed for one in reports)
-        return Chore(counts={"not_pushed": left}, problem="; ".join(failed[:1]))
+        unpushed = sum(one.unpushed_commits for one in reports)
+        return TaskResult(counts={"unpushed_commits": unpushed}, problem="; ".join(failed[:1]))
 
-    def _detect(self, workspace: Workspace, _: ShouldStop) -> Chore:
+    def _detect(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
         run, hits = workspace.detecting.detect(), dict[tuple[str, str], int]()
         delivered = workspace.detecting.deliver()
         for one in run.results:
             if one.hits:
                 hits[one.detection.name, one.detection.severity] = len(one.hits)
-        words = [f"{count:,} new hits of {name} ({severity})" for (name, severity), count in hits.items()]
+        words = [
+            f"{count:,} new hit{'s' * (count != 1)} of {name} ({severity})" for (name, severity), count in hits.items()
+        ]
         failed = [f'detection "{one.detection.name}" failed: {one.failure}' for one in run.results if one.failure]
         counts = {"hits": sum(hits.values()), "alerts_sent": delivered.sent, "alerts_waiting": len(delivered.waiting)}
-        return Chore("; ".join(words), counts, hits, "; ".join(failed[:1]))
+        return TaskResult("; ".join(words), counts, hits, "; ".join(failed[:1]))
 
 
 def _stopping(should_stop: ShouldStop) -> Callable[[Event], None]:

@@ -15,7 +15,7 @@ _QUICK = 1.0
 _QUICK_RUNS = 60
 """After so many of them in a row, the time between them doubles, up to the interval of polling."""
 _QUIET = {PUSH: 300.0, DETECT: 60.0}
-"""How often chores come without news, in seconds: alerts and pushes that have failed are tried again."""
+"""How often tasks come without news, in seconds: alerts and pushes that have failed are tried again."""
 
 
 @frozen
@@ -39,7 +39,7 @@ class Paces:
 
 @dataclass
 class Turn:
-    """A job that comes again and again: the collection of one partition, or a chore for all of them."""
+    """A job that comes again and again: the collection of one partition, or a task for all of them."""
 
     kind: str
     partition: str
@@ -56,7 +56,7 @@ class Turn:
 
     @property
     def name(self) -> str:
-        """The partition, or the kind of a chore."""
+        """The partition, or the kind of a task."""
         return self.partition or self.kind
 
 
@@ -68,15 +68,15 @@ class Schedule:
     turns: list[Turn] = field(default_factory=list)
 
     @classmethod
-    def of(cls, partitions: Iterable[str], paces: Paces, now: float, chores: Iterable[str] = ()) -> Schedule:
-        """A schedule in which every partition is due now, and the chores after their intervals."""
+    def of(cls, partitions: Iterable[str], paces: Paces, now: float, tasks: Iterable[str] = ()) -> Schedule:
+        """A schedule in which every partition is due now, and the tasks after their intervals."""
         turns = [Turn(COLLECT, name, now) for name in partitions]
-        return cls(paces, [*turns, *(Turn(kind, "", now + paces.of(kind)) for kind in chores)])
+        return cls(paces, [*turns, *(Turn(kind, "", now + paces.of(kind)) for kind in tasks)])
 
-    def renew(self, partitions: Iterable[str], paces: Paces, now: float, chores: Iterable[str] = ()) -> None:
+    def renew(self, partitions: Iterable[str], paces: Paces, now: float, tasks: Iterable[str] = ()) -> None:
         """Go on with another config: new partitions are due now, those that have failed too."""
         known = {(turn.kind, turn.partition): turn for turn in self.turns}
-        fresh = Schedule.of(partitions, paces, now, chores).turns
+        fresh = Schedule.of(partitions, paces, now, tasks).turns
         self.turns = [known.pop((turn.kind, turn.partition), turn) for turn in fresh]
         self.turns += [turn for turn in known.values() if turn.begun is not None]  # until it has ended
         self.paces = paces
@@ -126,7 +126,7 @@ class Schedule:
             if turn.kind == COLLECT and turn.partition in names:
                 self.wake(turn, now)
 
-    def wake_chores(self, now: float) -> None:
+    def wake_tasks(self, now: float) -> None:
         """There are new rows."""
         for turn in self.turns:
             if turn.kind in (PUSH, DETECT):

@@ -64,15 +64,15 @@ def json_of(value: Any, kind: str = "") -> Any:
             value = json.loads(value)
     plain = _plain(value)
     if isinstance(plain, str):
-        return plain if len(plain) <= LONGEST else _cut(plain)
+        return plain if len(plain) <= LONGEST else _truncated(plain)
     if isinstance(plain, list | dict):
         text = json.dumps(plain, ensure_ascii=False)
-        return plain if len(text) <= LONGEST else _cut(text)
+        return plain if len(text) <= LONGEST else _truncated(text)
     return plain
 
 
-def _cut(text: str) -> dict[str, Any]:
-    return {"cut": True, "text": text[:LONGEST], "length": len(text)}
+def _truncated(text: str) -> dict[str, Any]:
+    return {"truncated": True, "text": text[:LONGEST], "length": len(text)}
 
 
 def _plain(value: Any) -> Any:

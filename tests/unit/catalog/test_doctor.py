@@ -30,7 +30,7 @@ def filled(workspace: Workspace) -> Workspace:
 
 
 def _troubles(workspace: Workspace, **options: bool) -> list[str]:
-    return [finding.trouble for finding in doctor.examine(workspace.home, **options)]  # type: ignore[arg-type]
+    return [finding.problem for finding in doctor.examine(workspace.home, **options)]  # type: ignore[arg-type]
 
 
 def test_a_sound_workspace_has_no_findings(filled: Workspace) -> None:
@@ -42,7 +42,7 @@ def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(f
     next(path for path in filled.hive() if "2024-01-31" in str(path)).unlink()
     lost.unlink()
     (finding, *_) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.unit, finding.repair) == (
+    assert (finding.problem, finding.unit, finding.repair) == (
         "missing",
         "2024-01-31",
         "tailpipe doctor --repair",
@@ -55,7 +55,7 @@ def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(f
     assert state.coverage["file"].missing == DaySet.of([DAY])
     assert state.lost == {Unit(day=DAY): DaySet.of([DAY])}
     (finding,) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.unit) == ("lost", "2024-01-31")
+    assert (finding.problem, finding.unit) == ("lost", "2024-01-31")
     assert finding.repair == f"tailpipe collect {PARTITION}"
     filled.collect([("a", DAY, ["1", "2"])], kind="replace")
     assert doctor.examine(filled.home, with_checksums=True) == []
@@ -288,7 +288,7 @@ def test_a_damaged_catalog_is_told_with_the_command_that_rebuilds_it(filled: Wor
     body[4096 : len(body)] = b"\0" * (len(body) - 4096)
     database.write_bytes(body)
     (finding, *_) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
+    assert (finding.problem, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
 
 
 def test_examining_changes_nothing(filled: Workspace) -> None:

@@ -79,7 +79,7 @@ def test_json_is_one_object(run: Run, tmp_path: Path) -> None:
     done = run("app.x", "file", "--output", "json", "--limit", "5")
     found = json.loads(done.stdout)
     assert (found["source"], found["artifacts"], found["error"]) == ("file", 1, None)
-    assert [found[name] for name in ("read", "accepted", "filtered", "rejected")] == [3, 1, 1, 1]
+    assert [found[name] for name in ("read", "kept", "filtered", "rejected")] == [3, 1, 1, 1]
     assert [row["n"] for row in found["rows"]] == [1]
     assert found["rejected_rows"] == [{"position": "line 2", "reason": "the line is not JSON", "text": "no JSON"}]
 

@@ -20,7 +20,7 @@ from tailpipe.follow.facts import read_facts
 from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
-from tailpipe.follow.news import Chored, Collected, News, Reloaded
+from tailpipe.follow.news import Collected, News, Reloaded, TaskDone
 from tailpipe.follow.schedule import DETECT, MAINTAIN
 from tailpipe.follow.worker import Stopped
 from tailpipe.spark.engine import SparkEngine
@@ -157,7 +157,7 @@ def test_a_stopped_run_keeps_what_is_committed_and_the_next_one_brings_the_rest_
     assert _messages(root) == sorted(f"of {day}" for day in days)
 
 
-def test_small_files_are_compacted_by_a_chore_of_its_own(tmp_path: Path) -> None:
+def test_small_files_are_compacted_by_a_separate_task(tmp_path: Path) -> None:
     root = _install(tmp_path)
     jobs = _jobs(root)
     for number in range(5):
@@ -178,7 +178,7 @@ def test_detections_see_the_rows_of_cycles_once(tmp_path: Path) -> None:
     until(loop, lambda: loop.rounds > 16)
     loop.end(patience=10, cut=10)
     assert loop.status.state.hits == {("bad", "high"): 1}
-    hits = [one for one in told if isinstance(one, Chored) and one.kind == DETECT]
+    hits = [one for one in told if isinstance(one, TaskDone) and one.task == DETECT]
     assert [one.counts["hits"] for one in hits] == [1]
 
 

@@ -76,7 +76,7 @@ def do(world: World, *, table: bool = True, index: Index | None = None, wanted: 
         subject = Subject("app.x", declared, index, wanted or Wanted())
         told = preview(catalog, world.engine, subject)
         done = compact(catalog, world.engine, subject)
-    assert (told.files, told.rows, told.size) == (done.files, done.rows, done.size)
+    assert (told.files, told.rows, told.bytes) == (done.files, done.rows, done.bytes)
     assert doctor.examine(world.root / "home", with_checksums=True) == []
     return done
 
