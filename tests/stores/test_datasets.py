@@ -77,8 +77,8 @@ def test_a_dry_run_tells_what_a_pull_of_a_dataset_brings(lake: Path) -> None:
     assert here(machine) == []
     [done] = told(machine, "pull", "--dataset", "few")
     assert done["files"] == 2
-    assert [planned[name] for name in ("files", "size", "requests")] == [
-        done[name] for name in ("files", "size", "requests")
+    assert [planned[name] for name in ("files", "bytes", "requests")] == [
+        done[name] for name in ("files", "bytes", "requests")
     ]
 
 

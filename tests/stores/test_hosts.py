@@ -94,7 +94,7 @@ def test_a_dry_run_tells_what_the_pull_brings_on_a_new_machine_and_on_one_that_i
 
 
 def _expect_as_planned(machine: Machine, files: int) -> None:
-    names = ("version", "files", "size", "requests")
+    names = ("version", "files", "bytes", "requests")
     [planned] = json.loads(machine.run("pull", "--data", "--dry-run", "--output", "json").stdout)
     [done] = json.loads(machine.run("pull", "--data", "--output", "json").stdout)
     assert [planned[name] for name in names] == [done[name] for name in names]

@@ -206,7 +206,7 @@ def test_store_publish_makes_the_delta_log_anew_and_names_what_is_left_out(insta
         "rows": 3,
     }
     assert record["omitted_columns"] == ["at: Delta has no type for TIME"]
-    assert "app: not published: at:" in result.stderr
+    assert "app: column not published: at:" in result.stderr
     assert [path.name for path in sorted(log.iterdir())] == [f"{0:020}.json"]
     assert delta_rows(install) == 3
 

@@ -35,7 +35,7 @@ def test_each_unit_is_pushed_after_its_commit_and_the_report_says_so(
     write(install, "a", days=3)
     report = opened(install).collect([NAME])
     print_report(report, "pretty")
-    assert capsys.readouterr().out.splitlines()[1].startswith("  pushed to lake: 3 files, ")
+    assert capsys.readouterr().out.splitlines()[1].startswith("  pushed to lake: 4 commits, 3 files, ")
     assert len(log(install)) >= 3
     pushed = report.partitions[0].push
     assert pushed is not None
@@ -70,9 +70,7 @@ def test_an_unreachable_store_harms_no_collection_and_is_reported_once(
     assert report.partitions[0].accounts.kept == 3
     print_report(report, "pretty")
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "not pushed" in line] == [
-        "  committed here, not pushed: 4 commits; to push: tailpipe push app.x"
-    ]
+    assert [line for line in lines if "not pushed" in line] == ["  not pushed: 4 commits; to push: tailpipe push app.x"]
     assert len([line for line in lines if line.startswith("  push failed: there is no directory ")]) == 1
     (install / "lake").mkdir()
     result = run("push", "--output", "json")
@@ -99,7 +97,7 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     opened(install).collect([NAME], with_push=False)
     assert "1 commit not pushed for" in run("status").stdout
     (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
-    assert record["store"]["not_pushed"] == 1
+    assert record["store"]["unpushed_commits"] == 1
 
 
 def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:

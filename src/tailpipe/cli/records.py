@@ -99,15 +99,15 @@ def texts_of_one(row: Record, output: str, parts: Mapping[str, Mapping[str, str]
 
 def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 0, is_wrapped: bool = False) -> str:
     """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
-    told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
+    figures = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
     cells = [
         [
             one[field] or _default(field, value) or _spans(field, value) or _cell(value)
             for field, value in ((field, _field(row, field)) for field in columns)
         ]
-        for one, row in zip(told, rows, strict=True)
+        for one, row in zip(figures, rows, strict=True)
     ]
-    numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
+    numbers = [x for x, field in enumerate(columns) if any(one[field] for one in figures)]
     paths = [x for x, field in enumerate(columns) if field in _PATHS]
     room = _room(indent)
     is_wrapped = is_wrapped and room is not None

@@ -83,7 +83,8 @@ def _preview_lines(partition: Partition, planned: Planned) -> Iterator[str]:
     artifacts = sum(unit["artifacts"] for unit in record["units"])
     yield f"{partition.address}: {render.counted(planned.listed, 'artifact')} listed, {artifacts:,} to collect"
     if record["units"]:
-        yield from texts_of(_together(record["units"]), "pretty", UNITS)
+        units = [{**unit, "unit": render.unit(unit["unit"])} for unit in _together(record["units"])]
+        yield from texts_of(units, "pretty", UNITS)
     yield from (f"  skipped {count:,}: {reason}" for reason, count in record["skipped"].items())
     yield from (f"  {_unmatched(one)}" for one in planned.unmatched_files)
     yield from (f"  {_unavailable(one)}" for one in planned.unavailable_artifacts)
@@ -111,22 +112,7 @@ def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
-    accounts, name = summary.accounts, summary.partition
-    lines = []
-    if summary.committed:
-        artifacts = sum(one.artifacts for one in summary.committed)
-        packs = sum(one.unit.startswith("pack:") for one in summary.committed)
-        days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
-        parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
-        parts += [render.counted(days, "day")] if days else []
-        parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
-        others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
-        parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
-        lines.append(f"{name}: " + ", ".join(parts))
-    elif not summary.failed and not summary.error:
-        lines.append(f"{name}: no new data")
-        if summary.is_stale:
-            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
+    accounts, name, lines = summary.accounts, summary.partition, _headline(summary)
     lines += [
         f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.rejected_samples[:3]
     ]
@@ -138,7 +124,8 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     if advice := about_time(reasons) or about_width(reasons):
         lines.append(f"  {advice}")
     for failed in summary.failed:
-        lines += [f"  {failed.unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
+        unit = render.unit(failed.unit)
+        lines += [f"  {unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
         lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
     lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
@@ -159,6 +146,25 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     if summary.error:
         lines.append(f"{name}: failed: {render.shown(summary.error)}")
     return lines
+
+
+def _headline(summary: events.Summary) -> list[str]:
+    """How many rows were collected, from how many artifacts and days, and where the other rows went."""
+    accounts, name = summary.accounts, summary.partition
+    if not summary.committed:
+        lines = [] if summary.failed or summary.error else [f"{name}: no new data"]
+        if lines and summary.is_stale:
+            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
+        return lines
+    artifacts = sum(one.artifacts for one in summary.committed)
+    packs = sum(one.unit.startswith("pack:") for one in summary.committed)
+    days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
+    parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
+    parts += [render.counted(days, "day")] if days else []
+    parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
+    others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
+    parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
+    return [f"{name}: " + ", ".join(parts)]
 
 
 def _warnings(warnings: Mapping[str, int]) -> list[str]:

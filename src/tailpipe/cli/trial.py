@@ -23,7 +23,7 @@ NOWHERE = Table(
     map_fields=("*",),
     common={"tp_timestamp": "TIMESTAMP '1970-01-01'"},
 )
-"""A table for trying a format alone: it takes every field, and no time is asked for."""
+"""A table for trying a format alone: it takes every field, and it needs no time."""
 
 
 def show_trial(trial: Any, output: str, *, is_format: bool) -> None:

@@ -343,7 +343,7 @@ def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) ->
     shutil.rmtree(home / "tp_table=app")
     told = run("doctor")
     assert len(told.stdout.splitlines()) == 100 + 2
-    assert "… and 8 unlinked; --output json has all of them" in told.stderr
+    assert "… and 8 unlinked; to list all: --output json" in told.stderr
     assert len(json.loads(run("doctor", "--output", "json").stdout)) == 108
     shutil.rmtree(home / ".tailpipe" / "files" / "tp_table=app")
     assert "app.prod 2024-01-01..2024-01-04: files are lost" in run("doctor", "--repair").stderr
@@ -386,7 +386,7 @@ def test_the_command_after_checksums_repairs_what_they_found(run: Run, home: Pat
     assert run("doctor").exit_code == 0
     found = run("doctor", "--checksums")
     assert (found.exit_code, found.stderr.strip()) == (1, "to repair: tailpipe doctor --repair --checksums")
-    assert "set aside 1" in run("doctor", "--repair", "--checksums").stderr
+    assert "moved to .tailpipe/set-aside: 1 file" in run("doctor", "--repair", "--checksums").stderr
     assert [one["problem"] for one in json.loads(run("doctor", "--checksums", "--output", "json").stdout)] == ["lost"]
 
 

@@ -89,7 +89,7 @@ def test_other_days_are_chosen_by_a_window(run: Run, tmp_path: Path) -> None:
     done = run("app.x")
     assert done.exit_code == 1
     old = TODAY - timedelta(days=30)
-    assert f"there are some for {old} to {old}" in str(done.exception)
+    assert f"there are artifacts for {old} to {old}" in str(done.exception)
     assert run("app.x", "--from", str(old), "--to", str(old)).exit_code == 0
 
 

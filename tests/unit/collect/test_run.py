@@ -258,7 +258,7 @@ def test_nothing_is_begun_on_a_full_disk_and_a_tight_one_is_told_of(world: World
         os.truncate(world.write(f"{number}/{TODAY}.jsonl.gz", "a"), 50_000_000)
     world.collect(skip_bad_artifacts=True)
     (warned,) = (event for event in world.seen if isinstance(event, events.Warned))
-    assert warned.what == "100 MB are left on the disk, and 1,200 MB of logs are to be collected"
+    assert warned.what == "the disk may fill up: 100 MB free, 1,200 MB of logs to collect"
 
 
 def test_overwriting_replaces_and_a_failed_overwrite_keeps_what_was_there(world: World) -> None:
