@@ -17,8 +17,8 @@ def push_lines(report: PushReport | None) -> list[str]:
         return []
     lines = [render.shown(conflict) for conflict in report.conflicts]
     if report.commits:
-        counts = [render.counted(report.commits, "commit"), render.counted(report.files, "file")]
-        lines.append(f"pushed to {report.store}: {', '.join(counts)}, {render.size(report.bytes)}")
+        files = f", {render.counted(report.files, 'file')}, {render.size(report.bytes)}" if report.files else ""
+        lines.append(f"pushed to {report.store}: {render.counted(report.commits, 'commit')}{files}")
     if reason := report.error or report.locked:
         lines.append(f"push failed: {render.shown(reason)}")
     if report.unpushed_commits:

@@ -157,11 +157,12 @@ def _headline(summary: events.Summary) -> list[str]:
             lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
         return lines
     artifacts = sum(one.artifacts for one in summary.committed)
-    packs = sum(one.unit.startswith("pack:") for one in summary.committed)
     days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
-    parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
+    undated = sum(one.artifacts for one in summary.committed if one.unit.startswith("pack:"))
+    parts = [render.counted(accounts.kept, "row")]
+    parts.append(render.counted(artifacts, "artifact" if undated < artifacts or days else "undated artifact"))
+    parts[-1] += f" ({undated:,} undated)" if undated and days else ""
     parts += [render.counted(days, "day")] if days else []
-    parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
     others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
     parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
     return [f"{name}: " + ", ".join(parts)]

@@ -17,10 +17,10 @@ COLUMNS = {
     "started": "started",
     "partition": "partition",
     "outcome": "outcome",
-    "took": "duration",
-    "kept": "rows",
-    "rejected": "rejected",
-    "size": "size",
+    "duration": "duration",
+    "rows": "rows",
+    "rejected_rows": "rejected",
+    "bytes": "size",
     "error": "error",
 }
 
@@ -87,7 +87,12 @@ def _cells(run: RunRecord) -> dict[str, Any]:
         "outcome": run.outcome + (f" ({run.idle_checks:,} idle runs since)" if run.idle_checks else ""),
     }
     if facts is None:
-        return {**cells, "took": "–", "kept": "–", "rejected": "–", "size": "–", "error": ""}
-    counts = facts.accounts
-    sizes = {"kept": f"{counts.kept:,}", "rejected": f"{counts.rejected:,}", "size": render.size(facts.bytes)}
-    return {**cells, "took": f"{facts.seconds:.1f} s", **sizes, "error": render.shown(facts.error)}
+        return cells
+    return {
+        **cells,
+        "duration": f"{facts.seconds:.1f} s",
+        "rows": facts.accounts.kept,
+        "rejected_rows": facts.accounts.rejected,
+        "bytes": facts.bytes,
+        "error": render.shown(facts.error),
+    }

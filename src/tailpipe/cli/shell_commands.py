@@ -208,16 +208,10 @@ COMMANDS: dict[str, ShellCommand] = {
     ),
     ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or list the tables.", _inspect, _table_names),
     ".schemas": ShellCommand("", "List the schemas.", _schemas),
-    ".mode": ShellCommand(
-        "[OUTPUT]", "Set the output format: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS
-    ),
-    ".output": ShellCommand(
-        "[FILE|off]", "Write results to a file, or to the screen.", _output, lambda _: (OFF,)
-    ),
+    ".mode": ShellCommand("[OUTPUT]", "Set the output format: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS),
+    ".output": ShellCommand("[FILE|off]", "Write results to a file, or to the screen.", _output, lambda _: (OFF,)),
     ".timing": ShellCommand("[on|off]", "Show elapsed times.", _timing, lambda _: ("on", OFF)),
-    ".timeout": ShellCommand(
-        "[DURATION|off]", "Set the time limit, such as 30s or 5m.", _timeout, lambda _: (OFF,)
-    ),
+    ".timeout": ShellCommand("[DURATION|off]", "Set the time limit, such as 30s or 5m.", _timeout, lambda _: (OFF,)),
     ".param": ShellCommand(
         "[NAME=VALUE|NAME|off]", "Set the value of $NAME, remove it, or remove all.", _param, lambda s: (OFF, *s.params)
     ),

@@ -103,7 +103,9 @@ def _nothing(source: Source, found: Listing, days: DaySet) -> TailpipeError:
     if found.unavailable_artifacts:
         return TailpipeError(f"{what}: {found.unavailable_artifacts[0].reason}")
     if (other_days := found.unlisted_days) is not None:
-        return TailpipeError(f"{what}: there are artifacts for {other_days.first_day} to {other_days.last_day}", hint=other)
+        return TailpipeError(
+            f"{what}: there are artifacts for {other_days.first_day} to {other_days.last_day}", hint=other
+        )
     if (unmatched := found.unmatched_files) is not None and unmatched.unmatched:
         return TailpipeError(f'{what}: "{unmatched.example}" does not match the layout "{unmatched.file_layout}"')
     return TailpipeError(what, hint=other)

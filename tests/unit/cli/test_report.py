@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tailpipe.cli.report import print_report
-from tailpipe.collect.events import Committed, Report, Summary, UnmatchedFiles
+from tailpipe.collect.events import Committed, Failed, Report, Summary, UnmatchedFiles
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Sample
 
 
@@ -36,4 +37,32 @@ def test_rows_that_could_not_be_overwritten_are_reported(capsys: pytest.CaptureF
     assert lines == [
         "a.b: no new data",
         "  2 artifacts not overwritten: rewritten since: the rows of its earlier content stay",
+    ]
+
+
+def test_undated_artifacts_are_named_and_days_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    day = Committed("a.b", "2024-01-31", 3, Accounts(5, 5), "new day")
+    pack = Committed("a.b", "pack:56f4e2bb01acdbcb", 2, Accounts(4, 4), "undated artifacts")
+    assert printed(capsys, Summary("a.b", committed=(day,))) == ["a.b: 5 rows, 3 artifacts, 1 day"]
+    assert printed(capsys, Summary("a.b", committed=(pack,))) == ["a.b: 4 rows, 2 undated artifacts"]
+    assert printed(capsys, Summary("a.b", committed=(day, pack))) == ["a.b: 9 rows, 5 artifacts (2 undated), 1 day"]
+
+
+def test_a_failed_pack_and_the_partition_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = Failed("a.b", "pack:56f4e2bb01acdbcb", ("no space",))
+    assert printed(capsys, Summary("a.b", failed=(failed,), error="no space left")) == [
+        "  undated files rolled back: no space",
+        "  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts",
+        "a.b: failed: no space left",
+    ]
+
+
+def test_a_push_without_files_counts_commits_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    push = PushReport("a.b", "lake", commits=1, offloaded_files=2, unpushed_commits=1, error="no route to host")
+    assert printed(capsys, Summary("a.b", push=push)) == [
+        "a.b: no new data",
+        "  pushed to lake: 1 commit",
+        "  push failed: no route to host",
+        "  not pushed: 1 commit; to push: tailpipe push a.b",
+        "  moved off this disk: 2 files, which the store has",
     ]

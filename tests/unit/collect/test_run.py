@@ -390,7 +390,7 @@ def test_a_first_run_over_an_undated_older_log_says_how_to_get_it(
     world.write("app.log", "a", day=date(2023, 1, 5))
     print_report(world.report(), "pretty")
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "app.x: 0 rows, 1 artifact, 1 pack of undated files, 1 out of window"
+    assert first == "app.x: 0 rows, 1 undated artifact, 1 out of window"
     assert "--from" in second
     print_report(world.report("2023-01-01", "2023-01-31"), "pretty")
     assert "--from" not in capsys.readouterr().out
