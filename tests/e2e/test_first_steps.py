@@ -170,10 +170,7 @@ def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_a
     told = f"app.prod: no rows collected, 1 row filtered; fix the filter, then run: {again}\n"
     assert told in run_without_spark("collect", "--from", "2024-01-01", "--no-progress").err
     write_config(config.replace("= ERROR", "= 'ERROR'"))
-    assert (
-        run_without_spark(*again.split()[1:], "--no-progress").out
-        == "app.prod: 1 row, 1 undated artifact\n"
-    )
+    assert run_without_spark(*again.split()[1:], "--no-progress").out == "app.prod: 1 row, 1 undated artifact\n"
 
 
 def _laid_out(layout: str, more: str = "") -> str:
