@@ -175,7 +175,7 @@ class Cost:
         before = time.process_time()
         done = act(catalog)
         self.seconds += time.process_time() - before
-        self.written += done.new_size or 0
+        self.written += done.new_bytes or 0
         self.rows_written += done.rows
 
     def show(self, files: int) -> None:

@@ -45,8 +45,8 @@ def messages() -> Iterator[tuple[str, str, str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and (kind := _name(node.func)) in _HEADINGS:
-                texts = [text for one in node.args if (text := _text(one)) and text.strip("… ")]
-                hints = [_text(one.value) for one in node.keywords if one.arg == "hint"]
+                texts = [text for one in node.args if (text := text_of(one)) and text.strip("… ")]
+                hints = [text_of(one.value) for one in node.keywords if one.arg == "hint"]
                 if texts:
                     yield kind, texts[0], hints[0] if hints else ""
 
@@ -57,17 +57,17 @@ def _name(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _text(node: ast.expr) -> str:
+def text_of(node: ast.AST) -> str:
     """The text of an expression, with `…` for what is not known before it runs; empty if it is no text."""
     match node:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part) if isinstance(part, ast.Constant) else "…" for part in parts)
+            return "".join(text_of(part) if isinstance(part, ast.Constant) else "…" for part in parts)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _text(left) + _text(right)
+            return text_of(left) + text_of(right)
         case ast.IfExp(body=body, orelse=other):
-            return _text(body) or _text(other)
+            return text_of(body) or text_of(other)
     return ""
 
 

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from tests.command_page import written_by_hand
 from tests.message_page import messages
 from tests.reference_pages import config_by_hand
+from tests.report_texts import report_keys, report_texts
 from tests.unit.docs.pages import PAGES, prose, read
 
 TURNS = {
@@ -49,9 +51,63 @@ TURNS = {
     r"tell (?:the )?whole": "plain words",
     r"without a word": "silently",
 }
+REPORT_TURNS = {
+    r"repair with": "to repair:",
+    r"put(?:s)? back|brings? .{1,20}back": "restore, upload again",
+    r"swept": "removed",
+    r"(?:in the store|here|there) alone|committed here|from here\b": "only in the store, only on this disk",
+    r"(?<!there )(?:is|are) no (?:text|event|file|directory|log)s?\b": "is not",
+    r"not ours|none of ours": "not a file of tailpipe",
+    r"(?:logs?|files?|they|it) (?:is|are) (?:still )?there\b": "exist",
+    r"next try": "retry",
+    r"it hangs": "is stuck",
+    r"the one before": "the previous one",
+    r"go(?:es)? on\b": "continue",
+    r"what was found": "details",
+    r"trouble": "problem",
+    r"holds? nothing": "is empty",
+    r"tells? (?:the rest|what|how)": "list, show",
+    r"means? nothing": "does not apply",
+    r"run takes it|takes the other": "collects",
+    r"already taken": "already collected",
+    r"catches up": "name what happens next",
+    r"any ?more\b": "no longer",
+    r"not collected: because": "the reason alone",
+}
+"""The same for what commands print: phrases of earlier reports."""
+REPLACED_KEYS = {
+    "accepted": "kept",
+    "accounts": "row_counts",
+    "again_seconds": "retry_seconds",
+    "begun_at": "started_at",
+    "bytes_there": "bytes_in_store",
+    "chore": "task",
+    "copied": "is_materialized",
+    "cut": "truncated",
+    "files_there": "files_in_store",
+    "found_in": "columns",
+    "freed_size": "freed_bytes",
+    "held": "clock_warning",
+    "is_on": "enabled",
+    "left": "offloaded_files",
+    "left_out": "omitted_columns",
+    "misfits": "type_errors",
+    "new_size": "new_bytes",
+    "not_pushed": "unpushed_commits",
+    "not_pushed_since": "unpushed_since",
+    "noticed": "warnings",
+    "pulled": "pulled_commits",
+    "refused": "unmatched_files",
+    "tidied": "maintenance",
+    "trouble": "problem",
+    "unfilled": "empty_columns",
+    "unfinished": "incomplete_artifacts",
+    "unpushed": "unpushed_commits",
+    "withheld": "unavailable_artifacts",
+    "without_rows": "empty_tables",
+}
+"""Keys of reports that were replaced before the first release, each with the key to use."""
 _BY_HAND = {"docs/reference/cli.md": written_by_hand, "docs/reference/config.md": config_by_hand}
-_FOUND = re.compile(r"\b(?:" + "|".join(f"(?P<t{i}>{turn})" for i, turn in enumerate(TURNS)) + r")", re.IGNORECASE)
-_INSTEAD = list(TURNS.values())
 _EXEMPT = re.compile(r"docs/adr/|docs/tables/|docs/shipped-detections|docs/reference/messages")
 """Generated pages follow their declarations, and decisions keep the words of their time."""
 
@@ -61,11 +117,16 @@ def pages() -> list[str]:
     return [page for page in PAGES if page.startswith(("README", "docs/")) and not _EXEMPT.search(page)]
 
 
-def findings_in(text: str) -> list[str]:
+@cache
+def _any_of(turns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(f"(?P<t{i}>{turn})" for i, turn in enumerate(turns)) + r")", re.IGNORECASE)
+
+
+def findings_in(text: str, turns: Mapping[str, str] = TURNS) -> list[str]:
     """Each turn in a text, with what to write instead."""
-    plain = re.sub(r"`[^`\n]*`", "`x`", text)
-    found = _FOUND.finditer(plain)
-    return [f'"{one[0]}": write {_INSTEAD[int((one.lastgroup or "t0")[1:])]}' for one in found]
+    plain, instead = re.sub(r"`[^`\n]*`", "`x`", text), list(turns.values())
+    found = _any_of(tuple(turns)).finditer(plain)
+    return [f'"{one[0]}": write {instead[int((one.lastgroup or "t0")[1:])]}' for one in found]
 
 
 def page_findings(page: str) -> list[str]:
@@ -77,6 +138,15 @@ def message_findings() -> Iterator[str]:
     """Each turn in a message, with the message."""
     for _, message, hint in messages():
         yield from (f"{message} ({hint}): {one}" for one in findings_in(f"{message} · {hint}"))
+
+
+def report_findings() -> Iterator[str]:
+    """Each turn in a text that a command prints, and each key that was replaced, with its place."""
+    for place, text in report_texts():
+        yield from (f"{place}: {text}: {one}" for one in findings_in(text, TURNS | REPORT_TURNS))
+    for place, key in report_keys():
+        if key in REPLACED_KEYS:
+            yield f'{place}: "{key}": write {REPLACED_KEYS[key]}'
 
 
 def words_of(page: str) -> int:
@@ -93,7 +163,7 @@ def main() -> None:
         for finding in page_findings(page):
             print(f"         {finding}")
     print(f"{sum(counts.values()):6} words")
-    for finding in message_findings():
+    for finding in (*message_findings(), *report_findings()):
         print(finding)
 
 

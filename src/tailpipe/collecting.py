@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.collect.planner import Planned
     from tailpipe.collect.trial import SourceTrial
     from tailpipe.kernel.engine import Engine
+    from tailpipe.model.maintenance import Maintenance
     from tailpipe.model.partition import Partition
-    from tailpipe.model.tidied import Tidied
     from tailpipe.spark.engine import SparkEngine
 
 __all__ = ["Collecting", "Steps", "check_config_sql", "try_source"]
@@ -35,7 +35,7 @@ class Steps:
     """What follows the collection itself; if it `is_cycle`, the run is one of many."""
 
     with_compaction: bool = True
-    with_tidying: bool = True
+    with_maintenance: bool = True
     with_push: bool = True
     is_cycle: bool = False
 
@@ -70,7 +70,7 @@ class Collecting:
             from tailpipe.collect.collect import collect  # Java starts meanwhile
             from tailpipe.collect.events import Started
             from tailpipe.collect.run import Options
-            from tailpipe.lifecycle.tidy import tidy
+            from tailpipe.lifecycle.maintain import maintain
             from tailpipe.model.request import CollectRequest
 
             request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
@@ -87,10 +87,10 @@ class Collecting:
             if engine.started is not None and engine.started is not started:
                 report = report.with_start(engine.started)
             landing_of = landings.landing if landings else lambda _: None
-            if steps.with_tidying:
+            if steps.with_maintenance:
                 emit(Started("", "cleaning up"))
                 report = report.after(
-                    lambda one, pair: tidy(
+                    lambda one, pair: maintain(
                         catalog, engine, *pair, request, one.units if steps.with_compaction else (), landing_of
                     ),
                     chosen,
@@ -102,10 +102,10 @@ class Collecting:
             self._note_history(catalog, report, request.now)
         return self.data.followed(report, steps.is_cycle and not any(one.committed for one in report.partitions))
 
-    def tidy(self, units: Mapping[str, Collection[str]], emit: Emit) -> dict[str, Tidied]:
+    def maintain(self, units: Mapping[str, Collection[str]], emit: Emit) -> dict[str, Maintenance]:
         """Drop what has expired of partitions of the config, and compact their named units where that pays."""
         from tailpipe.collect.events import Started
-        from tailpipe.lifecycle.tidy import tidy
+        from tailpipe.lifecycle.maintain import maintain
         from tailpipe.model.request import CollectRequest
 
         with self.working(emit) as (catalog, engine):
@@ -114,9 +114,9 @@ class Collecting:
             request, done = CollectRequest(datetime.now(UTC)), {}
             for partition, table in choose(self.data.config, self.data.tables, list(units)):
                 chosen = units[partition.address]
-                done[partition.address] = tidy(catalog, engine, partition, table, request, chosen, landing_of)
+                done[partition.address] = maintain(catalog, engine, partition, table, request, chosen, landing_of)
                 emit(Started(partition.address, "cleaning up"))
-        return self.data.followed(done, not any(one.files or one.expired for one in done.values()))
+        return self.data.followed(done, not any(one.compacted_files or one.expired_days for one in done.values()))
 
     def preview(
         self, partitions: Selection, window: Window | None, *, overwrite: bool, fill: bool, source: str | None

@@ -216,7 +216,7 @@ class Data:
         """The outcome of a change, once it was pushed to the stores of its partitions; a failure is only reported."""
         pushing = self.pushing()
         for report in pushing.finish(catalog, partitions).values() if pushing else ():
-            if report.unpushed or report.error or report.locked:
+            if report.unpushed_commits or report.error or report.locked:
                 reason = report.error or report.locked
                 self.say(f"warning: {report.partition} was not pushed: {reason}; to push it: tailpipe push")
         return outcome

@@ -46,9 +46,9 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.kernel.engine import Engine
     from tailpipe.kernel.trial import Trial
     from tailpipe.model.coverage import Coverage, DaySet
+    from tailpipe.model.maintenance import Maintenance
     from tailpipe.model.partition import Partition
     from tailpipe.model.run import RunRecord
-    from tailpipe.model.tidied import Tidied
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries
@@ -180,7 +180,7 @@ class Workspace:
         source: str | None = None,
         command: str = "",
         with_compaction: bool = True,
-        with_tidying: bool = True,
+        with_maintenance: bool = True,
         with_push: bool = True,
         is_cycle: bool = False,
         emit: Emit = lambda _: None,
@@ -194,7 +194,7 @@ class Workspace:
         return self.collecting.collect(
             partitions,
             window,
-            Steps(with_compaction, with_tidying, with_push, is_cycle),
+            Steps(with_compaction, with_maintenance, with_push, is_cycle),
             overwrite=overwrite,
             fill=fill,
             skip_bad_artifacts=skip_bad_artifacts,
@@ -203,9 +203,9 @@ class Workspace:
             emit=emit,
         )
 
-    def tidy(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Tidied]:
+    def maintain(self, units: Mapping[str, Collection[str]], emit: Emit = lambda _: None) -> dict[str, Maintenance]:
         """Drop what has expired of partitions of the config, and compact their named units where that pays."""
-        return self.collecting.tidy(units, emit)
+        return self.collecting.maintain(units, emit)
 
     def preview(
         self,
@@ -272,8 +272,8 @@ class Workspace:
         """What the catalog knows of the days of each source of a partition."""
         return self.data.read(lambda catalog: catalog.coverage(partition), {})
 
-    def left_out(self, partition: str) -> DaySet | None:
-        """The days of rows of a partition that were read and not taken, because nobody had requested them."""
+    def days_out_of_window(self, partition: str) -> DaySet | None:
+        """The days of rows of a partition that were read and not taken, because no run had requested them."""
         return self.data.read(lambda catalog: catalog.left_out(partition), None)
 
     def rejected(self, partition: str) -> list[Path]:

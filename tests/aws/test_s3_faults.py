@@ -149,7 +149,7 @@ def test_an_object_replaced_again_and_again_rolls_its_day_back_until_the_next_ru
     world = s3_world(tmp_path, proxy.url, bucket.name)
     done = world.collect()
     assert [one.unit for one in done.failed] == [str(TODAY)]
-    assert f'"s3://{bucket.name}/{wanted}" was replaced after it was listed: the next run takes it' in told(done)
+    assert f'"s3://{bucket.name}/{wanted}" was replaced after it was listed; the next run collects it' in told(done)
     assert world.rows() == messages[:6]
     proxy.fault = lambda _: None
     assert world.collect().is_done

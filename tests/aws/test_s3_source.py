@@ -158,9 +158,9 @@ def test_archived_objects_are_named_and_left_alone(bucket: TestBucket, tmp_path:
     world = s3_world(tmp_path, bucket.url, bucket.name)
     done = world.collect()
     assert done.is_done
-    [withheld] = done.withheld
-    assert (withheld.count, withheld.first) == (1, f"s3://{bucket.name}/{key(TODAY, 'cold.jsonl')}")
-    assert "GLACIER" in withheld.reason
+    [unavailable] = done.unavailable_artifacts
+    assert (unavailable.artifacts, unavailable.example) == (1, f"s3://{bucket.name}/{key(TODAY, 'cold.jsonl')}")
+    assert "GLACIER" in unavailable.reason
     assert world.rows() == ["here"]
 
 

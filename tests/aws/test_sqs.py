@@ -137,9 +137,9 @@ def test_what_is_none_of_its_messages_stays_and_is_reported(feed: Feed) -> None:
     assert summary.is_done
     assert feed.world.rows() == ["one"]
     assert feed.left == len(foreign) + 2
-    (withheld,) = summary.withheld
-    assert withheld.count == len(foreign) + 2
-    assert "it stays in the queue" in withheld.reason
+    (unavailable,) = summary.unavailable_artifacts
+    assert unavailable.artifacts == len(foreign) + 2
+    assert "it stays in the queue" in unavailable.reason
 
 
 def test_a_message_is_deleted_only_after_the_commit_of_all_its_objects(feed: Feed) -> None:

@@ -238,7 +238,7 @@ def test_an_archived_blob_is_reported_and_not_read(azure: Place, tmp_path: Path)
     world = azure.world(tmp_path)
     done = world.collect()
     assert done.is_done
-    assert [(one.count, "Archive" in one.reason) for one in done.withheld] == [(1, True)]
+    assert [(one.artifacts, "Archive" in one.reason) for one in done.unavailable_artifacts] == [(1, True)]
     assert world.rows() == ["here"]
 
 

@@ -188,7 +188,7 @@ class Harness:
         if left := [entry.name for entry in (self.home / ".tailpipe" / "staging").iterdir()]:
             raise BrokenError(f"left in staging: {left}")
         for finding in doctor.examine(self.home, with_checksums=True):
-            if finding.trouble != "foreign":
+            if finding.problem != "foreign":
                 raise BrokenError(f"the doctor found: {finding.message}")
         if gone := [path for path in self.strangers if not path.exists()]:
             raise BrokenError(f"a stranger's file was removed: {gone}")

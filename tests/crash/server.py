@@ -24,7 +24,7 @@ WARM = (
     *("duckdb", "pandas", "boto3", "isal.igzip", "obstore.store", "pyarrow.dataset", "re2"),
     *("tailpipe.catalog.doctor", "tailpipe.catalog.rebuild", "tailpipe.collect.collect", "tailpipe.config.packs"),
     *("tailpipe.formats.json_lines", "tailpipe.formats.pattern_reader", "tailpipe.kernel.run", "tailpipe.kernel.carry"),
-    *("tailpipe.lifecycle.retain", "tailpipe.lifecycle.tidy", "tailpipe.plugins.aws.s3", "tailpipe.plugins.http"),
+    *("tailpipe.lifecycle.retain", "tailpipe.lifecycle.maintain", "tailpipe.plugins.aws.s3", "tailpipe.plugins.http"),
     *("tailpipe.query.check", "tailpipe.query.materialized", "tailpipe.stores.here", "tailpipe.stores.landing"),
     *("tailpipe.stores.open", "tailpipe.stores.pull", "tailpipe.stores.pulling", "tailpipe.stores.pushing"),
     *("boto3.s3.inject", "pytz", "tailpipe.plugins.core.sources", "tailpipe.sharing", "tailpipe.unpack.archives"),

@@ -173,10 +173,10 @@ def test_rows_are_pushed_and_detected_once_while_spark_stops_and_starts(root: Pa
             _until(lambda: one.java() is not None, f"Spark starts: {number}")
             _until(lambda: pulled() == Counter(written), f"rows are in the store: {number}")  # noqa: B023
             _until(lambda: one.java() is None, f"Spark stops when idle: {number}")
-        _until(lambda: len(one.events("chored")) >= 2, "hits")
+        _until(lambda: len(one.events("task_done")) >= 2, "hits")
         assert one.end() == 0
     assert _ids(root) == pulled() == Counter(written)
-    hits = [event["counts"] for event in one.events("chored") if event["kind"] == "detect"]
+    hits = [event["counts"] for event in one.events("task_done") if event["task"] == "detect"]
     assert [dict(counts)["hits"] for counts in hits if isinstance(counts, dict)] == [1, 1]
     assert one.events("failing") == []
 

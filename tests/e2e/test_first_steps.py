@@ -154,7 +154,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     write_config(config.replace('"time"', '"at"'))
     assert told in run_without_spark("collect", "--from", "2024-01-01", "--no-progress").err
     again = run_without_spark("collect", "app.prod", "--overwrite", "--from", "2024-01-01", "--no-progress")
-    assert (again.out, again.err) == ("app.prod: 1 row, 1 artifact, 1 pack of undated files\n", "")
+    assert (again.out, again.err) == ("app.prod: 1 row, 1 undated artifact\n", "")
 
 
 @pytest.mark.slow
@@ -170,10 +170,7 @@ def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_a
     told = f"app.prod: no rows collected, 1 row filtered; fix the filter, then run: {again}\n"
     assert told in run_without_spark("collect", "--from", "2024-01-01", "--no-progress").err
     write_config(config.replace("= ERROR", "= 'ERROR'"))
-    assert (
-        run_without_spark(*again.split()[1:], "--no-progress").out
-        == "app.prod: 1 row, 1 artifact, 1 pack of undated files\n"
-    )
+    assert run_without_spark(*again.split()[1:], "--no-progress").out == "app.prod: 1 row, 1 undated artifact\n"
 
 
 def _laid_out(layout: str, more: str = "") -> str:

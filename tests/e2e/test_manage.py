@@ -151,11 +151,11 @@ def test_a_missing_file_is_found_and_repaired(run: Run, workspace: Path) -> None
     done = run("doctor")
     assert done.code == 1
     assert "is missing" in done.out
-    assert done.err == "repair with: tailpipe doctor --repair\n"
+    assert done.err == "to repair: tailpipe doctor --repair\n"
     done = run("doctor", "--repair")
     assert done.code == 1, done.out
-    assert "app.prod 2024-01-02 has lost files" in done.err
-    assert "repair with: tailpipe collect app.prod" in done.err
+    assert "app.prod 2024-01-02: files are lost" in done.err
+    assert "to repair: tailpipe collect app.prod" in done.err
     assert rows(run, "app.prod") == 3 * ROWS
     with Catalog.open(workspace, is_read_only=True) as catalog:
         assert catalog.state("app.prod").coverage["file"].missing == DaySet.of([DAYS[1]])

@@ -73,7 +73,7 @@ def test_standard_input_is_read(install: Path, tmp_path: Path) -> None:
         [
             (("none.sql",), 2, 'there is no file "none.sql"'),
             (("",), 2, "there is no statement to run"),
-            (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator means nothing for json"),
+            (("SELECT 1", "--output", "json", "--separator", ";"), 2, "--separator does not apply to --output json"),
             (("SELECT 1; SELECT 2", "--output", "parquet"), 2, "parquet holds one result"),
             (("SELECT 1", "--output", "csv", "--null", ","), 2, "choose another --separator or --null"),
             (

@@ -91,7 +91,7 @@ def test_the_report_accounts_for_every_line(home: Path, collected: dict[str, dic
     }
     assert sorted(collected) == PARTITIONS
     for partition, report in collected.items():
-        accounts = report["accounts"]
+        accounts = report["row_counts"]
         assert isinstance(accounts, dict)
         assert accounts["read"] == wanted[partition]
         others = ("kept", "filtered", "rejected", "out_of_window", "duplicate")
@@ -124,7 +124,7 @@ def test_the_queries_of_the_demo_are_answered(
 @pytest.mark.parametrize("table", ["access_log", "app_log", "flow_log"])
 def test_every_row_is_there_once(table: str, collected: dict[str, dict[str, object]], tailpipe: Call) -> None:
     (row,) = ask(tailpipe, f"SELECT count(*) AS rows, count(DISTINCT tp_id) AS ids FROM {table}")
-    kept = [r["accounts"]["kept"] for name, r in collected.items() if name.startswith(f"{table}.")]  # type: ignore[index]
+    kept = [r["row_counts"]["kept"] for name, r in collected.items() if name.startswith(f"{table}.")]  # type: ignore[index]
     assert [row["rows"]] == kept
     assert row["ids"] == row["rows"]
 
@@ -141,7 +141,7 @@ def test_what_was_filtered_and_what_was_rejected_is_not_there(
     assert ask(tailpipe, "SELECT count(*) AS n FROM access_log WHERE path = '/health'") == [{"n": 0}]
     done = tailpipe("rejected", "show", "access_log.web", "--limit", "100", "--output", "json")
     rows = json.loads(done.out)
-    assert len(rows) == collected["access_log.web"]["accounts"]["rejected"] > 0  # type: ignore[index]
+    assert len(rows) == collected["access_log.web"]["row_counts"]["rejected"] > 0  # type: ignore[index]
     for row in rows:
         assert Path(row["file"]).read_text().splitlines()[row["line"] - 1] == row["text"]
         assert row["reason"] == "does not match the layout"
@@ -153,7 +153,7 @@ def test_what_was_filtered_and_what_was_rejected_is_not_there(
 
 def test_the_partition_tells_what_is_covered(collected: dict[str, dict[str, object]], tailpipe: Call) -> None:
     shown = json.loads(tailpipe("partition", "show", "access_log.web", "--output", "json").out)
-    assert shown["rejected_rows"] == collected["access_log.web"]["accounts"]["rejected"]  # type: ignore[index]
+    assert shown["rejected_rows"] == collected["access_log.web"]["row_counts"]["rejected"]  # type: ignore[index]
     assert shown["gaps"] == ""
     (coverage,) = shown["coverage"]
     assert coverage["source"] == "file"

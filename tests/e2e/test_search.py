@@ -32,7 +32,7 @@ def test_it_shows_where_something_is_found_and_the_newest_rows(run: Run) -> None
 def test_a_program_gets_counts_and_sql(run: Run) -> None:
     done = run("search", "a-1", *SINCE, "--output", "json")
     (found,) = json.loads(done.out)
-    assert (found["table"], found["rows"], found["newest"][0]["tp_id"]) == ("app_log", 1, "a-1")
+    assert (found["table"], found["rows"], found["newest_rows"][0]["tp_id"]) == ("app_log", 1, "a-1")
     again = run("query", f"SELECT tp_id FROM ({found['sql']})", "--output", "json")
     assert json.loads(again.out) == [{"tp_id": "a-1"}]
 

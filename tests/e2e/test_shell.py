@@ -68,7 +68,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask(".read two.sql", "first", "two.sql:2:8", "third")
         terminal.ask(".read none.sql", 'cannot read "none.sql": No such file or directory')
 
-        terminal.ask(".mode line", "answers are line")
+        terminal.ask(".mode line", "output format: line")
         terminal.ask("SELECT 1 AS a, NULL AS b;", "a = 1", "b =")
         terminal.ask(".mode xml", "there are: pretty, plain, line")
         terminal.ask(".mode parquet")
@@ -77,14 +77,14 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask(".timing on", "timing is on")
         terminal.ask("SELECT 'x,y' AS a;", '"x,y"', "1 row, ")
 
-        terminal.ask(".output out.csv", 'answers go to "out.csv"')
+        terminal.ask(".output out.csv", 'results go to "out.csv"')
         terminal.ask("SELECT 1 AS a;", "1 row")
         terminal.ask("SELECT nope;", "nope")
         terminal.ask("SELECT 2 AS a;", "1 row")
         assert (tmp_path / "out.csv").read_text() == "a\n1\na\n2\n"
         terminal.ask("SELECT 3 AS a; SELECT 4 AS b;", "SELECT 3 AS a; SELECT 4 AS b;", "1 row", "1 row")
         assert (tmp_path / "out.csv").read_text() == "a\n1\na\n2\na\n3\nb\n4\n"
-        terminal.ask(".output out.json", 'answers go to "out.json"')
+        terminal.ask(".output out.json", 'results go to "out.json"')
         terminal.ask(".mode json")
         terminal.ask("SELECT 0 AS a;", "SELECT 0 AS a;", "1 row")
         terminal.ask("SELECT 1 AS a; SELECT 2 AS b;", "SELECT 1 AS a; SELECT 2 AS b;", "1 row", "1 row")
@@ -93,7 +93,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
         terminal.ask("SELECT 3 AS a;", "SELECT 3 AS a;", "1 row")
         assert json.loads((tmp_path / "out.json").read_text()) == [{"a": 3}]
         terminal.ask(".mode csv")
-        terminal.ask(".output off", "answers go to the screen")
+        terminal.ask(".output off", "results go to the screen")
 
         terminal.ask(".to 2024-01-30", "statements see: to 2024-01-31 00:00:00")
         terminal.ask("SELECT count(*) AS n FROM app_log;", "n", "0", "1 row")

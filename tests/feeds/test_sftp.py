@@ -83,7 +83,7 @@ def source(server: Server, *paths: str, **options: Any) -> SftpFiles:
 
 
 def names(found: SftpFiles) -> list[str]:
-    return [one.path for one in found.artifacts(ALL) if not one.withheld]
+    return [one.path for one in found.artifacts(ALL) if not one.unavailable]
 
 
 def rows(*messages: str, day: str = "2024-03-09") -> str:
@@ -149,7 +149,7 @@ def test_globs_links_and_strange_names(server: Server, root: Path) -> None:
         with reader.open(artifact) as stream:
             assert stream.read().decode() in ("bytes", artifact.path)
     (only,) = source(server, "/web-1/out*").artifacts(ALL)
-    assert "symbolic links are not followed" in only.withheld
+    assert "symbolic links are not followed" in only.unavailable
 
 
 def test_a_source_travels_and_reads_ranges(server: Server, root: Path) -> None:

@@ -152,7 +152,7 @@ def test_what_is_not_there_yet_is_not_requested(server: Server) -> None:
     source = source_of(server, window=TimeRange(step="1h", delay="2h", max_age="3d"))
     now = datetime.now(UTC)
     span = Window(now - timedelta(days=4), now + timedelta(days=1))
-    listed = [one for one in source.artifacts(span) if not one.withheld]
+    listed = [one for one in source.artifacts(span) if not one.unavailable]
     for artifact in listed:
         _read(source, artifact)
     assert max(server.params("until")) <= (now - timedelta(hours=2) + timedelta(minutes=1)).strftime(

@@ -81,7 +81,7 @@ def test_a_host_that_lost_a_race_reports_in_that_run_who_had_taken_what(
     assert done.is_done
     days = sorted(text.partition(": ")[0] for text in done.push.conflicts)
     assert days == [f"{PARTITION} {FIRST + timedelta(days=number)}" for number in range(DAYS)]
-    assert all("web-1 had already taken" in text for text in done.push.conflicts)
+    assert all("web-1 had already collected" in text for text in done.push.conflicts)
     in_process(winner).sharing.pull()
     for install in (winner, loser):
         fleet.check(install, hosts=2)

@@ -124,7 +124,7 @@ def test_the_doctor_finds_missing_and_altered_objects_and_puts_them_back(host: S
         def findings() -> list[str]:
             found = examine_store(catalog.database, host.objects, [PARTITION], with_checksums=True)
             repair_store(catalog.database, host.objects, found)
-            return sorted(finding.trouble for finding in found)
+            return sorted(finding.problem for finding in found)
 
         assert findings() == ["altered", "missing", "missing"]
         assert findings() == []

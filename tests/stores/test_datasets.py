@@ -77,8 +77,8 @@ def test_a_dry_run_tells_what_a_pull_of_a_dataset_brings(lake: Path) -> None:
     assert here(machine) == []
     [done] = told(machine, "pull", "--dataset", "few")
     assert done["files"] == 2
-    assert [planned[name] for name in ("files", "size", "requests")] == [
-        done[name] for name in ("files", "size", "requests")
+    assert [planned[name] for name in ("files", "bytes", "requests")] == [
+        done[name] for name in ("files", "bytes", "requests")
     ]
 
 
@@ -92,7 +92,7 @@ def test_list_and_show_tell_what_is_here_and_what_is_in_the_store_alone(lake: Pa
     [done] = told(machine, "pull", "--dataset", "few")
     every, few, none = told(machine, "dataset", "list")
     assert [one["name"] for one in (every, few, none)] == ["all", "few", "z"]
-    assert few["here"] == {"file_count": 2, "file_size": done["size"]}
+    assert few["here"] == {"file_count": 2, "file_size": done["bytes"]}
     assert (few["store"], few["pinned_files"]) == ({"file_count": 0, "file_size": 0}, 2)
     assert (every["here"], every["store"]["file_count"]) == (few["here"], 4)
     assert none["partitions"] == []

@@ -15,7 +15,7 @@ __all__ = ["install"]
 
 def findings(*flags: str) -> list[tuple[str, bool]]:
     result = run("doctor", "--stores", "--output", "json", *flags)
-    return [(record["trouble"], bool(record["repair"])) for record in json.loads(result.stdout)]
+    return [(record["problem"], bool(record["repair"])) for record in json.loads(result.stdout)]
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_the_same_path_on_two_hosts_is_no_conflict_and_a_reader_needs_no_plugin_
     assert reader.ask("SELECT count(*), count(DISTINCT tp_id) FROM app") == [(16, 16)]
     assert len(list((reader.install / "data").rglob("tp_table=*/**/*.parquet"))) == 4
     again = json.loads(reader.run("pull", "--data", "--output", "json").stdout)
-    assert (again[0]["files"], again[0]["pulled"], again[0]["requests"]) == (0, 0, 1)
+    assert (again[0]["files"], again[0]["commits"], again[0]["requests"]) == (0, 0, 1)
 
 
 def test_a_dry_run_tells_what_the_pull_brings_on_a_new_machine_and_on_one_that_is_behind(root: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_dry_run_tells_what_the_pull_brings_on_a_new_machine_and_on_one_that_i
 
 
 def _expect_as_planned(machine: Machine, files: int) -> None:
-    names = ("version", "files", "size", "requests")
+    names = ("version", "files", "bytes", "requests")
     [planned] = json.loads(machine.run("pull", "--data", "--dry-run", "--output", "json").stdout)
     [done] = json.loads(machine.run("pull", "--data", "--output", "json").stdout)
     assert [planned[name] for name in names] == [done[name] for name in names]
@@ -113,7 +113,7 @@ def test_the_status_shows_hosts_and_their_last_commits(root: Path) -> None:
     assert record["store"]["name"] == "lake"
     version = record["store"]["version"]
     shown = reader.run("status")
-    assert f"last commits by host, up to version {version} of the log: web-1 " in shown.output
+    assert f"last commits by host, as of version {version} of the log: web-1 " in shown.output
 
 
 def test_data_of_a_window_and_an_index_alone_come_here(root: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_store_that_cannot_be_reached_does_not_stop_a_collection(root: Path) -
     push = report.partitions[0].push
     assert push is not None
     assert push.error
-    assert push.unpushed == 1
+    assert push.unpushed_commits == 1
     assert first.ask("SELECT count(*) FROM app") == [(2,)]
 
 

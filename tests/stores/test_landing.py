@@ -290,8 +290,8 @@ def test_a_driver_that_lost_a_race_reports_in_that_run_who_had_taken_what(site: 
     [done] = site.open().collect(emit=overtake).partitions
     assert done.push is not None
     assert sorted(done.push.conflicts) == [
-        f"{NAME} {day - timedelta(days=1)}: driver had already taken 1 of 1 artifact; dropped this copy",
-        f"{NAME} {day}: driver had already taken 1 of 2 artifacts; this collection takes the other 1",
+        f"{NAME} {day - timedelta(days=1)}: driver had already collected 1 of 1 artifact; dropped this copy",
+        f"{NAME} {day}: driver had already collected 1 of 2 artifacts; this collection reads the other 1",
     ]
     assert done.is_done
     assert sorted(row["event"] for row in site.rows()) == ["1", "2", "3"]

@@ -33,7 +33,7 @@ def test_changes_say_who_when_what_and_the_version_of_the_log(lake: Shared, tmp_
         ("web-2", "replace", 2, 1, 1, 1),
         ("web-1", "append", 1, 1, 0, 2),
     ]
-    assert all(one.size for one in found)
+    assert all(one.bytes for one in found)
     with other.open() as catalog:
         assert [one.rows for one in changes(catalog.database, PARTITION, 10)][-1] is None
 

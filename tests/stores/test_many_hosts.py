@@ -82,7 +82,7 @@ def test_hosts_that_take_the_same_objects_end_with_equal_rows(tmp_path: Path, ob
     for host in (*hosts, reader):
         assert host.rows() == expected
         assert sorted(str(origin) for (origin,) in host.ask("SELECT origin FROM artifacts")) == taken
-        assert Counter(one.trouble for one in examine(host.home)) == Counter()
+        assert Counter(one.problem for one in examine(host.home)) == Counter()
     # What no host has taken can be taken by any of them.
     rest = [one for one in known if f"s3://b/{one}" not in taken]
     for day in {_day(one) for one in rest}:

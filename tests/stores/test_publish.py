@@ -73,7 +73,7 @@ def test_after_every_push_the_delta_table_has_the_live_files(lake: Shared) -> No
     for step in steps:
         step()
         (report,) = pushed(lake).values()
-        assert (report.error, report.publish_error, report.unpushed) == ("", "", 0)
+        assert (report.error, report.publish_error, report.unpushed_commits) == ("", "", 0)
         assert delta_keys(lake) == live_keys(lake)
     assert live_keys(lake)
 
@@ -110,7 +110,7 @@ def test_a_failing_publication_fails_no_push_and_the_next_push_of_any_host_does_
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text('{"commitInfo": {"engineInfo": "another"}}\n')
     (report,) = pushed(lake).values()
-    assert (report.error, report.unpushed, report.version) == ("", 0, 1)
+    assert (report.error, report.unpushed_commits, report.version) == ("", 0, 1)
     assert "made by another program" in report.publish_error
     assert f"tailpipe store publish STORE {TABLE}" in report.publish_error
     (log / f"{0:020}.json").unlink()
@@ -181,7 +181,7 @@ def test_collecting_compacting_and_deleting_are_published_and_columns_left_out_a
         (one,) = opened(install).collect([NAME]).partitions
         assert one.push is not None
         assert one.push.publish_error == ""
-        told += one.push.left_out
+        told += one.push.omitted_columns
         rows = opened(install).query("SELECT count(*) AS rows FROM app").to_pylist()[0]["rows"]
         assert delta_rows(install) == rows
     assert told == ["at: Delta has no type for TIME"]
@@ -205,8 +205,8 @@ def test_store_publish_makes_the_delta_log_anew_and_names_what_is_left_out(insta
         "files": 3,
         "rows": 3,
     }
-    assert record["left_out"] == ["at: Delta has no type for TIME"]
-    assert "app: not published: at:" in result.stderr
+    assert record["omitted_columns"] == ["at: Delta has no type for TIME"]
+    assert "app: column not published: at:" in result.stderr
     assert [path.name for path in sorted(log.iterdir())] == [f"{0:020}.json"]
     assert delta_rows(install) == 3
 

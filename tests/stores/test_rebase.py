@@ -52,7 +52,7 @@ def sound(host: Shared) -> None:
     rebuild(host.home)
     assert host.rows() == before
     assert host.hive() == hive
-    assert [one for one in examine(host.home) if one.trouble != "orphan"] == []
+    assert [one for one in examine(host.home) if one.problem != "orphan"] == []
 
 
 def test_the_second_host_drops_its_copy_and_says_who_was_first(host: Shared, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_second_host_drops_its_copy_and_says_who_was_first(host: Shared, tmp
     take(other, ["s3://b/1", "s3://b/2"])
     pushed = other.push()
     assert [str(one) for one in pushed.conflicts] == [
-        f"{PARTITION} 2024-01-31: web-1 had already taken 2 of 2 artifacts; dropped this copy"
+        f"{PARTITION} 2024-01-31: web-1 had already collected 2 of 2 artifacts; dropped this copy"
     ]
     assert other.rows() == host.rows() == rows_of(["s3://b/1", "s3://b/2"])
     assert other.hive() == []
@@ -79,7 +79,7 @@ def test_artifacts_that_nobody_has_taken_are_carried_over(host: Shared, tmp_path
     take(other, ["s3://b/2", "s3://b/3", "s3://b/4"])
     pushed = other.push()
     assert [str(one) for one in pushed.conflicts] == [
-        f"{PARTITION} 2024-01-31: web-1 had already taken 1 of 3 artifacts; 4 of 6 rows were kept"
+        f"{PARTITION} 2024-01-31: web-1 had already collected 1 of 3 artifacts; 4 of 6 rows were kept"
     ]
     host.push()
     expected = rows_of([f"s3://b/{number}" for number in (1, 2, 3, 4)])

@@ -78,7 +78,7 @@ def test_replaced_files_go_after_the_history_and_live_ones_stay(lake: Shared) ->
     assert swept(lake, dry_run=True).objects == 2
     assert files(lake) == before
     done = swept(lake)
-    assert (done.objects, done.kept) == (2, 1)
+    assert (done.objects, done.kept_objects) == (2, 1)
     assert files(lake) == named(lake)
     lake.push()
     assert set(lake.rows()) == {"b1"}
@@ -164,7 +164,7 @@ def test_the_log_of_a_partition_shows_sweeps(lake: Shared) -> None:
     lake.push()
     with lake.open() as catalog:
         found = changes(catalog.database, PARTITION, 5)
-    assert [(one.kind, one.host, one.version) for one in found] == [("sweep", "cleaner", 2), ("append", "web-1", 1)]
+    assert [(one.kind, one.host, one.version) for one in found] == [("clean", "cleaner", 2), ("append", "web-1", 1)]
 
 
 def test_of_hosts_that_push_and_clean_at_the_same_time_none_loses_a_file(lake: Shared) -> None:
@@ -197,13 +197,13 @@ def test_the_command_reports_what_it_would_delete_and_deletes_it(install: Path) 
     write(install, "a")
     opened(install).collect([NAME])
     (record,) = json.loads(run("store", "clean", "--dry-run", "--output", "json").stdout)
-    assert (record["store"], record["objects"], record["kept"]) == ("lake", 0, 1)
+    assert (record["store"], record["objects"], record["kept_objects"]) == ("lake", 0, 1)
     stray = install / "lake" / "data" / "tp_table=app" / "tp_partition=x" / "stray.parquet"
     stray.write_bytes(b"PAR1")
     moment = datetime.now(UTC).timestamp() - 8 * 86_400
     os.utime(stray, (moment, moment))
     (record,) = json.loads(run("store", "clean", "lake", "--output", "json").stdout)
-    assert (record["objects"], record["size"], stray.exists()) == (1, 4, False)
+    assert (record["objects"], record["bytes"], stray.exists()) == (1, 4, False)
     write(install, "b")
     opened(install).collect([NAME])
     assert opened(install).query("SELECT count(*) AS n FROM app").to_pylist() == [{"n": 2}]

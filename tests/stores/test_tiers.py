@@ -206,7 +206,7 @@ def test_a_lost_local_file_is_fetched_from_the_store(lake: Shared) -> None:
     filled(lake)
     for path in (*lake.stored(), *lake.hive()):
         path.unlink()
-    findings = [one for one in doctor.examine(lake.home) if one.trouble == "missing"]
+    findings = [one for one in doctor.examine(lake.home) if one.problem == "missing"]
     assert len(findings) == 2
     assert all("the store has it" in one.message for one in findings)
     done = repair(lake.home, fetch=lambda _, key, target: lake.objects.fetch(key, target), host="web-1")

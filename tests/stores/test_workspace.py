@@ -35,11 +35,11 @@ def test_each_unit_is_pushed_after_its_commit_and_the_report_says_so(
     write(install, "a", days=3)
     report = opened(install).collect([NAME])
     print_report(report, "pretty")
-    assert capsys.readouterr().out.splitlines()[1].startswith("  pushed to lake: 3 files, ")
+    assert capsys.readouterr().out.splitlines()[1].startswith("  pushed to lake: 4 commits, 3 files, ")
     assert len(log(install)) >= 3
     pushed = report.partitions[0].push
     assert pushed is not None
-    assert (pushed.unpushed, pushed.error) == (0, "")
+    assert (pushed.unpushed_commits, pushed.error) == (0, "")
     print_report(report, "json")
     assert json.loads(capsys.readouterr().out)[0]["push"]["files"] == 3
     assert "push" in report.partitions[0].profile
@@ -70,36 +70,34 @@ def test_an_unreachable_store_harms_no_collection_and_is_reported_once(
     assert report.partitions[0].accounts.kept == 3
     print_report(report, "pretty")
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "not pushed" in line] == [
-        "  committed here, not pushed: 4 commits; to push: tailpipe push app.x"
-    ]
+    assert [line for line in lines if "not pushed" in line] == ["  not pushed: 4 commits; to push: tailpipe push app.x"]
     assert len([line for line in lines if line.startswith("  push failed: there is no directory ")]) == 1
     (install / "lake").mkdir()
     result = run("push", "--output", "json")
     assert result.exit_code == 0
     (record,) = json.loads(result.stdout)
-    assert (record["transactions"], record["unpushed"], record["files"]) == (4, 0, 3)
+    assert (record["commits"], record["unpushed_commits"], record["files"]) == (4, 0, 3)
 
 
 def test_no_push_leaves_it_for_later(install: Path) -> None:
     write(install, "a")
     report = opened(install).collect([NAME], with_push=False)
     assert report.partitions[0].push is not None
-    assert report.partitions[0].push.unpushed == 2  # the day, and that there was nothing on others
+    assert report.partitions[0].push.unpushed_commits == 2  # the day, and that there was nothing on others
     assert log(install) == []
     result = run("status")
-    assert "store lake: app.x 1 file here" in result.stdout
-    assert "0 in the store (0 B), never pushed; 2 commits not pushed since" in result.stdout
+    assert "store lake: app.x 1 file on this disk" in result.stdout
+    assert "0 in the store (0 B), never pushed; 2 commits not pushed for" in result.stdout
     assert "to push: tailpipe push" in result.stdout
     opened(install).sharing.push()
     result = run("status")
-    assert "store lake: app.x 1 file here" in result.stdout
+    assert "store lake: app.x 1 file on this disk" in result.stdout
     assert "1 in the store" in result.stdout
     write(install, "b")
     opened(install).collect([NAME], with_push=False)
-    assert "1 commit not pushed since" in run("status").stdout
+    assert "1 commit not pushed for" in run("status").stdout
     (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
-    assert record["store"]["not_pushed"] == 1
+    assert record["store"]["unpushed_commits"] == 1
 
 
 def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
@@ -127,7 +125,7 @@ def test_a_push_after_a_commit_does_not_wait_long_for_a_server_that_is_gone(lake
     with lake.open() as catalog:
         report = pushing.finish(catalog, [PARTITION])[PARTITION]
     assert "cannot connect" in report.error
-    assert report.unpushed == 1
+    assert report.unpushed_commits == 1
     assert len(pauses) == 2
 
 
@@ -136,7 +134,7 @@ def test_push_says_what_it_would_do_and_what_it_has_done(install: Path) -> None:
     opened(install).collect([NAME], with_push=False)
     result = run("push", "--dry-run", "--output", "json")
     (told,) = json.loads(result.stdout)
-    assert (told["files"], told["transactions"]) == (2, 3)
+    assert (told["files"], told["commits"]) == (2, 3)
     assert log(install) == []
     assert "dry run: nothing pushed" in run("push", "--dry-run").stderr
     result = run("push", NAME, "--limit-rate", "100MB")
@@ -159,10 +157,10 @@ def test_files_leave_this_disk_by_the_rule_of_the_store(install: Path) -> None:
     configure(install, here=NOTHING)
     report = opened(install).collect([NAME])
     assert report.partitions[0].push is not None
-    assert report.partitions[0].push.left == 2
+    assert report.partitions[0].push.offloaded_files == 2
     assert list((install / "data" / "default").glob("tp_table=*/**/*.parquet")) == []
     result = run("status")
-    assert "app.x 0 files here" in result.stdout
+    assert "app.x 0 files on this disk" in result.stdout
 
 
 def test_pinned_files_stay_whatever_the_rule_says(install: Path) -> None:
@@ -171,9 +169,9 @@ def test_pinned_files_stay_whatever_the_rule_says(install: Path) -> None:
     configure(install, here=NOTHING)
     result = run("partition", "pin", NAME, "--from", str(TODAY - timedelta(days=2)))
     assert result.stderr == "app.x: 1 file pinned\n"
-    assert opened(install).sharing.push()[0].left == 1
+    assert opened(install).sharing.push()[0].offloaded_files == 1
     assert run("partition", "unpin", NAME).stderr == "app.x: 1 file unpinned\n"
-    assert opened(install).sharing.push()[0].left == 1
+    assert opened(install).sharing.push()[0].offloaded_files == 1
 
 
 def test_partitions_without_a_store_are_refused_by_push(install: Path) -> None:

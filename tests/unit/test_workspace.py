@@ -39,7 +39,7 @@ def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
     for name in ("a", "b", "c"):
         write(tmp_path, name)
         report = opened(tmp_path).collect(["app.x"], with_compaction=False)
-        assert report.partitions[0].tidied.files == 0
+        assert report.partitions[0].maintenance.compacted_files == 0
     write(tmp_path, "d")
     report = opened(tmp_path).collect(["app.x"])
     print_report(report, "pretty")
@@ -50,7 +50,7 @@ def test_a_collection_tidies_up_the_days_it_has_touched_and_tells_it(
     print_report(report, "pretty")
     assert capsys.readouterr().out.splitlines() == ["app.x: no new data", f"  expired: {OLD}, 4 rows"]
     print_report(report, "json")
-    assert json.loads(capsys.readouterr().out)[0]["tidied"]["expired"] == str(OLD)
+    assert json.loads(capsys.readouterr().out)[0]["maintenance"]["expired_days"] == str(OLD)
     assert opened(tmp_path).keeping.compact(["app.x"])[0].files == 0
 
 

@@ -35,7 +35,7 @@ def test_a_hostile_row_is_text_in_the_tree(window: Window, kind: str) -> None:
         "markup": MARKUP,
         "escapes": "⟨U+001B⟩[31mred⟨U+001B⟩[0m ⟨U+0007⟩bell",
         "bidi": "user ⟨U+202E⟩gnp.exe⟨U+202C⟩",
-        "huge": "cut, 1.0 MB in all",
+        "huge": "truncated, 1.0 MB in total",
         "lines": "line one\nline two",
     }
     expect(tree).to_contain_text(wanted[kind], use_inner_text=True)

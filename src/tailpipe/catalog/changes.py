@@ -28,7 +28,7 @@ class PartitionChange:
     removed_files: int | None
     rows: int | None
     """Of the added files."""
-    size: int | None
+    bytes: int | None
     transaction: str
 
 
@@ -49,7 +49,7 @@ def changes(database: Database, partition: str, limit: int) -> list[PartitionCha
             PartitionChange(
                 datetime.fromisoformat(moment),
                 host,
-                "sweep" if made and is_sweep(made) else kind,
+                "clean" if made and is_sweep(made) else kind,
                 unit,
                 version,
                 len(added) if made else None,

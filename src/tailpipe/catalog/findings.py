@@ -21,7 +21,7 @@ from tailpipe.model.coverage import DaySet
 
 __all__ = [
     "Finding",
-    "Trouble",
+    "ProblemKind",
     "damage",
     "hive",
     "lost",
@@ -34,7 +34,7 @@ __all__ = [
     "unstored",
 ]
 
-Trouble = Literal[
+ProblemKind = Literal[
     "missing",
     "altered",
     "lost",
@@ -58,7 +58,7 @@ REBUILD = "tailpipe doctor --rebuild"
 class Finding:
     """One difference: what, where, and the command that repairs it (empty: nothing needs to be done)."""
 
-    trouble: Trouble
+    problem: ProblemKind
     path: str
     message: str
     partition: str = ""
@@ -93,7 +93,7 @@ def damage(database: Database) -> Iterator[Finding]:
         if line != "ok":
             yield Finding("damaged", path, f"{path} is damaged: {line}", repair=REBUILD)
     for table, *_ in database.connection.execute("PRAGMA foreign_key_check").fetchall():
-        message = f"{path} is damaged: a row of {table} refers to nothing"
+        message = f"{path} is damaged: a row of {table} refers to a missing row"
         yield Finding("damaged", path, message, repair=REBUILD)
     with database.reading() as connection:
         try:
@@ -121,22 +121,33 @@ def stored(database: Database, partition: str, with_checksums: bool) -> Iterator
     for path, unit, count, size, sha256, there in rows:
         place = database.layout.stored(path)
         where = f"{partition} {unit}: {place} ({count:,} rows)"
-        trouble: Trouble = "altered"
+        problem: ProblemKind = "altered"
         repair = REPAIR
         try:
             now = database.storage.size(place)
         except FileNotFoundError:
-            trouble, wrong = "missing", "is missing"
+            problem, wrong = "missing", "is missing"
         else:
             if now != size:
                 wrong = f"has {now} bytes instead of {size}"
             elif with_checksums and database.storage.checksum(place) != sha256:
-                wrong, repair = "has another checksum than it was stored with", REPAIR_BYTES
+                wrong, repair = "does not match its checksum", REPAIR_BYTES
             else:
                 continue
         copy = aside.sound_copy(database, path, size, sha256)
-        told = f"{where} {wrong}" + ("; the hive has an intact copy" if copy else "; the store has it" if there else "")
-        yield Finding(trouble, path, told, partition, unit, repair, str(copy or ""), size, sha256, bool(there))
+        found = f"; the {'hive has an intact' if copy else 'store has a'} copy" if copy or there else ""
+        yield Finding(
+            problem,
+            path,
+            f"{where} {wrong}{found}",
+            partition,
+            unit,
+            repair,
+            str(copy or ""),
+            size,
+            sha256,
+            bool(there),
+        )
 
 
 def lost(database: Database, partition: str) -> Iterator[Finding]:
@@ -150,7 +161,7 @@ def lost(database: Database, partition: str) -> Iterator[Finding]:
     for unit, day in rows:
         units.setdefault(unit, []).append(date.fromisoformat(day))
     for unit, days in units.items():
-        message = f"{partition} {unit}: rows of {DaySet.of(days)} are lost; collect them again while the logs are there"
+        message = f"{partition} {unit}: rows of {DaySet.of(days)} are lost; collect them again while their logs exist"
         yield Finding("lost", "", message, partition, unit, f"tailpipe collect {partition}")
 
 
@@ -167,13 +178,13 @@ def hive(database: Database, partition: str, with_checksums: bool) -> Iterator[F
         if place not in there:
             yield Finding("unlinked", str(place), f"{place} is not in the hive", partition, unit)
         elif repair := _wrong_copy(database, database.layout.stored(path), place, size, sha256, with_checksums):
-            yield Finding("unlinked", str(place), f"{place} is not the stored file any more", partition, unit, repair)
+            yield Finding("unlinked", str(place), f"{place} is not the stored file", partition, unit, repair)
     for place in sorted(there - set(expected)):
         if is_ours(database, place.name):
-            message = f"{place} was retired or moved to the store, but is still in the hive"
+            message = f"{place} was replaced or moved to the store, but is still in the hive"
             yield Finding("stale", str(place), message, partition)
         elif not _is_twin(database, place):  # what is orphaned as a whole is reported as that
-            message = f"{place} is not ours: it is left alone, but readers of the hive see it"
+            message = f"{place} is not a file of tailpipe; it is kept, but readers of the hive see it"
             yield Finding("foreign", str(place), message, partition, repair="")
 
 
@@ -207,7 +218,7 @@ def unstored(database: Database, partition: str) -> Iterator[Finding]:
         if owner in is_busy:
             continue  # a writer is at work, or its recovery will see to it
         if owner is None:
-            yield Finding("foreign", str(path), f"{path} is not ours: it is left alone", partition, repair="")
+            yield Finding("foreign", str(path), f"{path} is not a file of tailpipe; it is kept", partition, repair="")
         else:
             yield Finding("orphan", str(path), f"{path} belongs to no transaction", partition)
 
@@ -224,13 +235,13 @@ def transactions(database: Database, partition: str, with_checksums: bool) -> It
     for name, state, unit in rows:
         path = database.layout.manifest(name)
         if state != "published":
-            message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process died"
+            message = f"{partition} {unit}: transaction {name} is {state}; it is running, or its process was killed"
             yield Finding("unfinished", str(database.layout.staging / name), message, partition, unit)
         elif not database.storage.exists(path):
-            message = f"{path} is missing: a rebuild would not know this transaction"
+            message = f"{path} is missing: a rebuild would lose this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit)
         elif with_checksums and not _is_readable(database, path):
-            message = f"{path} is damaged: a rebuild would not know this transaction"
+            message = f"{path} is damaged: a rebuild would lose this transaction"
             yield Finding("unrecorded", str(path), message, partition, unit, REPAIR_BYTES)
 
 

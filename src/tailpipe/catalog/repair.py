@@ -182,7 +182,7 @@ def _set_aside(database: Database, lost: Sequence[Finding]) -> int:
 
 def _relink(writer: Writer, with_checksums: bool) -> int:
     database = writer.database
-    found = [one for one in findings.hive(database, writer.partition, with_checksums) if one.trouble != "foreign"]
+    found = [one for one in findings.hive(database, writer.partition, with_checksums) if one.problem != "foreign"]
     by_directory: dict[str, list[Path]] = defaultdict(list)
     for one in found:
         place = Path(one.path)
@@ -207,7 +207,7 @@ def _has_other_copy(database: Database, public: Path) -> bool:
 
 def _record(writer: Writer, found: Sequence[Finding]) -> int:
     """Tell all of the partition in one manifest, if others are lost or cannot be read."""
-    unrecorded = [one for one in found if one.trouble == "unrecorded"]
+    unrecorded = [one for one in found if one.problem == "unrecorded"]
     if not unrecorded:
         return 0
     transaction = commit.begin(

@@ -9,7 +9,7 @@ from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_time", "about_width", "misfits", "unfilled"]
+__all__ = ["about_field", "about_time", "about_width", "empty_columns", "type_errors"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" has no time')
@@ -55,13 +55,13 @@ def about_width(reasons: Iterable[str]) -> str:
     return ""
 
 
-def misfits(nulls: Mapping[str, int]) -> list[str]:
+def type_errors(nulls: Mapping[str, int]) -> list[str]:
     """For each column, how many values did not fit its type."""
     counts = {column: render.counted(count, "value") for column, count in nulls.items()}
     return [f"column {column}: {many} of the wrong type set to null" for column, many in counts.items()]
 
 
-def unfilled(columns: Mapping[str, str]) -> list[str]:
+def empty_columns(columns: Mapping[str, str]) -> list[str]:
     """For each column that is null in every row, which field the config names for it."""
     return [f'column {name} is null in every row: field "{field}" has no values' for name, field in columns.items()]
 

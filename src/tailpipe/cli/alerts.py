@@ -43,7 +43,7 @@ def alert_lines(records: Sequence[dict[str, Any]], now: datetime, age: Callable[
         counts = [f"{record['waiting']} waiting"] if record["waiting"] else []
         counts += [f"{record['given_up']} given up"] if record["given_up"] else []
         why = f": {record['error']}" if record["error"] else ""
-        lines.append(f"alerts: {record['notifier']} {', '.join(counts)}, the oldest since {since}{why}")
+        lines.append(f"alerts: {record['notifier']} {', '.join(counts)}, the oldest for {since}{why}")
     if any(record["given_up"] for record in records):
         lines.append("to send them again: tailpipe detect --retry")
     return [render.shown(line) for line in lines]

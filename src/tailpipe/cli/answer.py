@@ -49,7 +49,7 @@ class Answered(Protocol):
 
     @property
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows, fetched as they are asked for."""
+        """The rows, fetched as they are needed."""
 
     def batches(self, rows: int, /) -> Iterator[Any]:
         """The rows as Arrow batches of about that many."""
@@ -109,9 +109,9 @@ def answer_statement(
     if not done:  # the pager was closed: nobody wants the other rows
         session.interrupt()
     if timing or (timing is None and shape.output in FOR_PEOPLE):
-        said = str(done[0]) if done else "the pager was closed before the last row"
+        summary = str(done[0]) if done else "the pager was closed before the last row"
         more = f"; {done[0].left_out}" if done and done[0].left_out else ""
-        render.say(f"{said}, {seconds:.2f} s{more}")
+        render.say(f"{summary}, {seconds:.2f} s{more}")
     if done and done[0].hidden:
         render.say(done[0].hidden)
 
@@ -182,7 +182,7 @@ def _pretty(answer: Answered, shape: Shape, write: Write) -> Written:
         picked = pick_columns(answer.columns, [row.nulls for row in shown], shape.starred)
         laid = lay(picked.places)
     write("".join(f"{line}\n" for line in laid.lines).encode())
-    left_out = "there are more, --output csv prints all" if len(found) > len(shown) else ""
+    left_out = "more rows are not shown; to print all: --output csv" if len(found) > len(shown) else ""
     return Written(len(shown), left_out, _hidden(picked, len(picked.places) - laid.columns, shape))
 
 

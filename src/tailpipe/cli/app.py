@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_DONE  # whoever read us has seen enough
         if not isinstance(failure, BrokenPipeError):
-            render.problem(f"cannot write: {failure.strerror}", "make room where stdout and temporary files go")
+            render.problem(f"cannot write: {failure.strerror}", "free space for stdout and temporary files")
             code = EXIT_FAILED
     gc.freeze()  # else Python looks through all objects once more before it goes
     sys.exit(code)
@@ -153,7 +153,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(failure, "ctx", None)
         called = next((word for word in given if word in COMMANDS), "")
         command = context.command_path if context else f"tailpipe {called}".rstrip()
-        render.problem(misuse.told(failure), f"see: {command} --help")
+        render.problem(misuse.message_of(failure), f"see: {command} --help")
         return failure.exit_code
     except (KeyboardInterrupt, click.Abort):
         render.say("interrupted")

@@ -115,9 +115,9 @@ def _in_turn(
         table: list[bytes] = []
         outcome = _run(session, query, given, shape, table.append)
         outcomes.append(outcome)
-        said = "failed" if outcome.failure else render.counted(outcome.rows, "row") if outcome.rows else "ok"
+        result = "failed" if outcome.failure else render.counted(outcome.rows, "row") if outcome.rows else "ok"
         title = f"  {query.title}" if query.title else ""
-        write(f"{query.name}: {said}{title}\n".encode())
+        write(f"{query.name}: {result}{title}\n".encode())
         if outcome.rows:
             write(b"".join([b"\n", *table, b"\n"]))
     return outcomes

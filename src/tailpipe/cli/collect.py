@@ -130,12 +130,16 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
             command=shlex.join(["tailpipe", *sys.argv[1:]]),
             emit=display,
         )
+    except KeyboardInterrupt:
+        display.close()
+        render.say("committed days are kept; to continue, run the same command again")
+        raise
     finally:
         display.close()
-    print_report(report, flags["output"], workspace.left_out, has_window=window is not None)
+    print_report(report, flags["output"], workspace.days_out_of_window, has_window=window is not None)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
-    _say_again(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
+    _suggest_overwrite(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
     is_detected = _detect(workspace) if flags["detect"] else True
     if not (report.is_done and is_detected):
         context.exit(EXIT_FAILED)
@@ -181,18 +185,18 @@ def _preview(
     print_preview(previews, flags["output"])
 
 
-def _say_again(workspace: Workspace, empty: Sequence[Summary], start: str | None) -> None:
+def _suggest_overwrite(workspace: Workspace, empty: Sequence[Summary], start: str | None) -> None:
     """How to collect rows again that were all rejected or filtered: a plain collect skips them."""
     held = workspace.held() if empty else {}
     for one in empty:
-        name, here = one.partition, held.get(one.partition)
-        if here is not None and here.rows:
+        name, totals = one.partition, held.get(one.partition)
+        if totals is not None and totals.rows:
             continue
         again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
         if one.accounts.out_of_window:
-            continue  # they fit; the report says for which days to ask
-        if here is not None and here.rejected_rows:
-            rejected = render.counted(here.rejected_rows, "row")
+            continue  # they fit; the report names the days to request
+        if totals is not None and totals.rejected_rows:
+            rejected = render.counted(totals.rejected_rows, "row")
             render.say(f"{name}: no rows collected, {rejected} rejected; fix the config, then run: {again}")
         elif one.accounts.filtered:
             filtered = render.counted(one.accounts.filtered, "row")

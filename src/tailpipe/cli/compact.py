@@ -1,4 +1,4 @@
-"""`tailpipe compact`: small files become right-sized ones, and a new index is applied."""
+"""`tailpipe compact`: merges small files and applies a changed index."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COLUMNS = {
     "partition": "partition",
     "rows": "rows",
     "files": "files",
-    "new_files": "now",
-    "size": "size",
-    "new_size": "size now",
+    "new_files": "files now",
+    "bytes": "size",
+    "new_bytes": "size now",
 }
 
 
@@ -62,10 +62,10 @@ def command(
         done = workspace.keeping.compact(selectors, window, reindex=reindex, dry_run=dry_run, emit=display)
     finally:
         display.close()
-    busy = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
-    if busy or output != "pretty":
-        hidden = ("new_files", "new_size") if dry_run else ()
-        render.records(busy, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
+    changed = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
+    if changed or output != "pretty":
+        hidden = ("new_files", "new_bytes") if dry_run else ()
+        render.records(changed, output, {name: title for name, title in COLUMNS.items() if name not in hidden})
     elif not any(one.locked for one in done):
         render.say("nothing to compact")
     refuse_locked(one.locked for one in done)

@@ -81,9 +81,9 @@ def command(
     snapshot = current(workspace.data.prepare()) if version == NOW else workspace.data.past(version)
     narrowing.check(snapshot, workspace.config.partitions)  # as a query does
     if elsewhere := [file for file in narrowing.files(snapshot.files) if not file.is_here]:
-        from tailpipe.stores.fetch import told
+        from tailpipe.stores.fetch import described
 
-        render.say(f"warning: the views lack {told(elsewhere, workspace.data.store_of)}")
+        render.say(f"warning: the views do not include {described(elsewhere, workspace.data.store_of)}")
     warn_of_schemas(workspace)
     if form == "sql" and output == "json":
         raise UsageError("--output json prints the path of a database, not of --format sql")

@@ -39,7 +39,7 @@ Record = dict[str, Any]
 
 
 def declared_options(declared: type) -> list[Record]:
-    """What a type of source, format or connection can be told."""
+    """What a type of source, format or connection takes as options."""
     return [
         {
             "name": option.name,
@@ -72,7 +72,7 @@ def connection_record(connection: Connection, plugin: str | None) -> Record:
 
 
 def source_record(source: type[Source], plugin: str | None) -> Record:
-    """A type of source and what it can be told."""
+    """A type of source and what it takes as options."""
     return {
         "name": source.type,
         "plugin": plugin,
@@ -82,7 +82,7 @@ def source_record(source: type[Source], plugin: str | None) -> Record:
 
 
 def format_type_record(declared: type[Format], plugin: str | None) -> Record:
-    """A type of format and what it can be told."""
+    """A type of format and what it takes as options."""
     return {
         "name": declared.type,
         "kind": "type",
@@ -142,8 +142,8 @@ def _sources(partition: Partition, table: Table) -> list[Record]:
     for source in partition.sources:
         plain = plain_data(source)
         declared = [one for one in options_of(type(source)).values() if one.kind == "option" and one.name != "format"]
-        said = {one.name: plain[one.name] for one in declared if getattr(source, one.field) != one.default}
-        records.append({**plain, "format": plain["format"] or own, "options": said})
+        options = {one.name: plain[one.name] for one in declared if getattr(source, one.field) != one.default}
+        records.append({**plain, "format": plain["format"] or own, "options": options})
     return records
 
 

@@ -82,7 +82,7 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
     found = [one for one in run.results if one.hits or one.known]
     found.sort(key=lambda one: (-SEVERITIES.index(one.detection.severity), one.detection.name))
     if output == "json":
-        render.data(json.dumps(_whole(run, delivered), indent=2, ensure_ascii=False))
+        render.data(json.dumps(_record(run, delivered), indent=2, ensure_ascii=False))
     elif found and not is_talk:
         records = [
             {
@@ -97,21 +97,23 @@ def report(run: Run, delivered: Delivered | None, output: str, *, is_talk: bool 
         render.records(records, "pretty", COLUMNS)
     for one in run.results:
         if one.failure:
-            render.problem(f'detection "{one.detection.name}" failed: {one.failure}', "it catches up once it is fixed")
-    new = sum(len(one.hits) for one in run.results)
-    render.say(f"{render.counted(len(run.results), 'detection')} run: {render.counted(new, 'new hit')}{_stored(run)}")
+            hint = "once it is fixed, the next run also searches the rows that it missed"
+            render.problem(f'detection "{one.detection.name}" failed: {one.failure}', hint)
+    new, failed = sum(len(one.hits) for one in run.results), sum(bool(one.failure) for one in run.results)
+    ran = render.counted(len(run.results), "detection") + " run" + (f", {failed} failed" if failed else "")
+    render.say(f"{ran}: {render.counted(new, 'new hit')}{_stored(run)}")
     if run.is_first and run.request.window is None:
         render.say(
             "first run: detections start with rows collected from now on; for older rows: tailpipe detect --from T-30d"
         )
-    _tell_of_alerts(delivered)
+    _report_alerts(delivered)
 
 
 def _stored(run: Run) -> str:
     return " (not stored: --dry-run)" if run.request.dry_run and any(one.hits for one in run.results) else ""
 
 
-def _tell_of_alerts(delivered: Delivered | None) -> None:
+def _report_alerts(delivered: Delivered | None) -> None:
     if delivered is None or not (delivered.sent or delivered.waiting):
         return
     lost = [one for one in delivered.waiting if one.is_given_up]
@@ -121,7 +123,7 @@ def _tell_of_alerts(delivered: Delivered | None) -> None:
     render.say(", ".join(filter(None, parts)) + ("; see: tailpipe status" if delivered.waiting else ""))
 
 
-def _whole(run: Run, delivered: Delivered | None) -> dict[str, Any]:
+def _record(run: Run, delivered: Delivered | None) -> dict[str, Any]:
     return {
         "is_first_run": run.is_first,
         "detections": [

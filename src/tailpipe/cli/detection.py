@@ -14,7 +14,7 @@ from tailpipe.model.detection import Detection
 
 __all__ = ["command"]
 
-COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "is_on": "runs", "title": "title"}
+COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "enabled": "enabled", "title": "title"}
 CASES = {"detection": "detection", "case": "case", "result": "result", "reason": "reason"}
 _NAMES = completes(lambda workspace: sorted(workspace.detecting.known))
 
@@ -38,7 +38,7 @@ def list_(context: click.Context, with_others: bool, output: str) -> None:
     known = detecting.known if with_others else detecting.chosen
     records = [_record(workspace, known[name]) for name in sorted(known)]
     if output == "pretty":
-        records = [{**record, "is_on": "yes" if record["is_on"] else "no"} for record in records]
+        records = [{**record, "enabled": "yes" if record["enabled"] else "no"} for record in records]
     render.records(records, output, COLUMNS)
     if not records:
         render.say("no detections; add a detection block, or select those of plugins with a detections block")
@@ -114,7 +114,7 @@ def _record(workspace: Any, detection: Detection) -> dict[str, Any]:
     return {
         "name": detection.name,
         "plugin": None if is_own else workspace.registry.owner("detection", detection.name),
-        "is_on": detection.name in workspace.detecting.chosen,
+        "enabled": detection.name in workspace.detecting.chosen,
         **{key: value for key, value in plain_data(detection).items() if key != "name"},
         "version": detection.version,
     }

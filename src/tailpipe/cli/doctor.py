@@ -1,4 +1,4 @@
-"""`tailpipe doctor`: is everything that was collected still there, and as it was?"""
+"""`tailpipe doctor`: verifies that collected files are complete and unchanged, and repairs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["command"]
 _MOST = 100
 """So many findings are shown one by one."""
 _FEW = 5
-COLUMNS = {"trouble": "trouble", "message": "what was found"}
+COLUMNS = {"problem": "problem", "message": "details"}
 
 
 @click.command("doctor", epilog=examples("tailpipe doctor", "tailpipe doctor --stores", "tailpipe doctor --repair"))
@@ -59,7 +59,8 @@ def command(
         _repair(workspace, checksums, accept_loss)
         if stores:
             _, count = workspace.data.examine_stores(with_checksums=checksums, is_repaired=True)
-            render.say(f"put back {render.counted(count, 'object')}")
+            if count:
+                render.say(f"uploaded {render.counted(count, 'object')} again")
     findings = workspace.data.examine(with_checksums=checksums)
     lacking = workspace.data.examine_stores(with_checksums=checksums)[0] if stores else []
     findings += lacking
@@ -67,21 +68,21 @@ def command(
         shown = findings[:_MOST] if output == "pretty" else findings
         render.records([_record(finding) for finding in shown], output, COLUMNS)
         if len(findings) > len(shown):
-            render.say(f"… and {_troubles(findings[_MOST:])}; --output json has all of them")
+            render.say(f"… and {_counts(findings[_MOST:])}; to list all: --output json")
     if commands := _commands(findings):
-        render.say("repair with: " + " or ".join(commands))
+        render.say("to repair: " + " or ".join(commands))
         context.exit(EXIT_FAILED)
-    if any(finding.trouble == "unmounted" for finding in findings):
-        render.say("mount the disk, and run it again; if it is lost: tailpipe doctor --repair --accept-loss")
+    if any(finding.problem == "unmounted" for finding in findings):
+        render.say("mount the disk and run doctor again; if the disk is lost: tailpipe doctor --repair --accept-loss")
         context.exit(EXIT_FAILED)
     if lacking:
-        render.say("this disk has no copy of what the store lacks")
+        render.say("cannot be repaired from this disk: it has no copies of these objects")
         context.exit(EXIT_FAILED)
     render.say("no problems found" if not findings else "no repair needed")
 
 
 def _record(finding: Finding) -> dict[str, str]:
-    return {name: getattr(finding, name) for name in ("trouble", "path", "message", "partition", "unit", "repair")}
+    return {name: getattr(finding, name) for name in ("problem", "path", "message", "partition", "unit", "repair")}
 
 
 def _commands(findings: Sequence[Finding]) -> list[str]:
@@ -93,47 +94,45 @@ def _commands(findings: Sequence[Finding]) -> list[str]:
 def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
     rebuilt = workspace.data.rebuild(accept_loss=accept_loss)
     render.say(
-        f"the catalog was rebuilt from {render.counted(rebuilt.transactions, 'manifest')}:"
+        f"catalog rebuilt from {render.counted(rebuilt.transactions, 'manifest')}:"
         f" {render.counted(rebuilt.files, 'file')} with {render.counted(rebuilt.rows, 'row')}"
     )
     if rebuilt.holes:
         lost = ", ".join(rebuilt.holes[:_FEW])
-        render.say(f"lost: {lost}; {render.counted(rebuilt.cut, 'later transaction')} left out")
+        render.say(f"lost: {lost}; {render.counted(rebuilt.cut, 'later transaction')} dropped")
     if rebuilt.orphans:
-        render.say(
-            f"set aside: {render.counted(rebuilt.orphans, 'file')} that no manifest explains, in .tailpipe/set-aside"
-        )
+        render.say(f"moved to .tailpipe/set-aside: {render.counted(rebuilt.orphans, 'file')} that no manifest names")
     if rebuilt.set_aside:
-        render.say(f"the old one is {rebuilt.set_aside}")
+        render.say(f"the old catalog was moved to {rebuilt.set_aside}")
 
 
 def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
     done = workspace.data.repair(with_checksums=checksums, accept_loss=accept_loss)
-    parts = [
-        f"linked {done.relinked:,}",
-        f"restored {done.healed:,}",
-        f"swept {done.swept:,}",
-        f"set aside {done.set_aside:,}",
-        f"finished {done.finished:,} transactions",
-    ]
-    render.say(", ".join(parts))
+    counts = {
+        "linked": (done.relinked, "file"),
+        "restored": (done.healed, "file"),
+        "removed": (done.swept, "old file"),
+        "moved to .tailpipe/set-aside:": (done.set_aside, "file"),
+        "completed": (done.finished, "transaction"),
+        "rewrote": (done.recorded, "manifest"),
+    }
+    parts = [f"{verb} {render.counted(count, noun)}" for verb, (count, noun) in counts.items() if count]
+    render.say(", ".join(parts) or "nothing repaired")
     if done.remote:
-        render.say(f"{render.counted(done.remote, 'file')} in the store alone: this disk has lost them")
-    if done.recorded:
-        render.say(f"wrote {render.counted(done.recorded, 'manifest')} in place of lost ones")
+        render.say(f"{render.counted(done.remote, 'file')} lost from this disk; the store still has them")
     lost: dict[str, list[str]] = {}
     for partition, unit in done.lost_units:
         lost.setdefault(partition, []).append(unit)
     for partition, units in lost.items():
-        how = f"the next tailpipe collect {partition} brings them back if the logs are still there"
-        render.say(f"{partition} {_listed(units)} has lost files: {how}")
+        how = f"while the logs exist, collect them again: tailpipe collect {partition}"
+        render.say(f"{partition} {_listed(units)}: files are lost; {how}")
     refuse_locked(done.locked)
 
 
-def _troubles(findings: Sequence[Finding]) -> str:
+def _counts(findings: Sequence[Finding]) -> str:
     """How many there are of each kind."""
-    counts = Counter(finding.trouble for finding in findings)
-    return ", ".join(f"{count:,} {trouble}" for trouble, count in counts.items())
+    counts = Counter(finding.problem for finding in findings)
+    return ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
 
 
 def _listed(units: Sequence[str]) -> str:
@@ -141,5 +140,5 @@ def _listed(units: Sequence[str]) -> str:
     keys = [Unit.from_key(unit) for unit in units]
     packs = [str(key) for key in keys if key.day is None]
     days = DaySet.of(key.day for key in keys if key.day is not None)
-    told = [render.days(days)] if days else []
-    return ", ".join([*told, *(packs if len(packs) <= _FEW else [render.counted(len(packs), "pack")])])
+    spans = [render.days(days)] if days else []
+    return ", ".join([*spans, *(packs if len(packs) <= _FEW else [render.counted(len(packs), "pack")])])

@@ -17,7 +17,7 @@ __all__ = ["command"]
 COLUMNS = {
     "partition": "partition",
     "keep": "keep",
-    "dates": "expired",
+    "expired_days": "expired",
     "rows": "rows",
     "files": "files",
     "bytes": "size",
@@ -54,8 +54,8 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
         render.say('no partition has a retention; add one: retention { keep = "400d" }')
     if gone and dry_run:
         render.say("dry run: nothing deleted")
-    if held := next((record["held"] for record in found if record["held"]), ""):
-        raise TailpipeError(f"nothing deleted: {held}", hint="if the clock is right, use --force")
+    if why := next((record["clock_warning"] for record in found if record["clock_warning"]), ""):
+        raise TailpipeError(f"nothing deleted: {why}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
 
 
@@ -65,10 +65,10 @@ def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
         "partition": expired.partition,
         "keep": retention.keep if retention else "",
         "oldest_kept": str(expired.oldest),
-        "dates": str(expired.dates),
+        "expired_days": str(expired.dates),
         "rows": expired.rows,
         "files": expired.files,
         "bytes": expired.size,
         "locked": expired.locked,
-        "held": expired.held,
+        "clock_warning": expired.clock_warning,
     }

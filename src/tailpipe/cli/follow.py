@@ -52,7 +52,7 @@ def follow_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "push_every": "Push to the store this often.",
         "detect_every": "Run detections over new rows this often.",
         "idle_after": "Stop Spark after this time without work.",
-        "stuck_after": "Report a run as stuck after this time, and go on with the others.",
+        "stuck_after": "Report a run as stuck after this time, and continue with the others.",
     }
     options = [click.option("--follow", is_flag=True, help="Keep running and collect what is new.")]
     for name, help in words.items():
@@ -121,14 +121,14 @@ def follow(
             server = stack.enter_context(_served(loop, flags["status_address"], facts))
             printer.say(f"status: http://{server}/healthz, /readyz and /metrics")
         names = list(jobs.partitions)
-        loop.tell = _telling(printer, notifier, loop)
+        loop.tell = _teller(printer, notifier, loop)
         received = stack.enter_context(_signals(loop, notifier))
         printer.say(f"following {render.counted(len(names), 'partition')}, every {paces.every:g} s; Ctrl-C ends it")
         notifier.ready()
         loop.run()
         notifier.stopping()
         if not loop.end(patience=_PATIENCE, cut=_CUT):
-            printer.say("a run does not end; what it has not committed is collected by the next one")
+            printer.say("a run does not end; the next run collects what it has not committed")
             stack.pop_all()
             jobs.close_engine()
             _leave(received)
@@ -212,7 +212,7 @@ def _signals(loop: Loop, notifier: Notifier) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _telling(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
+def _teller(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news.News], None]:
     def tell(one: news.News) -> None:
         printer(one)
         if isinstance(one, news.Reloaded):
@@ -225,7 +225,7 @@ def _telling(printer: Printer, notifier: Notifier, loop: Loop) -> Callable[[news
 
 
 class Printer:
-    """Prints what the loop tells: a line for each cycle with rows, and JSON lines for programs.
+    """Prints the events of the loop: a line for each run with rows, and JSON lines for programs.
 
     Into descriptors of its own: while a worker starts Spark, those of the process lead into Spark's log.
     """
@@ -253,7 +253,7 @@ class Printer:
         if self._is_json:
             record = {"time": now.astimezone().isoformat(timespec="milliseconds"), **_record(one)}
             click.echo(json.dumps(record, ensure_ascii=False, default=str), file=self._out)
-        elif isinstance(one, news.Collected | news.Chored):
+        elif isinstance(one, news.Collected | news.TaskDone):
             click.echo(f"{now:%H:%M:%S}  {render.shown(_line(one))}", file=self._out)
         else:
             self.say(f"{now:%H:%M:%S}  {_line(one)}")
@@ -268,29 +268,35 @@ def _line(one: news.News) -> str:
             parts = [render.counted(accounts.kept, "row")]
             parts += [f"{count:,} {what}" for what, count in others.items() if count]
             return f"{summary.partition}: {', '.join(parts)} ({summary.seconds:.1f} s)"
-        case news.Failing(name, error, again, failures, is_stuck):
+        case news.Failing(name, error, retry, failures, is_stuck):
             if is_stuck:
-                return f"{name}: stuck: {error}; the others go on"
+                return f"{name}: stuck: {error}; the others continue"
             more = f" ({failures} times)" if failures > 1 else ""
-            return f"{name}: failed{more}: {render.shown(error)}; next try in {again:.0f} s"
+            return f"{name}: failed{more}: {render.shown(error)}; retry in {retry:.0f} s"
         case news.Recovered(name):
             return f"{name}: works again"
-        case news.Chored(_, what, _):
-            return what
+        case news.TaskDone(_, message, _):
+            return message
         case news.Reloaded(partitions, error):
             if error:
-                return f"config not reloaded, the one before stays in use:\n{error}"
+                return f"config not reloaded, the previous one stays in use:\n{error}"
             return f"config reloaded: {render.counted(partitions, 'partition')}"
-        case news.Said(text):
-            return text
+
+
+_EVENTS = {
+    news.Collected: "collected",
+    news.Failing: "failing",
+    news.Recovered: "recovered",
+    news.TaskDone: "task_done",
+    news.Reloaded: "reloaded",
+}
 
 
 def _record(one: news.News) -> dict[str, Any]:
-    event = type(one).__name__.lower()
     if isinstance(one, news.Collected):
         summary = one.summary
         return {
-            "event": event,
+            "event": _EVENTS[type(one)],
             "partition": summary.partition,
             "run": summary.run,
             **asdict(summary.accounts),
@@ -299,4 +305,4 @@ def _record(one: news.News) -> dict[str, Any]:
             "seconds": round(summary.seconds, 3),
             "units": sorted(summary.units),
         }
-    return {"event": event, **asdict(one)}
+    return {"event": _EVENTS[type(one)], **asdict(one)}

@@ -64,7 +64,7 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     nothing. Exits with 1 if no line matches.
     """
     workspace = workspace_of(context)
-    format_ = with_built_ins(workspace, lambda asked: asked.format(name.removeprefix("format.")))
+    format_ = with_built_ins(workspace, lambda known: known.format(name.removeprefix("format.")))
     trial = workspace.try_file(file, NOWHERE, format_, limit)
     show_trial(trial, output, is_format=True)
     if fits_nothing(trial):

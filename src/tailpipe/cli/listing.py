@@ -43,8 +43,8 @@ def noun_group(
     """
     many = f"{label or noun}s"
 
-    def answer(workspace: Any, ask: Callable[[Any], T]) -> T:
-        return with_built_ins(workspace, ask) if has_built_ins else ask(workspace)
+    def answer(workspace: Any, read: Callable[[Any], T]) -> T:
+        return with_built_ins(workspace, read) if has_built_ins else read(workspace)
 
     def find(workspace: Any, name: str) -> dict[str, Any]:
         found = {record["name"]: record for record in records(workspace)}
@@ -73,9 +73,9 @@ def noun_group(
     def show(context: click.Context, name: str, output: str) -> None:
         workspace = workspace_of(context)
         if text is not None and output == "tpc":
-            render.data(answer(workspace, lambda asked: text(asked, find(asked, name)["name"])).rstrip("\n"))
+            render.data(answer(workspace, lambda known: text(known, find(known, name)["name"])).rstrip("\n"))
             return
-        record = more(workspace, answer(workspace, lambda asked: find(asked, name)))
+        record = more(workspace, answer(workspace, lambda known: find(known, name)))
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
         render.record(record, output, shown)
 

@@ -21,7 +21,7 @@ COLUMNS = {
     "added_files": "files added",
     "removed_files": "removed",
     "rows": "rows",
-    "size": "size",
+    "bytes": "size",
 }
 _OF_STORES = ("host", "version")
 

@@ -8,12 +8,12 @@ import click
 
 from tailpipe.model.nearest import did_you_mean
 
-__all__ = ["told"]
+__all__ = ["message_of"]
 
 _GIVEN = re.compile(r"(['\"]?)(.*)\1 is not (?:a valid|in the range|one of)", re.DOTALL)
 
 
-def told(failure: click.ClickException) -> str:
+def message_of(failure: click.ClickException) -> str:
     """The message, with the name that was probably meant."""
     if isinstance(failure, click.NoSuchOption):
         near = f', did you mean "{failure.possibilities[0]}"?' if failure.possibilities else ""

@@ -28,7 +28,7 @@ __all__ = ["Narrowed", "narrowing", "rows_chosen", "version_chosen"]
 
 
 class Narrowed:
-    """What the flags ask for; called with a workspace it gives the session."""
+    """What the flags select; called with a workspace it gives the session."""
 
     def __init__(self, narrowing: Narrowing, is_unsafe: bool, version: Version = NOW) -> None:
         self.narrowing = narrowing
@@ -135,7 +135,7 @@ def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         from tailpipe.query.narrowing import Narrowing  # late, so that --help stays fast
 
-        asked = Narrowing.parse(start, end, partitions, indexes, schema, now=datetime.now(UTC))
-        return command(*arguments, narrowed=Narrowed(asked, unsafe, version), **options)
+        narrowing_ = Narrowing.parse(start, end, partitions, indexes, schema, now=datetime.now(UTC))
+        return command(*arguments, narrowed=Narrowed(narrowing_, unsafe, version), **options)
 
     return narrowed

@@ -87,21 +87,21 @@ def workspace_of(context: click.Context) -> Any:
     )
 
 
-def with_built_ins(workspace: Any, ask: Callable[[Any], T]) -> T:
+def with_built_ins(workspace: Any, read: Callable[[Any], T]) -> T:
     """What the workspace answers; if its config is broken, what it answers without one, and a warning.
 
     Whoever mends a config looks up formats, tables and sources meanwhile. A name that only the config can have
     tells what is wrong with it.
     """
     try:
-        return ask(workspace)
+        return read(workspace)
     except ConfigError as broken:
         from tailpipe.config.config import Config
 
         bare = type(workspace)(workspace.environment, workspace.registry)
         bare.config = Config()
         try:
-            answer = ask(bare)
+            answer = read(bare)
         except UsageError:
             raise broken from None
         render.say(f"warning: {broken.message}; only what plugins provide is shown (see: tailpipe config check)")

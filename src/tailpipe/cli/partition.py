@@ -102,7 +102,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:
-    """Add the command that pins, or the one that lets go."""
+    """Add the command that pins, or the one that unpins."""
 
     @command.command(word, help=description, epilog=examples(f"tailpipe partition {word} app_log.local --from T-7d"))
     @click.argument("selector", shell_complete=completes(lambda w: list(w.held())))

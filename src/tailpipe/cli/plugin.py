@@ -126,7 +126,7 @@ def uninstall(context: click.Context, wanted: str) -> None:
 
 
 def requirement(wanted: str) -> str:
-    """What pip is asked for: a bare name gets our prefix, anything else is left as it is."""
+    """What pip installs: a bare name gets our prefix, anything else is left as it is."""
     if Path(wanted).exists() or not _BARE_NAME.fullmatch(wanted) or wanted.startswith(PREFIX):
         return wanted
     return PREFIX + wanted

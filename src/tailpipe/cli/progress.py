@@ -135,11 +135,11 @@ class Display:
             case events.Committed():
                 rejected = f", {event.accounts.rejected:,} rejected" if event.accounts.rejected else ""
                 rows = render.counted(event.accounts.kept, "row")
-                render.say(f"{event.partition} {event.unit}: {rows}{rejected} ({event.reason})")
+                render.say(f"{event.partition} {render.unit(event.unit)}: {rows}{rejected} ({event.reason})")
             case events.Warned():
                 render.say(f"warning: {event.partition}: {event.what}")
             case events.Failed():
-                render.say(f"{event.partition} {event.unit}: rolled back: {event.reasons[0]}")
+                render.say(f"{event.partition} {render.unit(event.unit)}: rolled back: {event.reasons[0]}")
             case _:
                 pass
 

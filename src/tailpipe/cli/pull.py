@@ -18,9 +18,9 @@ COLUMNS = {
     "partition": "partition",
     "store": "store",
     "version": "version",
-    "pulled": "commits",
+    "commits": "commits",
     "files": "files",
-    "size": "size",
+    "bytes": "size",
     "requests": "requests",
 }
 

@@ -1,4 +1,4 @@
-"""`tailpipe push`: brings what is committed here to the stores of partitions."""
+"""`tailpipe push`: uploads committed data to the stores of partitions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["command"]
 COLUMNS = {
     "partition": "partition",
     "store": "store",
-    "transactions": "commits",
+    "commits": "commits",
     "files": "files",
-    "size": "size",
+    "bytes": "size",
     "requests": "requests",
-    "unpushed": "not pushed",
-    "left": "left this disk",
-    "freed_size": "freed",
+    "unpushed_commits": "not pushed",
+    "offloaded_files": "moved off disk",
+    "freed_bytes": "freed",
 }
-_DRY = ("unpushed", "left", "freed_size")
+_NOT_IN_DRY_RUN = ("unpushed_commits", "offloaded_files", "freed_bytes")
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?(kB|MB|GB)(?:/s)?", re.IGNORECASE)
 _UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 _LINE_SECONDS = 5.0
@@ -69,14 +69,15 @@ def command(
         done = workspace.sharing.push(chosen, dry_run=dry_run, bytes_per_second=rate, emit=show)
     finally:
         show.close()
-    busy = [one for one in done if output != "pretty" or one.transactions or one.files or one.left or one.freed_files]
-    busy += [one for one in done if one not in busy and (one.unpushed or one.error)]
-    if busy or output != "pretty":
-        columns = {name: title for name, title in COLUMNS.items() if not dry_run or name not in _DRY}
-        render.records([push_record(one) for one in busy], output, columns)
+    changed = [one for one in done if one.commits or one.files or one.offloaded_files or one.freed_files]
+    changed += [one for one in done if one not in changed and (one.unpushed_commits or one.error)]
+    shown = changed if output == "pretty" else done
+    if shown or output != "pretty":
+        columns = {name: title for name, title in COLUMNS.items() if not dry_run or name not in _NOT_IN_DRY_RUN}
+        render.records([push_record(one) for one in shown], output, columns)
     elif not any(one.locked for one in done):
         render.say("nothing to push")
-    if busy and dry_run:
+    if shown and dry_run:
         render.say("dry run: nothing pushed")
     for conflict in (conflict for one in done for conflict in one.conflicts):
         render.say(conflict)

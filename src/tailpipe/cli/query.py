@@ -192,12 +192,12 @@ def _write_there(workspace: Workspace, session: SparkQueries, statements: Sequen
 def _shape(
     path: Path | None, output: str | None, header: bool, separator: str | None, null: str | None, limit: int | None
 ) -> Shape:
-    """How answers are written, by the flags; those that mean nothing for the output are refused."""
+    """How answers are written, by the flags; those that do not apply to the output are rejected."""
     chosen = _by_name(path) if output is None else "pretty" if output == "table" else output
     given = {"--separator": separator is not None, "--null": null is not None, "--no-header": not header}
     for flag, outputs in _TAKES.items():
         if given[flag] and chosen not in outputs:
-            raise UsageError(f"{flag} means nothing for {chosen}", hint="it is for " + ", ".join(outputs))
+            raise UsageError(f"{flag} does not apply to --output {chosen}", hint="it applies to " + ", ".join(outputs))
     between = None if separator is None else separator.replace("\\t", "\t")
     if chosen == "csv":
         _check_csv(between, null)
@@ -209,7 +209,7 @@ def _by_name(path: Path | None) -> str:
     suffix = "" if path is None else path.suffix.lower()
     if suffix not in _SUFFIXES and suffix not in _FOR_TEXT:
         known = ", ".join(_SUFFIXES)
-        hint = f"name it {known} or .txt, or say what you mean with --output"
+        hint = f"name it {known} or .txt, or set --output"
         raise UsageError(f'"{suffix}" at the end of "{path}" is not a known output format', hint=hint)
     return _SUFFIXES.get(suffix, "pretty")
 

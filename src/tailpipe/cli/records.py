@@ -17,7 +17,7 @@ from tailpipe.model.visible import visible, visible_lines
 
 __all__ = ["texts_of", "texts_of_one"]
 
-_SIZES = {"bytes", "file_size", "new_size", "size"}
+_SIZES = {"bytes", "file_size", "freed_bytes", "new_bytes"}
 _COUNTS = {
     "artifacts",
     "columns",
@@ -30,7 +30,7 @@ _COUNTS = {
     "rows",
 }
 """Fields of our own records that people see with a unit, or with commas; programs get the bare number."""
-_DAYS = {"covered", "missing", "dropped", "dates", "gaps", "not_requested"}
+_DAYS = {"covered", "missing", "dropped", "expired_days", "gaps", "not_requested"}
 """Fields that are sets of days."""
 _PATHS = {"file"}
 """Fields of which the end tells more than the beginning."""
@@ -99,15 +99,15 @@ def texts_of_one(row: Record, output: str, parts: Mapping[str, Mapping[str, str]
 
 def _table(rows: Sequence[Record], columns: Mapping[str, str], *, indent: int = 0, is_wrapped: bool = False) -> str:
     """Fields of our own records under headings, cut or wrapped so that a line fits the terminal."""
-    told = [{field: _number(field, _field(row, field)) for field in columns} for row in rows]
+    values = [{field: _field(row, field) for field in columns} for row in rows]
     cells = [
         [
-            one[field] or _default(field, value) or _spans(field, value) or _cell(value)
-            for field, value in ((field, _field(row, field)) for field in columns)
+            _number(field, value) or _default(field, value) or _spans(field, value) or _cell(value)
+            for field, value in row.items()
         ]
-        for one, row in zip(told, rows, strict=True)
+        for row in values
     ]
-    numbers = [x for x, field in enumerate(columns) if any(one[field] for one in told)]
+    numbers = [x for x, field in enumerate(columns) if all(_is_number(row[field]) for row in values)]
     paths = [x for x, field in enumerate(columns) if field in _PATHS]
     room = _room(indent)
     is_wrapped = is_wrapped and room is not None
@@ -126,6 +126,10 @@ def _number(field: str, value: Any) -> str:
     if not isinstance(value, int) or name not in _SIZES | _COUNTS:
         return ""
     return size(value) if name in _SIZES else f"{value:,}"
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _spans(field: str, value: Any) -> str:

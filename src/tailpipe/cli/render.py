@@ -28,6 +28,7 @@ __all__ = [
     "say_line",
     "shown",
     "size",
+    "unit",
     "warnings",
 ]
 
@@ -82,6 +83,11 @@ def days(found: object) -> str:
     if left < 2:
         return str(found)
     return ", ".join([*spans[:_SPANS], f"… {left:,} more …", *spans[-_SPANS:]])
+
+
+def unit(key: str) -> str:
+    """A unit as people read it: a day, or files without one, whose key tells them nothing."""
+    return "undated files" if key.startswith("pack:") else key
 
 
 def shown(text: str) -> str:

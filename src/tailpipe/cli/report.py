@@ -3,47 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_time, about_width, misfits, unfilled
+from tailpipe.cli.advice import about_time, about_width, empty_columns, type_errors
 from tailpipe.cli.pushes import push_lines
+from tailpipe.cli.records import texts_of
+from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
-from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.planning import NOT_REPLACED
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Spent, added, ordered
 from tailpipe.model.partition import Partition
-from tailpipe.model.tidied import Tidied
 from tailpipe.model.visible import shorten
 
 __all__ = ["print_preview", "print_profile", "print_report"]
 
 _SINGLE = 31
 """So many days are shown one by one."""
-LeftOut = Callable[[str], DaySet | None]
+DaysOutside = Callable[[str], DaySet | None]
+"""The days of a partition with rows that every run so far has found to be out of its window."""
 UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
 _WIDEST_LAYOUT = 160
 
 
 def print_report(
-    report: events.Report, output: str, left_out: LeftOut = lambda _: None, *, has_window: bool = False
+    report: events.Report, output: str, days_outside: DaysOutside = lambda _: None, *, has_window: bool = False
 ) -> None:
     """What was read and kept, what failed and why, and what to do next.
 
-    `left_out` tells the days of the rows of a partition that lay outside every window so far. After a run that
-    `has_window`, the days that nobody has requested are listed; `tailpipe status` always has them.
+    After a run that `has_window`, the days that no run has requested are listed; `tailpipe status` always has them.
     """
     if output == "json":
-        render.data(json.dumps([_record(one) for one in report.partitions], indent=2, ensure_ascii=False, default=str))
+        records = [summary_record(one) for one in report.partitions]
+        render.data(json.dumps(records, indent=2, ensure_ascii=False))
         return
     for summary in report.partitions:
-        for line in _lines(summary, left_out):
+        for line in _lines(summary, days_outside):
             render.data(line)
         if has_window and summary.not_requested:
             days = render.days(summary.not_requested)
@@ -68,23 +69,27 @@ def print_profile(report: events.Report) -> None:
 
 def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
     """The units that would be done, and what would be skipped and why."""
-    records = [_preview(partition, planned) for partition, planned in previews]
     if output == "json":
+        records = [preview_record(partition, planned) for partition, planned in previews]
         render.data(json.dumps(records, indent=2, ensure_ascii=False))
         return
-    for record in records:
-        artifacts = sum(unit["artifacts"] for unit in record["units"])
-        render.data(
-            f"{record['partition']}: {render.counted(record['listed'], 'artifact')} listed, {artifacts:,} to collect"
-        )
-        if record["units"]:
-            render.records(_together(record["units"]), "pretty", UNITS)
-        for reason, count in record["skipped"].items():
-            render.data(f"  skipped {count:,}: {reason}")
-        for line in (*record["refused"], *record["withheld"], *record["unlisted_days"]):
-            render.data("  " + line)
-        for line in record["problems"]:
-            render.data("  " + render.shown(line))
+    for partition, planned in previews:
+        for line in _preview_lines(partition, planned):
+            render.data(line)
+
+
+def _preview_lines(partition: Partition, planned: Planned) -> Iterator[str]:
+    record = preview_record(partition, planned)
+    artifacts = sum(unit["artifacts"] for unit in record["units"])
+    yield f"{partition.address}: {render.counted(planned.listed, 'artifact')} listed, {artifacts:,} to collect"
+    if record["units"]:
+        units = [{**unit, "unit": render.unit(unit["unit"])} for unit in _together(record["units"])]
+        yield from texts_of(units, "pretty", UNITS)
+    yield from (f"  skipped {count:,}: {reason}" for reason, count in record["skipped"].items())
+    yield from (f"  {_unmatched(one)}" for one in planned.unmatched_files)
+    yield from (f"  {_unavailable(one)}" for one in planned.unavailable_artifacts)
+    yield from (f"  {_unlisted(one)}" for one in planned.unlisted_days)
+    yield from (f"  {render.shown(problem)}" for problem in record["problems"])
 
 
 def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -106,44 +111,33 @@ def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
-    accounts, name = summary.accounts, summary.partition
-    lines = []
-    if summary.committed:
-        artifacts = sum(one.artifacts for one in summary.committed)
-        packs = sum(one.unit.startswith("pack:") for one in summary.committed)
-        days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
-        parts = [render.counted(accounts.kept, "row"), render.counted(artifacts, "artifact")]
-        parts += [render.counted(days, "day")] if days else []
-        parts += [render.counted(packs, "pack") + " of undated files"] if packs else []
-        others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
-        parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
-        lines.append(f"{name}: " + ", ".join(parts))
-    elif not summary.failed and not summary.error:
-        lines.append(f"{name}: no new data")
-        if summary.is_stale:
-            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
-    lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.samples[:3]]
+def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
+    accounts, name, lines = summary.accounts, summary.partition, _headline(summary)
+    lines += [
+        f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.rejected_samples[:3]
+    ]
     if accounts.rejected:
         lines.append(f"  to show rejected rows: tailpipe rejected show {name}")
-    lines += [f"  {line}" for line in (*misfits(summary.nulls), *unfilled(summary.unfilled))]
-    lines += [f"  {line}" for line in _noticed(summary.noticed)]
-    reasons = [] if accounts.kept else [one.reason for one in summary.samples]
+    lines += [f"  {line}" for line in (*type_errors(summary.type_errors), *empty_columns(summary.empty_columns))]
+    lines += [f"  {line}" for line in _warnings(summary.warnings)]
+    reasons = [] if accounts.kept else [one.reason for one in summary.rejected_samples]
     if advice := about_time(reasons) or about_width(reasons):
         lines.append(f"  {advice}")
     for failed in summary.failed:
-        lines += [f"  {failed.unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
+        unit = render.unit(failed.unit)
+        lines += [f"  {unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if summary.failed:
         lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
     lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += [f"  deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
-    lines += ["  " + _refused(one) for one in summary.refused if not summary.committed]
-    lines += ["  " + _withheld(one) for one in summary.withheld]
-    lines += [f"  {line}" for line in _elsewhere(summary, left_out)]
-    if summary.unfinished:
-        lines.append("  " + _unfinished(summary.unfinished))
-    lines += [f"  {count:,} not overwritten: {why}" for why, count in summary.skipped.items() if why in NOT_REPLACED]
-    lines += [f"  {line}" for line in _tidied(summary.tidied)]
+    lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
+    lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]
+    lines += [f"  {line}" for line in _outside(summary, days_outside)]
+    if summary.incomplete_artifacts:
+        lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
+    kept = {why: count for why, count in summary.skipped.items() if why in NOT_REPLACED}
+    lines += [f"  {render.counted(count, 'artifact')} not overwritten: {why}" for why, count in kept.items()]
+    lines += [f"  {line}" for line in _maintenance(summary.maintenance)]
     lines += [f"  {line}" for line in push_lines(summary.push)]
     if summary.gaps:
         lines.append(f"  missing: {render.days(summary.gaps)}")
@@ -154,100 +148,81 @@ def _lines(summary: events.Summary, left_out: LeftOut) -> list[str]:
     return lines
 
 
-def _noticed(noticed: Mapping[str, int]) -> list[str]:
-    lines = [f"{what}: {count:,}" for what, count in list(noticed.items())[:_SHOWN]]
-    more = len(noticed) - len(lines)
+def _headline(summary: events.Summary) -> list[str]:
+    """How many rows were collected, from how many artifacts and days, and where the other rows went."""
+    accounts, name = summary.accounts, summary.partition
+    if not summary.committed:
+        lines = [] if summary.failed or summary.error else [f"{name}: no new data"]
+        if lines and summary.is_stale:
+            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
+        return lines
+    artifacts = sum(one.artifacts for one in summary.committed)
+    days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
+    undated = sum(one.artifacts for one in summary.committed if one.unit.startswith("pack:"))
+    parts = [render.counted(accounts.kept, "row")]
+    parts.append(render.counted(artifacts, "artifact" if undated < artifacts or days else "undated artifact"))
+    parts[-1] += f" ({undated:,} undated)" if undated and days else ""
+    parts += [render.counted(days, "day")] if days else []
+    others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
+    parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
+    return [f"{name}: " + ", ".join(parts)]
+
+
+def _warnings(warnings: Mapping[str, int]) -> list[str]:
+    lines = [f"{what}: {count:,}" for what, count in list(warnings.items())[:_SHOWN]]
+    more = len(warnings) - len(lines)
     return [*lines, f"and {more:,} more"] if more else lines
 
 
-def _unfinished(count: int) -> str:
+def _incomplete(count: int) -> str:
     what = f"{render.counted(count, 'artifact')} with an incomplete last line"
     return f"{what}; it is collected once the file has not changed for a minute"
 
 
-def _elsewhere(summary: events.Summary, left_out: LeftOut) -> list[str]:
+def _outside(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []
     lines = [_unlisted(one) for one in summary.unlisted_days]
     if summary.accounts.out_of_window and not lines:
-        days, where = left_out(summary.partition), "; to widen it, use --from"
+        days, where = days_outside(summary.partition), "use an earlier --from"
         if days:
-            where = f" but from {_span(days.first, days.last)}; to collect them: --from {days.first}"
-        lines.append(f"no rows in the requested window{where}")
+            where = f"the logs have rows from {_span(days.first, days.last)}; to collect them: --from {days.first}"
+        lines.append(f"no rows in the requested window; {where}")
     return lines
 
 
-def _tidied(tidied: Tidied) -> list[str]:
+def _maintenance(done: Maintenance) -> list[str]:
     lines = []
-    if tidied.expired:
-        lines.append(f"expired: {render.days(tidied.expired)}, {render.counted(tidied.expired_rows, 'row')}")
-    if tidied.files:
-        lines.append(f"compacted {render.counted(tidied.files, 'file')} into {tidied.new_files:,}")
-    return [*lines, *tidied.notes]
+    if done.expired_days:
+        lines.append(f"expired: {render.days(done.expired_days)}, {render.counted(done.expired_rows, 'row')}")
+    if done.compacted_files:
+        lines.append(f"compacted {render.counted(done.compacted_files, 'file')} into {done.new_files:,}")
+    return [*lines, *done.warnings]
 
 
-def _refused(refused: events.Refused) -> str:
-    if not refused.seen:
-        return f"source {refused.source}: no files found"
-    first, seen = render.shown(refused.first), render.counted(refused.seen, "file")
-    verb = "does" if refused.refused == 1 else "do"
+def _unmatched(found: events.UnmatchedFiles) -> str:
+    if not found.files:
+        return f"source {found.source}: no files found"
     # A layout of a table may be very long, and the user has not written it.
-    layout = shorten(refused.layout, _WIDEST_LAYOUT)
-    what = f"{refused.refused:,} of {seen} {verb} not match file_layout {layout}, such as {first}"
-    return f"source {refused.source}: {what}"
+    layout = shorten(found.file_layout, _WIDEST_LAYOUT)
+    verb = "does" if found.unmatched == 1 else "do"
+    files = f"{found.unmatched:,} of {render.counted(found.files, 'file')}"
+    return (
+        f"source {found.source}: {files} {verb} not match file_layout {layout} (first: {render.shown(found.example)})"
+    )
 
 
-def _withheld(withheld: events.Withheld) -> str:
-    first = render.shown(withheld.first)
-    many = render.counted(withheld.count, "artifact")
-    return f"source {withheld.source}: {many} not collected: {withheld.reason}, such as {first}"
+def _unavailable(found: events.UnavailableArtifacts) -> str:
+    artifacts = render.counted(found.artifacts, "artifact")
+    return f"source {found.source}: {artifacts} not collected: {found.reason} (first: {render.shown(found.example)})"
 
 
 def _unlisted(found: events.UnlistedDays) -> str:
-    days = _span(found.first, found.last)
-    many = render.counted(found.count, "artifact")
-    return f"source {found.source}: {many} outside the requested window, {days}; to collect them: --from {found.first}"
+    artifacts, days = render.counted(found.artifacts, "artifact"), _span(found.first_day, found.last_day)
+    outside = f"{artifacts} outside the requested window, {days}"
+    return f"source {found.source}: {outside}; to collect them: --from {found.first_day}"
 
 
 def _span(first: object, last: object) -> str:
     return f"{first}" if first == last else f"{first} to {last}"
-
-
-def _record(summary: events.Summary) -> dict[str, Any]:
-    return {
-        **asdict(summary),
-        "accounts": asdict(summary.accounts),
-        "gaps": str(summary.gaps),
-        "not_requested": str(summary.not_requested),
-        "lost": str(summary.lost),
-        "tidied": {**asdict(summary.tidied), "expired": str(summary.tidied.expired)},
-        "is_done": summary.is_done,
-        "seconds": round(summary.seconds, 3),
-        "profile": {
-            phase: {"wall_seconds": round(spent.wall, 3), "cpu_seconds": round(spent.cpu, 3)}
-            for phase, spent in ordered(summary.profile).items()
-        },
-    }
-
-
-def _preview(partition: Partition, planned: Planned) -> dict[str, Any]:
-    return {
-        "partition": partition.address,
-        "listed": planned.listed,
-        "units": [
-            {
-                "unit": str(unit.unit),
-                "kind": unit.kind,
-                "reason": unit.reason,
-                "artifacts": len(unit.artifacts),
-                "bytes": sum(fetched_bytes(one) for one in unit.artifacts),
-            }
-            for unit in planned.plan.units
-        ],
-        "skipped": planned.plan.reasons,
-        "refused": [_refused(one) for one in planned.refused],
-        "withheld": [_withheld(one) for one in planned.withheld],
-        "unlisted_days": [_unlisted(one) for one in planned.unlisted_days],
-        "problems": [problem for some in planned.problems.values() for problem in some],
-    }

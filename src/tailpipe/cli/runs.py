@@ -14,13 +14,13 @@ from tailpipe.model.run import RunRecord
 __all__ = ["command"]
 
 COLUMNS = {
-    "begun": "begun",
+    "started": "started",
     "partition": "partition",
     "outcome": "outcome",
-    "took": "took",
-    "kept": "rows",
-    "rejected": "rejected",
-    "size": "size",
+    "duration": "duration",
+    "rows": "rows",
+    "rejected_rows": "rejected",
+    "bytes": "size",
     "error": "error",
 }
 
@@ -38,9 +38,8 @@ COLUMNS = {
 def command(context: click.Context, partitions: tuple[str, ...], failed: bool, limit: int, output: str) -> None:
     """Show the runs of the selected partitions, or of all, newest first.
 
-    Shows when each run began, how it ended, how long it took, the rows and bytes that it collected, and the error. The
-    other formats also have the window, the rows by outcome, the profile and the command. Runs are kept for as long as
-    run_history of the workspace says.
+    Shows start, outcome, duration, rows, bytes and error of each run. The other formats also have the window, the rows
+    by outcome, the profile and the command. run_history of the workspace says how long runs are kept.
     """
     found = workspace_of(context).runs(partitions, limit, is_failed=failed)
     rows = [_cells(one) if output == "pretty" else record_of(one) for one in found]
@@ -58,7 +57,7 @@ def record_of(run: RunRecord) -> dict[str, Any]:
     return {
         "run": run.id,
         "partition": run.partition,
-        "begun_at": run.begun_at.isoformat(timespec="seconds"),
+        "started_at": run.begun_at.isoformat(timespec="seconds"),
         "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
         "outcome": run.outcome,
         "window_start": run.window.start.isoformat(timespec="seconds"),
@@ -71,7 +70,7 @@ def record_of(run: RunRecord) -> dict[str, Any]:
             phase: {"wall_seconds": spent.wall, "cpu_seconds": spent.cpu}
             for phase, spent in (facts.profile if facts else {}).items()
         },
-        "idle_checks": run.idle_checks,
+        "idle_runs": run.idle_checks,
         "error": facts.error if facts else None,
         "command": run.command,
     }
@@ -83,12 +82,17 @@ _COUNTS = ("read", "kept", "filtered", "rejected", "out_of_window", "duplicate")
 def _cells(run: RunRecord) -> dict[str, Any]:
     facts = run.facts
     cells = {
-        "begun": run.begun_at.strftime("%Y-%m-%d %H:%M:%S"),
+        "started": run.begun_at.strftime("%Y-%m-%d %H:%M:%S"),
         "partition": run.partition,
-        "outcome": run.outcome + (f" ({run.idle_checks:,} idle since)" if run.idle_checks else ""),
+        "outcome": run.outcome + (f" ({run.idle_checks:,} idle runs since)" if run.idle_checks else ""),
     }
     if facts is None:
-        return {**cells, "took": "–", "kept": "–", "rejected": "–", "size": "–", "error": ""}
-    counts = facts.accounts
-    sizes = {"kept": f"{counts.kept:,}", "rejected": f"{counts.rejected:,}", "size": render.size(facts.bytes)}
-    return {**cells, "took": f"{facts.seconds:.1f} s", **sizes, "error": render.shown(facts.error)}
+        return cells
+    return {
+        **cells,
+        "duration": f"{facts.seconds:.1f} s",
+        "rows": facts.accounts.kept,
+        "rejected_rows": facts.accounts.rejected,
+        "bytes": facts.bytes,
+        "error": render.shown(facts.error),
+    }

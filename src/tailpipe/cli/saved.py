@@ -60,7 +60,7 @@ def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the saved query NAME, its parameters and its statement."""
     workspace = workspace_of(context)
-    query, record = with_built_ins(workspace, lambda asked: ((query := find_saved(asked, name)), _record(asked, query)))
+    query, record = with_built_ins(workspace, lambda known: ((query := find_saved(known, name)), _record(known, query)))
     if output == "sql":
         render.data(query.text)
         return

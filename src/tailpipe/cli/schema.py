@@ -16,7 +16,14 @@ DEFAULT = Schema(
     name="tailpipe", description="All tables with all their rows; the one that queries use if they name none."
 )
 
-TABLES = {"table": "table", "rows": "rows", "size": "size", "from": "from", "to": "to", "copied": "copied"}
+TABLES = {
+    "table": "table",
+    "rows": "rows",
+    "bytes": "size",
+    "first_event": "first event",
+    "last_event": "last event",
+    "is_materialized": "materialized",
+}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
@@ -31,16 +38,16 @@ def _with_contents(workspace: Workspace, record: dict[str, Any]) -> dict[str, An
         {
             "table": content.table,
             "rows": content.rows,
-            "size": content.size,
-            "from": content.first,
-            "to": content.last,
-            "copied": content.is_copy,
+            "bytes": content.size,
+            "first_event": content.first,
+            "last_event": content.last,
+            "is_materialized": content.is_copy,
         }
         for content in contents
         if content.rows
     ]
-    empty = [content.table for content in contents if not content.rows]  # most are of plugins that nobody uses here
-    return {**record, "tables": tables, "without_rows": empty}
+    empty = [content.table for content in contents if not content.rows]  # most are tables of plugins that are not used
+    return {**record, "tables": tables, "empty_tables": empty}
 
 
 command = noun_group(

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SINCE = "T-30d"
-_TABLES = {"table": "table", "rows": "rows", "first": "first", "last": "last", "found_in": "found in"}
+_TABLES = {
+    "table": "table",
+    "rows": "rows",
+    "first_event": "first event",
+    "last_event": "last event",
+    "columns": "columns",
+}
 _ROWS = {"tp_timestamp": "tp_timestamp", "table": "table", "column": "column", "text": "text"}
 _COLUMNS_SHOWN = 4
 _WIDEST = 160
@@ -147,10 +153,19 @@ def _line(found: Found) -> dict[str, Any]:
     own = [name for name in columns if not name.startswith("tp_")] or columns
     more = f" and {len(own) - _COLUMNS_SHOWN} more" if len(own) > _COLUMNS_SHOWN else ""
     names = ", ".join(own[:_COLUMNS_SHOWN]) + more
-    return {"table": found.table, "rows": found.rows, "first": found.first, "last": found.last, "found_in": names}
+    facts = {"table": found.table, "rows": found.rows, "first_event": found.first, "last_event": found.last}
+    return {**facts, "columns": names}
 
 
 def _record(found: Found) -> dict[str, Any]:
     """What a program gets: the counts of the columns, the SQL for all rows, and the newest of them."""
-    newest = [asdict(row) for row in found.newest]
-    return {**_line(found), "found_in": dict(found.columns or {}), "sql": found.sql, "newest": newest}
+    newest = [{**asdict(row), "tp_timestamp": row.tp_timestamp.isoformat()} for row in found.newest]
+    return {
+        "table": found.table,
+        "rows": found.rows,
+        "first_event": found.first.isoformat() if found.first else None,
+        "last_event": found.last.isoformat() if found.last else None,
+        "columns": dict(found.columns or {}),
+        "sql": found.sql,
+        "newest_rows": newest,
+    }

@@ -83,7 +83,7 @@ class Shell:
 
         prompt = open_prompt(self._history(), self.suggest)
         tables = render.counted(len(self.session.tables()), "table")
-        render.say(f"tailpipe {__version__}, {tables}; a statement ends with ; and .help tells the rest")
+        render.say(f"tailpipe {__version__}, {tables}; end statements with ; and type .help for help")
         with terminated_cleanly(), closed_in_time(lambda: self.session.close(), EXIT_DONE):
             self.serve(prompt)
 

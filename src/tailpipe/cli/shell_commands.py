@@ -42,9 +42,9 @@ class ShellCommand:
 
 
 def _help(_: Shell, __: str) -> None:
-    rows = [{"command": f"{name} {one.argument}".rstrip(), "does": one.help} for name, one in COMMANDS.items()]
-    render.records(rows, "pretty", {"command": "command", "does": "does"}, is_wrapped=True)
-    render.say("a statement of SQL ends with ; and Tab completes names; Ctrl-C cancels, Ctrl-D leaves")
+    rows = [{"command": f"{name} {one.argument}".rstrip(), "action": one.help} for name, one in COMMANDS.items()]
+    render.records(rows, "pretty", {"command": "command", "action": "action"}, is_wrapped=True)
+    render.say("end SQL statements with ; and use Tab to complete names, Ctrl-C to cancel, Ctrl-D to leave")
 
 
 def _tables(shell: Shell, which: str) -> None:
@@ -63,7 +63,7 @@ def _tables(shell: Shell, which: str) -> None:
     rows = [{"table": _address(shell, one), "columns": len(one.columns), "rows": one.rows} for one in shown]
     render.records(rows, "pretty", {"table": "table", "columns": "columns", "rows": "rows"})
     if which != _ALL and (count := len(every) - len(shown)):
-        render.say(f"{render.counted(count, 'more table')} of plugins hold nothing: .tables {_ALL}")
+        render.say(f"{render.counted(count, 'empty table')} of plugins not shown; to list them: .tables {_ALL}")
 
 
 def _inspect(shell: Shell, name: str) -> None:
@@ -89,17 +89,17 @@ def _schemas(shell: Shell, _: str) -> None:
 def _output(shell: Shell, file: str) -> None:
     if file:
         shell.write_to(None if file == OFF else Path(file).expanduser())
-    render.say("answers go to the screen" if shell.file is None else f'answers go to "{shell.file}"')
+    render.say("results go to the screen" if shell.file is None else f'results go to "{shell.file}"')
 
 
 def _mode(shell: Shell, output: str) -> None:
     if output:
         wanted = "pretty" if output == "table" else output
         if wanted not in OUTPUTS:
-            raise UsageError(f'there is no output "{output}"', hint="there are: " + ", ".join(OUTPUTS))
-        # What was said for another output does not hold for this one.
+            raise UsageError(f'unknown output format "{output}"', hint="choose one of: " + ", ".join(OUTPUTS))
+        # What was set for another output does not hold for this one.
         shell.shape = replace(shell.shape, output=wanted, separator=None, null=None)
-    render.say(f"answers are {shell.shape.output}")
+    render.say(f"output format: {shell.shape.output}")
 
 
 def _timing(shell: Shell, word: str) -> None:
@@ -107,7 +107,7 @@ def _timing(shell: Shell, word: str) -> None:
         raise UsageError(f'"{word}" is neither on nor off')
     if word:
         shell.timing = word == "on"
-    render.say("timing is " + {None: "on where people read the answer", True: "on", False: OFF}[shell.timing])
+    render.say("timing is " + {None: "on for the screen", True: "on", False: OFF}[shell.timing])
 
 
 def _timeout(shell: Shell, word: str) -> None:
@@ -148,14 +148,14 @@ def _narrow(name: str, read: Callable[[str], Any], nothing: Any) -> Callable[[Sh
             value = nothing if word == OFF else read(word)
             shell.narrow(**_change(shell.narrowing.window, name, value))
         window = shell.narrowing.window
-        said = {
+        settings = {
             "from": _moment(window.start) if window.has_start else "",
             "to": _moment(window.end) if window.has_end else "",
             "partitions": ", ".join(shell.narrowing.partitions),
             "indexes": ", ".join(shell.narrowing.indexes),
             "schema": shell.narrowing.schema,
         }
-        shown = ", ".join(f"{key} {value}" for key, value in said.items() if value)
+        shown = ", ".join(f"{key} {value}" for key, value in settings.items() if value)
         render.say(f"statements see: {shown or 'everything'}")
 
     return run
@@ -202,36 +202,30 @@ def _partition_names(shell: Shell) -> list[str]:
 
 
 COMMANDS: dict[str, ShellCommand] = {
-    ".help": ShellCommand("", "Tell what can be typed here.", _help),
+    ".help": ShellCommand("", "List the commands.", _help),
     ".tables": ShellCommand(
-        f"[{_ALL}]", "List the tables; all shows those of plugins that hold nothing, too.", _tables, lambda _: [_ALL]
+        f"[{_ALL}]", "List the tables; with all, also the empty tables of plugins.", _tables, lambda _: [_ALL]
     ),
-    ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or the tables.", _inspect, _table_names),
+    ".inspect": ShellCommand("[TABLE]", "Show the columns of a table, or list the tables.", _inspect, _table_names),
     ".schemas": ShellCommand("", "List the schemas.", _schemas),
-    ".mode": ShellCommand(
-        "[OUTPUT]", "Choose how answers are written: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS
-    ),
-    ".output": ShellCommand(
-        "[FILE|off]", "Write answers into a file, or on the screen again.", _output, lambda _: (OFF,)
-    ),
-    ".timing": ShellCommand("[on|off]", "Tell how long each answer took.", _timing, lambda _: ("on", OFF)),
-    ".timeout": ShellCommand(
-        "[DURATION|off]", "Stop statements that take longer, such as 30s or 5m.", _timeout, lambda _: (OFF,)
-    ),
+    ".mode": ShellCommand("[OUTPUT]", "Set the output format: " + ", ".join(OUTPUTS) + ".", _mode, lambda _: OUTPUTS),
+    ".output": ShellCommand("[FILE|off]", "Write results to a file, or to the screen.", _output, lambda _: (OFF,)),
+    ".timing": ShellCommand("[on|off]", "Show elapsed times.", _timing, lambda _: ("on", OFF)),
+    ".timeout": ShellCommand("[DURATION|off]", "Set the time limit, such as 30s or 5m.", _timeout, lambda _: (OFF,)),
     ".param": ShellCommand(
         "[NAME=VALUE|NAME|off]", "Set the value of $NAME, remove it, or remove all.", _param, lambda s: (OFF, *s.params)
     ),
-    ".read": ShellCommand("FILE", "Answer the statements of a file.", _read),
-    ".from": ShellCommand("[TIME|off]", "See only what is from this time on.", _narrow("start", _start, None)),
+    ".read": ShellCommand("FILE", "Run the statements of a file.", _read),
+    ".from": ShellCommand("[TIME|off]", "Show only rows from this time on.", _narrow("start", _start, None)),
     ".to": ShellCommand(
-        "[TIME|off]", "See only what is before this time; a bare date includes its day.", _narrow("end", _end, None)
+        "[TIME|off]", "Show only rows before this time; a bare date includes that day.", _narrow("end", _end, None)
     ),
     ".partition": ShellCommand(
-        "[NAME,…|off]", "See only these partitions.", _narrow("partitions", _several, ()), _partition_names
+        "[NAME,…|off]", "Show only these partitions.", _narrow("partitions", _several, ()), _partition_names
     ),
-    ".index": ShellCommand("[VALUE,…|off]", "See only these values of tp_index.", _narrow("indexes", _several, ())),
-    ".schema": ShellCommand("[NAME|off]", "Look up names in this schema.", _narrow("schema", str, None), _schema_names),
-    ".exit": ShellCommand("", "Leave; so do .quit and Ctrl-D.", _exit),
+    ".index": ShellCommand("[VALUE,…|off]", "Show only these values of tp_index.", _narrow("indexes", _several, ())),
+    ".schema": ShellCommand("[NAME|off]", "Set the default schema.", _narrow("schema", str, None), _schema_names),
+    ".exit": ShellCommand("", "Leave.", _exit),
     ".quit": ShellCommand("", "Leave.", _exit),
 }
 """All commands by their names."""

@@ -83,8 +83,8 @@ def test(context: click.Context, /, partition: str, source: str | None, output: 
     if output == "json":
         render.data(json.dumps(_record(tried), ensure_ascii=False, default=str) + "\n")
     else:
-        more = " or more" if tried.is_cut else ""
-        render.say(f'source "{tried.source}": {tried.listed:,}{more} artifacts listed; opened {tried.artifact.uri}')
+        listed = f"{tried.listed:,} or more artifacts" if tried.is_cut else render.counted(tried.listed, "artifact")
+        render.say(f'source "{tried.source}": {listed} listed; opened {tried.artifact.uri}')
         show_trial(trial, output, is_format=False)
     if trial.error is not None or not trial.accounts.kept:
         if not trial.accounts.read and trial.error is None:
@@ -102,13 +102,13 @@ def _record(tried: Any) -> dict[str, Any]:
         "artifact": tried.artifact.uri,
         "day": tried.artifact.day,
         "error": trial.error,
-        "is_whole": trial.is_whole,
+        "read_to_end": trial.is_whole,
         "read": accounts.read,
-        "accepted": accounts.kept,
+        "kept": accounts.kept,
         "filtered": accounts.filtered,
         "rejected": accounts.rejected,
         "rows": [] if trial.rows is None else trial.rows.to_pylist(),
         "rejected_rows": [{"position": one.position, "reason": one.reason, "text": one.text} for one in trial.rejected],
-        "misfits": trial.nulls,
+        "type_errors": trial.nulls,
         "empty_columns": trial.unfilled,
     }

@@ -1,4 +1,4 @@
-"""`tailpipe status`: one screen that tells what is here, what is missing, and how the last runs went."""
+"""`tailpipe status`: one screen with the data of each partition, its gaps, and how the last runs went."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         covered = DaySet.union(coverage.covered for coverage in one.coverage.values())
         missing = open_days(one.coverage, partition, now) | one.lost
-        unasked = not_requested(one.coverage, partition, now)
+        never = not_requested(one.coverage, partition, now)
         run, totals = one.last_run, one.totals
         records.append(
             {
                 "partition": name,
                 "is_in_config": partition is not None or name == HITS,
                 "last_run": {
-                    "begun_at": run.begun_at.isoformat(timespec="seconds"),
+                    "started_at": run.begun_at.isoformat(timespec="seconds"),
                     "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
                     "outcome": run.outcome,
                 }
@@ -105,8 +105,8 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "last_event": totals.last_event.isoformat() if totals.last_event else None,
                 "gaps": str(missing),
                 "gap_days": len(missing),
-                "not_requested": str(unasked),
-                "not_requested_days": len(unasked),
+                "not_requested": str(never),
+                "not_requested_days": len(never),
                 "lost": str(one.lost),
                 "rows": totals.rows,
                 "bytes": totals.size,
@@ -127,10 +127,10 @@ def _store(workspace: Workspace, one: Overview) -> dict[str, Any] | None:
         "name": store.name if store else None,
         "files_here": state.files_here if state.is_known else totals.files,
         "bytes_here": state.size_here if state.is_known else totals.size,
-        "files_there": state.files_there,
-        "bytes_there": state.size_there,
-        "not_pushed": state.unpushed,
-        "not_pushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
+        "files_in_store": state.files_there,
+        "bytes_in_store": state.size_there,
+        "unpushed_commits": state.unpushed,
+        "unpushed_since": state.since.isoformat(timespec="seconds") if state.since else None,
         "last_push": state.pushed_at.isoformat(timespec="seconds") if state.pushed_at else None,
         "version": state.version,
         "hosts": [
@@ -145,29 +145,29 @@ def _store(workspace: Workspace, one: Overview) -> dict[str, Any] | None:
 
 
 def _stores(records: list[dict[str, Any]], now: datetime) -> list[str]:
-    """A line for each partition with a store: what is here, what is there, and what is not pushed."""
+    """A line for each partition with a store: its files on this disk and in the store, and unpushed commits."""
     lines = []
     for record in records:
         store = record["store"]
         if store is None:
             continue
-        here = f"{render.counted(store['files_here'], 'file')} here ({render.size(store['bytes_here'])})"
-        there = f"{store['files_there']:,} in the store ({render.size(store['bytes_there'])})"
+        here = f"{render.counted(store['files_here'], 'file')} on this disk ({render.size(store['bytes_here'])})"
+        there = f"{store['files_in_store']:,} in the store ({render.size(store['bytes_in_store'])})"
         last = store["last_push"]
-        pushed = "not pushed from here" if store["version"] else "never pushed"
+        pushed = "never pushed by this host" if store["version"] else "never pushed"
         if last:
             pushed = f"pushed {_age(now - datetime.fromisoformat(last))} ago"
         line = f"store {store['name'] or '(not in the config)'}: {record['partition']} {here}, {there}, {pushed}"
-        if store["not_pushed"]:
-            age = _age(now - datetime.fromisoformat(store["not_pushed_since"]))
-            line += f"; {render.counted(store['not_pushed'], 'commit')} not pushed since {age}"
+        if store["unpushed_commits"]:
+            age = _age(now - datetime.fromisoformat(store["unpushed_since"]))
+            line += f"; {render.counted(store['unpushed_commits'], 'commit')} not pushed for {age}"
         lines.append(line)
-        if len(store["hosts"]) > 1 or not store["last_push"]:
+        if len(store["hosts"]) > 1 or (store["hosts"] and not store["last_push"]):
             ages = [
                 f"{one['host']} {_age(now - datetime.fromisoformat(one['last_commit']))} ago" for one in store["hosts"]
             ]
-            lines.append(f"  last commits by host, up to version {store['version']} of the log: {', '.join(ages)}")
-    if any(record["store"] and record["store"]["not_pushed"] for record in records):
+            lines.append(f"  last commits by host, as of version {store['version']} of the log: {', '.join(ages)}")
+    if any(record["store"] and record["store"]["unpushed_commits"] for record in records):
         lines.append("to push: tailpipe push")
     return lines
 
@@ -194,7 +194,7 @@ def _sizes(record: dict[str, Any]) -> list[str]:
 def _run(run: dict[str, Any] | None, now: datetime) -> str:
     if run is None:
         return "never"
-    age = _age(now - datetime.fromisoformat(run["ended_at"] or run["begun_at"]))
+    age = _age(now - datetime.fromisoformat(run["ended_at"] or run["started_at"]))
     if run["outcome"] == "running":
         return f"running {age}"
     words = {"done": f"{age} ago", "failed": f"failed {age}", "interrupted": f"stopped {age}"}

@@ -19,7 +19,7 @@ from tailpipe.workspace import Workspace
 __all__ = ["command"]
 
 STEPS = {"store": "store", "step": "step", "result": "result", "message": "message", "needs": "needs"}
-CLEANED = {"store": "store", "objects": "deleted", "size": "size", "kept": "kept", "before": "older than"}
+CLEANED = {"store": "store", "objects": "deleted", "bytes": "size", "kept_objects": "kept", "older_than": "older than"}
 PUBLISHED = {"store": "store", "table": "table", "partitions": "partitions", "files": "files", "rows": "rows"}
 
 
@@ -96,8 +96,8 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     else:
         render.say("nothing to publish: no published store has data")
     for row in rows:
-        for reason in row["left_out"]:
-            render.say(f"{row['table']}: not published: {reason}")
+        for reason in row["omitted_columns"]:
+            render.say(f"{row['table']}: column not published: {reason}")
 
 
 @command.command("clean", epilog=examples("tailpipe store clean --dry-run", "tailpipe store clean lake"))
@@ -114,7 +114,7 @@ def clean(context: click.Context, name: str | None, dry_run: bool, output: str) 
     """
     workspace = workspace_of(context)
     rows = [
-        {"store": store.name, **asdict(done), "before": done.before.isoformat(timespec="seconds")}
+        {"store": store.name, **asdict(done), "older_than": done.older_than.isoformat(timespec="seconds")}
         for store in _wanted(workspace, name)
         if (done := workspace.data.clean_store(store, dry_run=dry_run)) is not None
     ]

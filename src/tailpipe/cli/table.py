@@ -73,7 +73,7 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     rejected.
     """
     workspace = workspace_of(context)
-    table, format_ = with_built_ins(workspace, lambda asked: (asked.table(name), _format(asked, format_name)))
+    table, format_ = with_built_ins(workspace, lambda known: (known.table(name), _format(known, format_name)))
     trial = workspace.try_file(file, table, format_, limit)
     show_trial(trial, output, is_format=False)
     advise(trial, lambda: _fields(workspace.try_file(file, NOWHERE, format_ or table.format, limit)))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_field, about_time, about_width, misfits, unfilled
+from tailpipe.cli.advice import about_field, about_time, about_width, empty_columns, type_errors
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
@@ -23,7 +23,7 @@ NOWHERE = Table(
     map_fields=("*",),
     common={"tp_timestamp": "TIMESTAMP '1970-01-01'"},
 )
-"""A table for trying a format alone: it takes every field, and no time is asked for."""
+"""A table for trying a format alone: it takes every field, and it needs no time."""
 
 
 def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
@@ -40,7 +40,7 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
         render.say("empty common columns are hidden; to show all columns: --output line")
     for sample in _some(trial.rejected):
         render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
-    for line in (*misfits(trial.nulls), *unfilled(trial.unfilled)):
+    for line in (*type_errors(trial.nulls), *empty_columns(trial.unfilled)):
         render.say(line)
     accounts = trial.accounts
     part = "" if trial.is_whole else " from the start of the file"

@@ -10,10 +10,10 @@ from typing import TypeVar
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Meter, Spent, added
 from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Sample
-from tailpipe.model.tidied import Tidied
 
 __all__ = [
     "Committed",
@@ -23,13 +23,13 @@ __all__ = [
     "Opened",
     "Planned",
     "Progress",
-    "Refused",
     "Report",
     "Started",
     "Summary",
+    "UnavailableArtifacts",
     "UnlistedDays",
+    "UnmatchedFiles",
     "Warned",
-    "Withheld",
 ]
 
 T = TypeVar("T")
@@ -112,34 +112,34 @@ Event = Opened | Started | Listing | Planned | Progress | Committed | Failed | W
 
 
 @frozen
-class Refused:
-    """Files that a source has seen but that its layout does not match."""
+class UnmatchedFiles:
+    """How many of the files of a source its layout does not match; `example` is one of them."""
 
     source: str
-    seen: int
-    refused: int
-    layout: str
-    first: str
+    files: int
+    unmatched: int
+    file_layout: str
+    example: str
 
 
 @frozen
-class Withheld:
-    """Artifacts that a source has listed but cannot give now, and why; `first` is one of them."""
+class UnavailableArtifacts:
+    """Artifacts that a source has listed but cannot give now, and why; `example` is one of them."""
 
     source: str
     reason: str
-    count: int
-    first: str
+    artifacts: int
+    example: str
 
 
 @frozen
 class UnlistedDays:
-    """Artifacts of days that the run did not list: the source has them, but nobody requested those days."""
+    """Artifacts of days that the run did not list: the source has them, but those days were not requested."""
 
     source: str
-    count: int
-    first: date
-    last: date
+    artifacts: int
+    first_day: date
+    last_day: date
 
 
 @frozen
@@ -154,27 +154,28 @@ class Summary:
     """Those that were rotated or replaced again and again while the run tried to read them: the next one takes them."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many artifacts were not read, by reason."""
-    refused: tuple[Refused, ...] = ()
-    withheld: tuple[Withheld, ...] = ()
+    unmatched_files: tuple[UnmatchedFiles, ...] = ()
+    unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: tuple[UnlistedDays, ...] = ()
     """Reported only while the partition holds nothing: later it is no news."""
     listed: int = 0
-    nulls: Mapping[str, int] = field(default_factory=dict)
-    noticed: Mapping[str, int] = field(default_factory=dict)
-    """What was left out of archives or is no text, and how often."""
-    unfilled: Mapping[str, str] = field(default_factory=dict)
+    type_errors: Mapping[str, int] = field(default_factory=dict)
+    """How many values did not fit the type of their column and were set to null, by column."""
+    warnings: Mapping[str, int] = field(default_factory=dict)
+    """What was skipped in archives or is not text, and how often."""
+    empty_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns that are null in every row although the config names a field for them, with that field."""
     is_stale: bool = False
     """Whether nothing was new, and the rows were made by another config of format, table or filter than today's."""
-    samples: tuple[Sample, ...] = ()
-    unfinished: int = 0
-    """How many artifacts end in a line that somebody may still be writing."""
+    rejected_samples: tuple[Sample, ...] = ()
+    incomplete_artifacts: int = 0
+    """How many artifacts end in a line that may still be written."""
     gaps: DaySet = NO_DAYS
     not_requested: DaySet = NO_DAYS
     """Days since the oldest one that nobody has requested: no plain run brings them."""
     lost: DaySet = NO_DAYS
     """Dates whose files were lost, and whose logs no source lists any more."""
-    tidied: Tidied = field(default_factory=Tidied)
+    maintenance: Maintenance = field(default_factory=Maintenance)
     push: PushReport | None = None
     """What became of the push to its store, and what is committed here alone; None without a store."""
     error: str = ""
@@ -210,9 +211,12 @@ class Report:
     partitions: tuple[Summary, ...]
 
     def after(
-        self, tidy: Callable[[Summary, T], Tidied], pairs: Sequence[T], cpu_seconds: Callable[[], float] = lambda: 0.0
+        self,
+        maintain: Callable[[Summary, T], Maintenance],
+        pairs: Sequence[T],
+        cpu_seconds: Callable[[], float] = lambda: 0.0,
     ) -> Report:
-        """The report once each partition was tidied up; one that could not be collected is left alone.
+        """The report once each partition has had its maintenance; one that could not be collected is left alone.
 
         `cpu_seconds` tells what the engine's other processes have used so far.
         """
@@ -223,13 +227,13 @@ class Report:
                 continue
             meter = Meter()
             with meter("compact"):
-                tidied = tidy(one, pair)
+                done = maintain(one, pair)
             profile = one.profile
-            if tidied.files:
+            if done.compacted_files:
                 before, used = used, cpu_seconds()
                 meter.add({"compact": Spent(cpu=used - before)})
                 profile = added(profile, meter.spent)
-            made.append(replace(one, tidied=tidied, profile=profile))
+            made.append(replace(one, maintenance=done, profile=profile))
         return Report(tuple(made))
 
     def with_pushes(self, pushes: Mapping[str, PushReport]) -> Report:

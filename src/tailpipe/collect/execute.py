@@ -221,7 +221,7 @@ class _Round:
             if work.errors and is_strict:
                 self._fail(work.plan, work.errors)
             elif self.is_last:
-                self._fail(work.plan, [f"{reason}: the next run takes it" for reason in work.changed])
+                self._fail(work.plan, [f"{reason}; the next run collects it" for reason in work.changed])
             else:
                 self.outcomes.append(UnitOutcome(work.plan, changed=tuple(work.changed)))
         elif not is_strict and (spoilt := work.spoilt):

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 
-from tailpipe.collect.events import Refused, UnlistedDays, Withheld
+from tailpipe.collect.events import UnavailableArtifacts, UnlistedDays, UnmatchedFiles
 from tailpipe.collect.item import WorkItem
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.grok import compile_layout
@@ -30,11 +30,11 @@ _COUNTED = 100
 
 @frozen
 class Listing:
-    """What a source has listed; what its layout has refused, what it cannot give, and what is of other days."""
+    """What a source has listed; what its layout does not match, what it cannot give, and what is of other days."""
 
     listed: tuple[WorkItem, ...]
-    refused: Refused | None = None
-    withheld: tuple[Withheld, ...] = ()
+    unmatched_files: UnmatchedFiles | None = None
+    unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: UnlistedDays | None = None
     problems: tuple[str, ...] = ()
     """What of the source could not be listed, and why: nobody knows which days it holds."""
@@ -63,10 +63,10 @@ def list_source(
         laid_out: Any = source
         source = replace(laid_out, file_layout=text)  # one that knows the layout need not look everywhere
     listed: list[WorkItem] = []
-    withheld: dict[str, list[str]] = defaultdict(list)
+    unavailable: dict[str, list[str]] = defaultdict(list)
     others: list[date] = []
     problems: list[str] = []
-    seen, first, refused = 0, "", 0
+    seen, first, unmatched = 0, "", 0
     for artifact in islice(source.artifacts(window), most):
         seen += 1
         if seen % _COUNTED == 0:
@@ -80,14 +80,14 @@ def list_source(
                 f" {'yields events' if source.yields_events else 'gives bytes'}",
                 hint="the plugin must list ranges and set yields_events, or do neither",
             )
-        is_laid_out = bool(artifact.path) or not artifact.withheld
+        is_laid_out = bool(artifact.path) or not artifact.unavailable
         dated = _dated(artifact, layout) if layout and is_laid_out else artifact
         if dated is None:
-            refused += 1
+            unmatched += 1
             first = first or artifact.path or artifact.uri
         elif dated.day is None or dated.day in days:
-            if dated.withheld:
-                withheld[dated.withheld].append(dated.uri)
+            if dated.unavailable:
+                unavailable[dated.unavailable].append(dated.uri)
             else:
                 listed.append(WorkItem(source.name, dated))
                 noticed(dated)
@@ -95,8 +95,11 @@ def list_source(
             others.append(dated.day)
     return Listing(
         tuple(listed),
-        Refused(source.name, seen, refused, text or "", first) if refused or not seen else None,
-        tuple(Withheld(source.name, reason, len(uris), min(uris)) for reason, uris in sorted(withheld.items())),
+        UnmatchedFiles(source.name, seen, unmatched, text or "", first) if unmatched or not seen else None,
+        tuple(
+            UnavailableArtifacts(source.name, reason, len(uris), min(uris))
+            for reason, uris in sorted(unavailable.items())
+        ),
         UnlistedDays(source.name, len(others), min(others), max(others)) if others else None,
         tuple(problems),
         is_cut=seen == most,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
-from tailpipe.collect.events import Refused, UnlistedDays, Withheld
+from tailpipe.collect.events import UnavailableArtifacts, UnlistedDays, UnmatchedFiles
 from tailpipe.collect.identity import NOBODY, Prints, decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
@@ -42,8 +42,8 @@ class Planned:
 
     plan: Plan
     listed: int
-    refused: tuple[Refused, ...]
-    withheld: tuple[Withheld, ...] = ()
+    unmatched_files: tuple[UnmatchedFiles, ...]
+    unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: tuple[UnlistedDays, ...] = ()
     lost: DaySet = NO_DAYS
     """Dates whose rows are lost for good: no source lists their logs any more."""
@@ -116,8 +116,8 @@ def plan_partition(
     ]
     check_clock(state.partition, states, request)
     listed: list[WorkItem] = []
-    refused: list[Refused] = []
-    withheld: list[Withheld] = []
+    unmatched: list[UnmatchedFiles] = []
+    unavailable: list[UnavailableArtifacts] = []
     unlisted_days: list[UnlistedDays] = []
     problems: dict[str, tuple[str, ...]] = {}
     noticed = _noticing(state.ledger, prepare)
@@ -128,8 +128,8 @@ def plan_partition(
         with (meter or Meter())("list"), within_listing_run(run):
             found = list_source(sources[name], table, days, today=request.today, count=counting.seen, noticed=noticed)
         listed += found.listed
-        refused += [found.refused] if found.refused else []
-        withheld += found.withheld
+        unmatched += [found.unmatched_files] if found.unmatched_files else []
+        unavailable += found.unavailable_artifacts
         unlisted_days += [found.unlisted_days] if found.unlisted_days else []
         problems |= {name: found.problems} if found.problems else {}
     _refuse_shared(listed)
@@ -138,7 +138,7 @@ def plan_partition(
     items = decide(_with_problems(listed, prints), ledger, prints, now=request.now, host=state.host)
     plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
     lost = NO_DAYS if request.window or others else _lost(state, plan)
-    return Planned(plan, len(listed), tuple(refused), tuple(withheld), tuple(unlisted_days), lost, problems)
+    return Planned(plan, len(listed), tuple(unmatched), tuple(unavailable), tuple(unlisted_days), lost, problems)
 
 
 class _Counting:

@@ -106,6 +106,6 @@ def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned
     job.emit(events.Planned(job.address, len(planned.plan.units), len(items), sum(map(fetched_bytes, items))))
     size = sum(map(estimated_bytes, items))
     if free < size * _SHARE and job.landing is None:
-        what = f"{free / 1e6:,.0f} MB are left on the disk, and {size / 1e6:,.0f} MB of logs are to be collected"
+        what = f"the disk may fill up: {free / 1e6:,.0f} MB free, {size / 1e6:,.0f} MB of logs to collect"
         job.emit(events.Warned(job.address, what))
     return planned

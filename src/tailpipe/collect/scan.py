@@ -26,7 +26,7 @@ def tasks_to_scan(
     state = catalog.state(partition.address)
     planned = plan_partition(sources, table, state, replace(request, overwrite=True), engine)
     for problem in (one for some in planned.problems.values() for one in some):
-        raise TailpipeError(problem, hint="change its permissions: a scan leaves nothing out")
+        raise TailpipeError(problem, hint="change its permissions; a scan cannot skip files")
     types = known_types(state.columns, table)
     recipe = Recipe(partition, table, sources, types, request.now, Limits())
     tasks = [piece.task for unit in planned.plan.units for piece in pieces_of(recipe, unit, "", "scan")]

@@ -100,12 +100,14 @@ def _nothing(source: Source, found: Listing, days: DaySet) -> TailpipeError:
     other = "choose other days with --from and --to"
     if found.problems:
         return TailpipeError(_masked(source, found.problems[0]))
-    if found.withheld:
-        return TailpipeError(f"{what}: {found.withheld[0].reason}")
+    if found.unavailable_artifacts:
+        return TailpipeError(f"{what}: {found.unavailable_artifacts[0].reason}")
     if (other_days := found.unlisted_days) is not None:
-        return TailpipeError(f"{what}: there are some for {other_days.first} to {other_days.last}", hint=other)
-    if found.refused is not None and found.refused.refused:
-        return TailpipeError(f'{what}: "{found.refused.first}" does not match the layout "{found.refused.layout}"')
+        return TailpipeError(
+            f"{what}: there are artifacts for {other_days.first_day} to {other_days.last_day}", hint=other
+        )
+    if (unmatched := found.unmatched_files) is not None and unmatched.unmatched:
+        return TailpipeError(f'{what}: "{unmatched.example}" does not match the layout "{unmatched.file_layout}"')
     return TailpipeError(what, hint=other)
 
 

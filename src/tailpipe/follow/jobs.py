@@ -1,4 +1,4 @@
-"""The jobs of the loop over a workspace: collect a partition, tidy up, push, detect; one engine is kept for all."""
+"""The jobs of the loop over a workspace: collect a partition, maintain, push, detect; one engine is kept for all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.config.chosen import choose_ready
 from tailpipe.errors import SparkError
-from tailpipe.follow.loop import Chore
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY
+from tailpipe.follow.loop import TaskResult
+from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
 from tailpipe.kernel.engine import Engine
 from tailpipe.model.selector import Selection, select
@@ -76,10 +76,10 @@ class WorkspaceJobs:
         return select(self._selection, list(self.workspace.config.partitions))
 
     @property
-    def chores(self) -> Sequence[str]:
-        """The chores that this config has."""
+    def tasks(self) -> Sequence[str]:
+        """The tasks that this config has."""
         stores = any(self.workspace.data.store_of(name) for name in self.partitions)
-        return [TIDY, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
+        return [MAINTAIN, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
 
     @property
     def has_engine(self) -> bool:
@@ -119,7 +119,7 @@ class WorkspaceJobs:
                 source=self._source,
                 skip_bad_artifacts=self._skips_bad,
                 command=self._command,
-                with_tidying=False,
+                with_maintenance=False,
                 with_push=False,
                 is_cycle=True,
                 emit=_stopping(should_stop),
@@ -133,10 +133,10 @@ class WorkspaceJobs:
                 self._units.setdefault(partition, set()).update(summary.units)
         return summary
 
-    def do(self, kind: str, *, should_stop: ShouldStop) -> Chore:
-        """Do a chore for all partitions."""
+    def do(self, kind: str, *, should_stop: ShouldStop) -> TaskResult:
+        """Do a task for all partitions."""
         workspace = self._ready(self.workspace)
-        return {TIDY: self._tidy, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
+        return {MAINTAIN: self._maintain, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
 
     def reload(self) -> None:
         """Read the config again; a Spark that it starts in another way is closed."""
@@ -177,40 +177,44 @@ class WorkspaceJobs:
                 workspace.engine = self._engine
         return workspace
 
-    def _tidy(self, workspace: Workspace, should_stop: ShouldStop) -> Chore:
+    def _maintain(self, workspace: Workspace, should_stop: ShouldStop) -> TaskResult:
         with self._lock:
             units, self._units = self._units, {}
         names = [name for name in self.partitions if name in units or name in workspace.config.partitions]
         wanted = {name: frozenset(units.get(name, ()) if self._is_compacting else ()) for name in names}
-        done = workspace.tidy(wanted, emit=_stopping(should_stop))
-        files, made = sum(one.files for one in done.values()), sum(one.new_files for one in done.values())
+        done = workspace.maintain(wanted, emit=_stopping(should_stop))
+        files, made = sum(one.compacted_files for one in done.values()), sum(one.new_files for one in done.values())
         rows = sum(one.expired_rows for one in done.values())
         words = [f"compacted {files:,} files into {made:,}"] if files else []
         words += [f"expired {rows:,} rows"] if rows else []
-        problems = [note for one in done.values() for note in one.notes if note.startswith("cleanup failed")]
+        problems = [
+            warning for one in done.values() for warning in one.warnings if warning.startswith("maintenance failed")
+        ]
         if problems:
             with self._lock:
                 for name, some in units.items():
                     self._units.setdefault(name, set()).update(some)
         counts = {"files": files, "new_files": made, "expired_rows": rows}
-        return Chore(", ".join(words), counts, problem="; ".join(problems[:1]))
+        return TaskResult(", ".join(words), counts, problem="; ".join(problems[:1]))
 
-    def _push(self, workspace: Workspace, _: ShouldStop) -> Chore:
+    def _push(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
         reports = workspace.sharing.push(list(self.partitions))
         failed = [f"{one.partition}: {one.error or one.locked}" for one in reports if one.error or one.locked]
-        left = sum(one.unpushed for one in reports)
-        return Chore(counts={"not_pushed": left}, problem="; ".join(failed[:1]))
+        unpushed = sum(one.unpushed_commits for one in reports)
+        return TaskResult(counts={"unpushed_commits": unpushed}, problem="; ".join(failed[:1]))
 
-    def _detect(self, workspace: Workspace, _: ShouldStop) -> Chore:
+    def _detect(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
         run, hits = workspace.detecting.detect(), dict[tuple[str, str], int]()
         delivered = workspace.detecting.deliver()
         for one in run.results:
             if one.hits:
                 hits[one.detection.name, one.detection.severity] = len(one.hits)
-        words = [f"{count:,} new hits of {name} ({severity})" for (name, severity), count in hits.items()]
+        words = [
+            f"{count:,} new hit{'s' * (count != 1)} of {name} ({severity})" for (name, severity), count in hits.items()
+        ]
         failed = [f'detection "{one.detection.name}" failed: {one.failure}' for one in run.results if one.failure]
         counts = {"hits": sum(hits.values()), "alerts_sent": delivered.sent, "alerts_waiting": len(delivered.waiting)}
-        return Chore("; ".join(words), counts, hits, "; ".join(failed[:1]))
+        return TaskResult("; ".join(words), counts, hits, "; ".join(failed[:1]))
 
 
 def _stopping(should_stop: ShouldStop) -> Callable[[Event], None]:

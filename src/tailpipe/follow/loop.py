@@ -11,13 +11,13 @@ from typing import Protocol
 
 from tailpipe.collect.events import Summary
 from tailpipe.errors import TailpipeError
-from tailpipe.follow.news import Chored, Collected, Failing, News, Recovered, Reloaded
+from tailpipe.follow.news import Collected, Failing, News, Recovered, Reloaded, TaskDone
 from tailpipe.follow.schedule import COLLECT, Paces, Schedule, Turn
 from tailpipe.follow.status import Status
 from tailpipe.follow.worker import Result, Stopped, Worker
 from tailpipe.model.redaction import REDACTOR
 
-__all__ = ["Chore", "Jobs", "Loop", "Sleep"]
+__all__ = ["Jobs", "Loop", "Sleep", "TaskResult"]
 
 _MOST_WORKERS = 9
 """One for each job that hangs, and one that goes on; with more, the others wait for one of them."""
@@ -27,8 +27,8 @@ _LOOK = 5.0
 
 
 @dataclass(frozen=True)
-class Chore:
-    """What a chore has done: in words, and as numbers; `hits` by detection and severity."""
+class TaskResult:
+    """What a task has done: in words, and as numbers; `hits` by detection and severity."""
 
     what: str = ""
     counts: dict[str, int] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class Jobs(Protocol):
         ...
 
     @property
-    def chores(self) -> Sequence[str]:
-        """The chores that this config has."""
+    def tasks(self) -> Sequence[str]:
+        """The tasks that this config has."""
         ...
 
     @property
@@ -68,8 +68,8 @@ class Jobs(Protocol):
         """Collect one partition."""
         ...
 
-    def do(self, kind: str, *, should_stop: Callable[[], bool]) -> Chore:
-        """Do a chore for all partitions."""
+    def do(self, kind: str, *, should_stop: Callable[[], bool]) -> TaskResult:
+        """Do a task for all partitions."""
         ...
 
     def reload(self) -> None:
@@ -112,7 +112,7 @@ class Loop:
     must_reload: bool = False
 
     def __post_init__(self) -> None:
-        self.schedule = Schedule.of(self.jobs.partitions, self.paces, self.clock(), self.jobs.chores)
+        self.schedule = Schedule.of(self.jobs.partitions, self.paces, self.clock(), self.jobs.tasks)
         self._results: queue.SimpleQueue[Result] = queue.SimpleQueue()
         self._workers: list[Worker] = []
         self._woken: set[str] = set()
@@ -232,11 +232,11 @@ class Loop:
         elif turn.kind == COLLECT:
             self._count(Summary(turn.partition, error=error), error)
         else:
-            self.status.chore(turn.kind, error)
-        if isinstance(value, Chore):
+            self.status.task(turn.kind, error)
+        if isinstance(value, TaskResult):
             self.status.add_hits(value.hits)
             if value.what:
-                self.tell(Chored(turn.kind, value.what, value.counts))
+                self.tell(TaskDone(turn.kind, value.what, value.counts))
         if error:
             self.tell(Failing(turn.name, error, self.schedule.backoff(turn), turn.failures))
         elif was_failing:
@@ -264,18 +264,18 @@ class Loop:
             is_stuck=False,
         )
         if summary.committed:
-            self.schedule.wake_chores(self.clock())
+            self.schedule.wake_tasks(self.clock())
             if summary.accounts.read:
                 self.tell(Collected(summary))
 
     def _stuck(self, turn: Turn) -> None:
         seconds = self.schedule.paces.stuck
-        error = f"it has been running for {seconds:.0f} s"
+        error = f"running for {seconds:.0f} s"
         if turn.kind == COLLECT:
             self.status.change(turn.partition, is_stuck=True)
             self._fresh.discard(turn.partition)
         else:
-            self.status.chore(turn.kind, error)
+            self.status.task(turn.kind, error)
         self.tell(Failing(turn.name, error, is_stuck=True))
 
     def _free_slots(self, now: float) -> None:
@@ -299,8 +299,8 @@ class Loop:
             self.status.set(config_error=REDACTOR(problem.message))
             self.tell(Reloaded(len(self.jobs.partitions), _words(problem)))
             return
-        self.schedule.renew(self.jobs.partitions, self.paces, self.clock(), self.jobs.chores)
-        self.status.set(config_error="", chores={})
+        self.schedule.renew(self.jobs.partitions, self.paces, self.clock(), self.jobs.tasks)
+        self.status.set(config_error="", tasks={})
         self.status.choose(self.jobs.partitions)
         self._fresh &= set(self.jobs.partitions)
         self.watch()
@@ -347,10 +347,10 @@ def _problem(result: Result) -> str:
         return "interrupted: it did not end, and held the task slots that other partitions waited for"
     if error is not None:
         return REDACTOR(f"{type(error).__name__}: {error}")
-    if isinstance(value, Chore):
+    if isinstance(value, TaskResult):
         return value.problem
     if isinstance(value, Summary) and not value.is_done:
         reasons = [value.error, *(reason for one in value.failed for reason in one.reasons)]
         reasons += [*value.bad_artifacts, *value.changed_artifacts]
-        return REDACTOR(next(filter(None, reasons), "it failed"))
+        return REDACTOR(next(filter(None, reasons), "failed"))
     return ""

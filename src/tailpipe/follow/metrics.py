@@ -51,11 +51,11 @@ def _loop(state: State, version: str) -> Iterable[str]:
     yield _family("build_info", "gauge", "Version of tailpipe.", [({"version": version}, 1)])
     yield _family("start_time_seconds", "gauge", "Start of the process.", [({}, state.begun)])
     yield _family("ready", "gauge", "1 once every partition was tried.", [({}, state.is_ready)])
-    yield _family("engine_running", "gauge", "1 while the engine is kept.", [({}, state.has_engine)])
+    yield _family("spark_running", "gauge", "1 while Spark is kept running.", [({}, state.has_engine)])
     healthy = [({"partition": name}, one.is_healthy) for name, one in state.partitions.items()]
     yield _family("partition_healthy", "gauge", "0 if the last run failed or a run hangs.", healthy)
-    chores = [({"chore": name}, 1) for name in state.chores]
-    yield _family("chore_failing", "gauge", "1 for a chore that fails or hangs.", chores)
+    tasks = [({"task": name}, 1) for name in state.tasks]
+    yield _family("task_failing", "gauge", "1 for a task that fails or hangs.", tasks)
     yield _family("config_failing", "gauge", "1 if the config was not reloaded.", [({}, bool(state.config_error))])
     hits = [({"detection": name, "severity": severity}, count) for (name, severity), count in state.hits.items()]
     yield _family("hits_total", "counter", "New hits of detections.", hits)
@@ -76,9 +76,9 @@ def _runs(state: State) -> Iterable[str]:
     yield _family("runs_total", "counter", "Runs, by result.", runs)
     succeeded = [(of, one.last_success) for of, one in known if one.last_success is not None]
     yield _family("last_success_timestamp_seconds", "gauge", "End of the last successful run.", succeeded)
-    yield _summary("cycle_seconds", "Duration of the runs.", [(of, one.seconds, one.runs) for of, one in known])
+    yield _summary("run_duration_seconds", "Duration of the runs.", [(of, one.seconds, one.runs) for of, one in known])
     last = [(of, one.last_seconds) for of, one in known]
-    yield _family("last_cycle_seconds", "gauge", "Duration of the last run.", last)
+    yield _family("last_run_duration_seconds", "gauge", "Duration of the last run.", last)
 
 
 def _catalog(facts: Facts, now: float) -> Iterable[str]:

@@ -1,11 +1,11 @@
-"""What the loop tells: small values, which the command line prints."""
+"""Events of the loop: small values, which the command line prints."""
 
 from __future__ import annotations
 
 from tailpipe.collect.events import Summary
 from tailpipe.frozen import frozen
 
-__all__ = ["Chored", "Collected", "Failing", "News", "Recovered", "Reloaded", "Said"]
+__all__ = ["Collected", "Failing", "News", "Recovered", "Reloaded", "TaskDone"]
 
 
 @frozen
@@ -17,28 +17,28 @@ class Collected:
 
 @frozen
 class Failing:
-    """A partition or chore has failed; it is tried again after so many seconds. One that `is_stuck` still runs."""
+    """A partition or task has failed; it is tried again after so many seconds. One that `is_stuck` still runs."""
 
     name: str
     error: str
-    again_seconds: float = 0.0
+    retry_seconds: float = 0.0
     failures: int = 1
     is_stuck: bool = False
 
 
 @frozen
 class Recovered:
-    """A partition or chore works again."""
+    """A partition or task works again."""
 
     name: str
 
 
 @frozen
-class Chored:
-    """A chore has done something: `what` in words, `counts` for programs."""
+class TaskDone:
+    """A task has done something: `message` in words, `counts` for programs."""
 
-    kind: str
-    what: str
+    task: str
+    message: str
     counts: dict[str, int]
 
 
@@ -50,11 +50,4 @@ class Reloaded:
     error: str = ""
 
 
-@frozen
-class Said:
-    """Words for the person."""
-
-    text: str
-
-
-News = Collected | Failing | Recovered | Chored | Reloaded | Said
+News = Collected | Failing | Recovered | TaskDone | Reloaded

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from tailpipe.frozen import frozen
 
-__all__ = ["COLLECT", "DETECT", "PUSH", "TIDY", "Paces", "Schedule", "Turn"]
+__all__ = ["COLLECT", "DETECT", "MAINTAIN", "PUSH", "Paces", "Schedule", "Turn"]
 
-COLLECT, TIDY, PUSH, DETECT = "collect", "tidy", "push", "detect"
+COLLECT, MAINTAIN, PUSH, DETECT = "collect", "maintenance", "push", "detect"
 _QUICK = 1.0
 """Seconds between two runs of a partition that file changes have woken."""
 _QUICK_RUNS = 60
 """After so many of them in a row, the time between them doubles, up to the interval of polling."""
 _QUIET = {PUSH: 300.0, DETECT: 60.0}
-"""How often chores come without news, in seconds: alerts and pushes that have failed are tried again."""
+"""How often tasks come without news, in seconds: alerts and pushes that have failed are tried again."""
 
 
 @frozen
@@ -23,7 +23,7 @@ class Paces:
     """The intervals of the loop, in seconds."""
 
     every: float = 10.0
-    tidy: float = 600.0
+    maintain: float = 600.0
     push: float = 60.0
     detect: float = 10.0
     longest_backoff: float = 300.0
@@ -36,12 +36,12 @@ class Paces:
 
     def of(self, kind: str) -> float:
         """The interval of a kind of job."""
-        return {COLLECT: self.every, TIDY: self.tidy, PUSH: self.push, DETECT: self.detect}[kind]
+        return {COLLECT: self.every, MAINTAIN: self.maintain, PUSH: self.push, DETECT: self.detect}[kind]
 
 
 @dataclass
 class Turn:
-    """A job that comes again and again: the collection of one partition, or a chore for all of them."""
+    """A job that comes again and again: the collection of one partition, or a task for all of them."""
 
     kind: str
     partition: str
@@ -60,7 +60,7 @@ class Turn:
 
     @property
     def name(self) -> str:
-        """The partition, or the kind of a chore."""
+        """The partition, or the kind of a task."""
         return self.partition or self.kind
 
 
@@ -72,15 +72,15 @@ class Schedule:
     turns: list[Turn] = field(default_factory=list)
 
     @classmethod
-    def of(cls, partitions: Iterable[str], paces: Paces, now: float, chores: Iterable[str] = ()) -> Schedule:
-        """A schedule in which every partition is due now, and the chores after their intervals."""
+    def of(cls, partitions: Iterable[str], paces: Paces, now: float, tasks: Iterable[str] = ()) -> Schedule:
+        """A schedule in which every partition is due now, and the tasks after their intervals."""
         turns = [Turn(COLLECT, name, now) for name in partitions]
-        return cls(paces, [*turns, *(Turn(kind, "", now + paces.of(kind)) for kind in chores)])
+        return cls(paces, [*turns, *(Turn(kind, "", now + paces.of(kind)) for kind in tasks)])
 
-    def renew(self, partitions: Iterable[str], paces: Paces, now: float, chores: Iterable[str] = ()) -> None:
+    def renew(self, partitions: Iterable[str], paces: Paces, now: float, tasks: Iterable[str] = ()) -> None:
         """Go on with another config: new partitions are due now, those that have failed too."""
         known = {(turn.kind, turn.partition): turn for turn in self.turns}
-        fresh = Schedule.of(partitions, paces, now, chores).turns
+        fresh = Schedule.of(partitions, paces, now, tasks).turns
         self.turns = [known.pop((turn.kind, turn.partition), turn) for turn in fresh]
         self.turns += [turn for turn in known.values() if turn.begun is not None]  # until it has ended
         self.paces = paces
@@ -130,7 +130,7 @@ class Schedule:
             if turn.kind == COLLECT and turn.partition in names:
                 self.wake(turn, now)
 
-    def wake_chores(self, now: float) -> None:
+    def wake_tasks(self, now: float) -> None:
         """There are new rows."""
         for turn in self.turns:
             if turn.kind in (PUSH, DETECT):

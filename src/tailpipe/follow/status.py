@@ -40,8 +40,8 @@ class State:
     """The loop at one instant."""
 
     partitions: Mapping[str, PartitionStatus] = field(default_factory=dict)
-    chores: Mapping[str, str] = field(default_factory=dict)
-    """Why chores (tidy, push, detect) fail or hang, by their names."""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    """Why tasks (maintenance, push, detect) fail or hang, by their names."""
     hits: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """New hits by detection and severity."""
     is_ready: bool = False
@@ -53,9 +53,9 @@ class State:
 
     @property
     def problems(self) -> dict[str, str]:
-        """What is wrong, by partition or chore."""
-        found = {name: one.error or "it hangs" for name, one in self.partitions.items() if not one.is_healthy}
-        return {**found, **self.chores, **({"config": self.config_error} if self.config_error else {})}
+        """What is wrong, by partition or task."""
+        found = {name: one.error or "the run is stuck" for name, one in self.partitions.items() if not one.is_healthy}
+        return {**found, **self.tasks, **({"config": self.config_error} if self.config_error else {})}
 
 
 @dataclass
@@ -86,11 +86,11 @@ class Status:
                 one = replace(known[partition], **changes)  # type: ignore[arg-type]
                 self.state = replace(self.state, partitions={**known, partition: one})
 
-    def chore(self, name: str, problem: str) -> None:
-        """Show why a chore fails; nothing if it does not."""
+    def task(self, name: str, problem: str) -> None:
+        """Show why a task fails; nothing if it does not."""
         with self._lock:
-            others = {key: value for key, value in self.state.chores.items() if key != name}
-            self.state = replace(self.state, chores={**others, name: problem} if problem else others)
+            others = {key: value for key, value in self.state.tasks.items() if key != name}
+            self.state = replace(self.state, tasks={**others, name: problem} if problem else others)
 
     def add_hits(self, hits: Mapping[tuple[str, str], int]) -> None:
         """Count new hits."""

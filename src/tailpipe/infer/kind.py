@@ -156,11 +156,12 @@ def _counted(fit: Fit, sample: Sample) -> str:
 def _few(fit: Fit) -> list[Point]:
     if fit.read >= _ENOUGH_ROWS:
         return []
-    return [guessed(f"all of it from {fit.read} {'row' if fit.read == 1 else 'rows'} alone")]
+    return [guessed(f"based on only {fit.read} {'row' if fit.read == 1 else 'rows'}")]
 
 
 def _misfits(nulls: Mapping[str, int]) -> list[Point]:
-    return [guessed(f"{name}: {count:,} values do not fit its type and become null") for name, count in nulls.items()]
+    counts = {name: f"{count:,} value{'s' * (count != 1)}" for name, count in nulls.items()}
+    return [guessed(f"{name}: {count} of the wrong type, set to null") for name, count in counts.items()]
 
 
 def _is_preset(format: Format) -> bool:

@@ -84,8 +84,8 @@ def read_sample(source: Source, artifact: Artifact) -> Sample:
     name = artifact.path or artifact.uri
     if artifact.problem:
         raise UnusableError(artifact.problem)
-    if artifact.withheld:
-        raise UnusableError(f'cannot read "{name}": {artifact.withheld}')
+    if artifact.unavailable:
+        raise UnusableError(f'cannot read "{name}": {artifact.unavailable}')
     try:
         with closing(byte_stream(artifact, opened(artifact, source.open))) as stream:
             data, is_whole = _read(stream, artifact.uri)

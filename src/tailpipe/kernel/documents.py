@@ -130,7 +130,7 @@ class MemberDocument:
         whole = repair(text)
         if whole is not text:
             wrong = "\ufffd".encode()
-            self.progress.note("bytes that are no text", whole.count(wrong) - text.count(wrong))
+            self.progress.note("invalid bytes", whole.count(wrong) - text.count(wrong))
         return whole
 
 

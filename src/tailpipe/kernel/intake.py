@@ -99,4 +99,4 @@ class Intake:
                 watch.is_packed |= member.is_packed
                 yield member
             for skipped in unpacking.skipped:
-                progress.note(f"left out, {skipped.reason}")
+                progress.note(f"skipped {skipped.reason}")

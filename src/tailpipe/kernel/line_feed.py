@@ -104,7 +104,7 @@ class LineFeed:
                 if line.ordinal > since:
                     self._held.bad.append(BadRow(place, line.ordinal, reason, None))
             if split.repaired is not None:
-                progress.note("lines with bytes that are no text", len(split.repaired))
+                progress.note("lines with invalid bytes", len(split.repaired))
             self._held.size += split.size
             if self._held.size >= self._limits.batch_bytes:
                 yield from self._held.parse()

@@ -3,5 +3,5 @@
 policy     which files are to be put together, and which days have expired; pure
 compact    small files become right-sized ones
 retain     days that are older than the retention go
-tidy       both, after a collection
+maintain   both, after a collection
 """

@@ -57,9 +57,9 @@ class Compacted:
     groups: int = 0
     rows: int = 0
     files: int = 0
-    size: int = 0
+    bytes: int = 0
     new_files: int | None = None
-    new_size: int | None = None
+    new_bytes: int | None = None
     locked: str = ""
     """Why nothing could be done: another process writes the partition."""
 
@@ -128,7 +128,7 @@ def compact(catalog: Catalog, engine: Engine, subject: Subject, landing: Landing
         for batch in _batches(plan.groups):
             done += _Batch(writer, engine, subject, plan, landing).run(batch)
         writer.clean()
-    return replace(_sums(subject, plan.groups), new_files=len(done), new_size=sum(file.size for file in done))
+    return replace(_sums(subject, plan.groups), new_files=len(done), new_bytes=sum(file.size for file in done))
 
 
 class _Columns:

@@ -33,7 +33,7 @@ class Expired:
     size: int = 0
     locked: str = ""
     """Why nothing could be dropped: another process writes the partition."""
-    held: str = ""
+    clock_warning: str = ""
     """Why nothing was dropped although it has expired: the clock may be wrong."""
 
 
@@ -53,7 +53,7 @@ def expire_all(
     if now is not None and not dry_run and (why := why_not_yet(catalog, now)):
         found = [preview(catalog, *one) for one in oldest.items()]
         if any(one.dates for one in found):
-            return [replace(one, held=why) for one in found]
+            return [replace(one, clock_warning=why) for one in found]
     act = preview if dry_run else expire
     return each_in_turn(oldest.items(), lambda one: act(catalog, *one), lambda one, why: Expired(*one, locked=why))
 
@@ -67,7 +67,7 @@ def why_not_yet(catalog: Catalog, now: datetime) -> str:
     last = catalog.last_change(now - WITNESS)
     if last is None or now - last <= PAUSE:
         return ""
-    return f"the clock says {now:%Y-%m-%d}, and the last change before was on {last:%Y-%m-%d}"
+    return f"the clock says {now:%Y-%m-%d}, but the last change was on {last:%Y-%m-%d}"
 
 
 def preview(catalog: Catalog, partition: str, oldest: date) -> Expired:

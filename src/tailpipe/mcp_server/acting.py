@@ -41,7 +41,7 @@ def detect(stop: Stop, limits: Limits, flags: Sequence[str], names: Sequence[str
     return {
         **done,
         "report": {**facts, "detections": short, "hits": rows.kept},
-        **({"cut": rows.cut} if rows.cut else {}),
+        **({"truncated": rows.truncated} if rows.truncated else {}),
     }
 
 

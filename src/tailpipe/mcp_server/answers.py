@@ -45,7 +45,7 @@ def query(
         found = session.run(sql, params or None)
         columns = columns_of(found)
         shown = Rows(limits, limits.most_rows).take(columns)
-        if shown.cut:
+        if shown.truncated:
             raise TailpipeError("the answer has too many columns", hint="name those that you need")
         rows.size = shown.size
         rows.take(
@@ -70,7 +70,7 @@ def search(
 
     needle, most = Needle.parse(text), limits.rows_for(20 if limit is None else limit)
     found: list[Found] = []
-    cut: list[str] = []
+    truncated: list[str] = []
     with stop.session(workspace, narrowed(start or _SINCE, end)) as session:
         views = searched_views(session, tables)
         try:
@@ -84,19 +84,20 @@ def search(
         if stop.is_over:
             done = len([one for one in found if one.failure is None])
             left = sorted({view.name for view in views} - {one.table for one in found if one.failure is None})
-            cut.append(f"{done} of {len(views)} tables were searched within {stop.seconds:g} s; not: {', '.join(left)}")
-    return _searched(found, limits, most, cut)
+            within = f"{done} of {len(views)} tables were searched within {stop.seconds:g} s"
+            truncated.append(f"{within}; not searched: {', '.join(left)}")
+    return _searched(found, limits, most, truncated)
 
 
-def _searched(found: Sequence[Found], limits: Limits, most: int, cut: list[str]) -> dict[str, Any]:
+def _searched(found: Sequence[Found], limits: Limits, most: int, truncated: list[str]) -> dict[str, Any]:
     newest = sorted((row for one in found for row in one.newest), key=lambda row: row.tp_timestamp, reverse=True)
     rows = Rows(limits, most).take(asdict(row) for row in newest)
     tables = [
         {
             "table": one.table,
             "rows": one.rows,
-            "first": plain(one.first),
-            "last": plain(one.last),
+            "first_event": plain(one.first),
+            "last_event": plain(one.last),
             "columns": dict(one.columns or {}),
             "sql": one.sql,
         }
@@ -104,6 +105,10 @@ def _searched(found: Sequence[Found], limits: Limits, most: int, cut: list[str])
         if one.rows
     ]
     shown = Rows(limits, limits.most_rows, size=rows.size).take(tables)
-    failed = [{"table": one.table, "error": one.failure.message} for one in found if one.failure and not cut]
+    failed = [{"table": one.table, "error": one.failure.message} for one in found if one.failure and not truncated]
     facts = {"tables": shown.kept, "newest_rows": rows.kept, "searched_tables": len(found)}
-    return {**facts, **({"failed": failed} if failed else {}), **joined([*cut, *shown.cut, *rows.cut])}
+    return {
+        **facts,
+        **({"failed": failed} if failed else {}),
+        **joined([*truncated, *shown.truncated, *rows.truncated]),
+    }

@@ -25,10 +25,10 @@ __all__ = ["detections", "explain_hit", "hits"]
 _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
 
 
-def detections(workspace: Workspace, limits: Limits, pattern: str, with_others: bool) -> dict[str, Any]:
+def detections(workspace: Workspace, limits: Limits, pattern: str, include_disabled: bool) -> dict[str, Any]:
     """The detections that run, or all that there are."""
     detecting = workspace.detecting
-    known = detecting.known if with_others else detecting.chosen
+    known = detecting.known if include_disabled else detecting.chosen
     rows = [
         {
             "detection": name,
@@ -36,7 +36,7 @@ def detections(workspace: Workspace, limits: Limits, pattern: str, with_others: 
             "severity": one.severity,
             "table": one.table,
             "mitre": list(one.mitre),
-            "runs": name in detecting.chosen,
+            "enabled": name in detecting.chosen,
         }
         for name, one in sorted(known.items())
         if fnmatchcase(name, pattern)
@@ -95,13 +95,13 @@ def explain_hit(workspace: Workspace, stop: Stop, limits: Limits, hit: str) -> d
         row = _row(session, one)
     rule = workspace.detecting.known.get(one["detection"])
     rows = Rows(limits, 2).take([one, row] if row else [one])
-    said = {
+    facts = {
         "hit": rows.kept[0],
-        "detection": _rule(rule) if rule else "it is not in the config any more",
-        "row": rows.kept[1] if len(rows.kept) > 1 else "the row is not stored any more",
-        "hits_of_the_same_detection": others,
+        "detection": _rule(rule) if rule else "no longer in the config",
+        "row": rows.kept[1] if len(rows.kept) > 1 else "no longer stored",
+        "detection_hits": others,
     }
-    return {**said, **({"cut": rows.cut} if rows.cut else {})}
+    return {**facts, **({"truncated": rows.truncated} if rows.truncated else {})}
 
 
 def _rule(one: Detection) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _others(session: Session, hit: dict[str, Any]) -> dict[str, Any]:
     ((count, first, last),) = session.run(
         f"SELECT count(*), min(tp_timestamp), max(tp_timestamp) FROM {HIT_TABLE} WHERE detection = {key}"
     ).rows
-    return {"count": count, "first": plain(first), "last": plain(last)}
+    return {"count": count, "first_hit": plain(first), "last_hit": plain(last)}
 
 
 def _row(session: Session, hit: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Limits of an answer: rows, bytes and seconds, and what was left out because of them."""
+"""Limits of an answer: rows, bytes and seconds, and what was truncated because of them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Limits:
 
 @dataclass
 class Rows:
-    """Rows that are taken until a limit is reached, and what was cut."""
+    """Rows that are taken until a limit is reached, and what was truncated."""
 
     limits: Limits
     limit: int
     kept: list[Any] = field(default_factory=list)
-    cut: list[str] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
     size: int = 500
     """Bytes so far; it begins with what the rest of an answer has."""
 
@@ -52,28 +52,28 @@ class Rows:
         """Take rows of plain data, or of values of DuckDB; one more than the limit is looked at, and no others."""
         for row in rows:
             if len(self.kept) == self.limit:
-                self.cut.append(f"only the first {self.limit} rows are shown; there are more")
+                self.truncated.append(f"only the first {self.limit} rows are shown; there are more")
                 break
             if not self._add(row):
                 break
         return self
 
     def _add(self, row: Any) -> bool:
-        value, was_cut = shortened(plain(row), CELL)
+        value, is_shortened = shortened(plain(row), CELL)
         size = _size(value)
         if self.size + size > self.limits.bytes and not self.kept:
-            value, was_cut = shortened(plain(row), _SMALL_CELL)
+            value, is_shortened = shortened(plain(row), _SMALL_CELL)
             size = _size(value)
         if self.size + size > self.limits.bytes:
             if not self.kept:
                 raise UsageError(f"one row is larger than {self.limits.bytes} bytes", hint="name fewer columns")
-            self.cut.append(
+            self.truncated.append(
                 f"only the first {len(self.kept)} rows are shown, because an answer has at most {self.limits.bytes}"
                 " bytes; name fewer columns, or aggregate"
             )
             return False
-        if was_cut and not any("long texts" in one for one in self.cut):
-            self.cut.append("long texts are shortened; use substr() to read the rest of one")
+        if is_shortened and not any("long texts" in one for one in self.truncated):
+            self.truncated.append("long texts are shortened; use substr() to read the rest of one")
         self.kept.append(value)
         self.size += size
         return True
@@ -84,13 +84,13 @@ def _size(value: Any) -> int:
 
 
 def answer(rows: Rows, **facts: Any) -> dict[str, Any]:
-    """An answer with rows, and what was cut of it."""
-    return {**facts, "rows": rows.kept, **({"cut": rows.cut} if rows.cut else {})}
+    """An answer with rows, and what was truncated of it."""
+    return {**facts, "rows": rows.kept, **({"truncated": rows.truncated} if rows.truncated else {})}
 
 
-def joined(cuts: Sequence[str]) -> dict[str, Any]:
-    """What was cut, if anything was."""
-    return {"cut": list(dict.fromkeys(cuts))} if cuts else {}
+def joined(messages: Sequence[str]) -> dict[str, Any]:
+    """What was truncated, if anything was."""
+    return {"truncated": list(dict.fromkeys(messages))} if messages else {}
 
 
 def shortened(value: Any, most: int) -> tuple[Any, bool]:

@@ -28,7 +28,7 @@ _ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 
 Start = Annotated[str | None, Field(description="First time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")]
 End = Annotated[str | None, Field(description="Last time; a bare date includes that day.")]
-Limit = Annotated[int | None, Field(description="Most rows of the answer.")]
+Limit = Annotated[int | None, Field(description="Maximum number of rows.")]
 Pattern = Annotated[str, Field(description="Name, or a pattern such as aws_*.")]
 Partition = Annotated[str, Field(description="Partition such as aws_cloudtrail_log.prod; empty for all.")]
 
@@ -97,19 +97,19 @@ def _add_tables(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_READS, structured_output=False)
     async def list_tables(
         pattern: Pattern = "*",
-        with_empty: Annotated[bool, Field(description="Also tables without data.")] = False,
+        include_empty: Annotated[bool, Field(description="Also tables without data.")] = False,
     ) -> str:
         """List the tables with their rows, times and partitions."""
-        return await access.read(lambda w, _: tables.list_tables(w, access.limits, pattern, with_empty))
+        return await access.read(lambda w, _: tables.list_tables(w, access.limits, pattern, include_empty))
 
     @server.tool(annotations=_READS, structured_output=False)
     async def describe_table(
         table: Annotated[str, Field(description="Name of the table.")],
-        with_values: Annotated[bool, Field(description="Also the most frequent values of the newest day.")] = True,
+        include_values: Annotated[bool, Field(description="Also the most frequent values of the newest day.")] = True,
     ) -> str:
         """Describe a table: columns, types, meanings, two rows, and frequent values of the newest day."""
         return await access.read(
-            lambda w, stop: tables.describe_table(w, stop, access.limits, table, with_values), is_log=True
+            lambda w, stop: tables.describe_table(w, stop, access.limits, table, include_values), is_log=True
         )
 
 
@@ -122,7 +122,7 @@ def _add_answers(server: MCPServer, access: Access) -> None:
         start: Start = None,
         end: End = None,
     ) -> str:
-        """Run one DuckDB SQL query over the logs. Rows, bytes and seconds are limited; "cut" says what is missing."""
+        """Run one DuckDB SQL query over the logs. Answers are limited; "truncated" says what is missing."""
         return await access.read(
             lambda w, stop: answers.query(w, stop, access.limits, sql, params, limit, answers.narrowed(start, end)),
             is_log=True,
@@ -131,7 +131,7 @@ def _add_answers(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_READS, structured_output=False)
     async def search(
         text: Annotated[str, Field(description="Text, IP address, network such as 10.0.0.0/8, or user.")],
-        tables: Annotated[list[str] | None, Field(description="Names or patterns of tables; all without.")] = None,
+        tables: Annotated[list[str] | None, Field(description="Names or patterns of tables; all if omitted.")] = None,
         start: Start = None,
         end: End = None,
         limit: Limit = None,
@@ -158,10 +158,10 @@ def _add_hits(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_READS, structured_output=False)
     async def detections(
         pattern: Pattern = "*",
-        with_others: Annotated[bool, Field(description="Also detections of plugins that do not run.")] = False,
+        include_disabled: Annotated[bool, Field(description="Also detections of plugins that do not run.")] = False,
     ) -> str:
         """List the detections that run over new rows."""
-        return await access.read(lambda w, _: hits.detections(w, access.limits, pattern, with_others))
+        return await access.read(lambda w, _: hits.detections(w, access.limits, pattern, include_disabled))
 
     @server.tool(name="hits", annotations=_READS, structured_output=False)
     async def hits_(
@@ -185,16 +185,16 @@ def _add_hits(server: MCPServer, access: Access) -> None:
 def _add_acting(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_ACTS, structured_output=False)
     async def collect(
-        partitions: Annotated[list[str] | None, Field(description="Partitions or patterns; all without.")] = None,
+        partitions: Annotated[list[str] | None, Field(description="Partitions or patterns; all if omitted.")] = None,
         start: Start = None,
         end: End = None,
     ) -> str:
-        """Collect new logs into the tables. It can take minutes. Without start it goes on where the last run ended."""
+        """Collect new logs, which can take minutes. Without start, it continues where the last run ended."""
         return await access.act(lambda stop: acting.collect(stop, access.flags, partitions or (), start, end))
 
     @server.tool(annotations=_ACTS, structured_output=False)
     async def detect(
-        names: Annotated[list[str] | None, Field(description="Detections or patterns; all without.")] = None,
+        names: Annotated[list[str] | None, Field(description="Detections or patterns; all if omitted.")] = None,
     ) -> str:
         """Run detections over rows that are new since the last run, store hits, and send alerts."""
         return await access.act(lambda stop: acting.detect(stop, access.limits, access.flags, names or ()))

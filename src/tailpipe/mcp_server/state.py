@@ -28,7 +28,7 @@ def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, 
         one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
         covered = DaySet.union(days.covered for days in one.coverage.values())
         missing = open_days(one.coverage, configured, datetime.now(UTC)) | one.lost
-        unasked = not_requested(one.coverage, configured, datetime.now(UTC))
+        never = not_requested(one.coverage, configured, datetime.now(UTC))
         run, totals = one.last_run, one.totals
         rows.append(
             {
@@ -39,11 +39,11 @@ def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, 
                 "days_collected": len(covered),
                 "collected": str(covered),
                 "missing": str(missing),
-                "not_requested": str(unasked),
+                "not_requested": str(never),
                 "rejected_rows": totals.rejected_rows,
                 "last_run": None
                 if run is None
-                else {"begun_at": plain(run.begun_at), "ended_at": plain(run.ended_at), "outcome": run.outcome},
+                else {"started_at": plain(run.begun_at), "ended_at": plain(run.ended_at), "outcome": run.outcome},
             }
         )
     return answer(Rows(limits, limits.most_rows).take(rows))

@@ -29,10 +29,10 @@ _MOST_COLUMNS = 60
 _COUNTED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "UINTEGER", "UBIGINT", "USMALLINT")
 
 
-def list_tables(workspace: Workspace, limits: Limits, pattern: str, with_empty: bool) -> dict[str, Any]:
+def list_tables(workspace: Workspace, limits: Limits, pattern: str, include_empty: bool) -> dict[str, Any]:
     """The tables with data, or all declared ones."""
     held = _held(workspace)
-    names = [name for name in (workspace.tables() if with_empty else sorted(held)) if fnmatchcase(name, pattern)]
+    names = [name for name in (workspace.tables() if include_empty else sorted(held)) if fnmatchcase(name, pattern)]
     rows = []
     for name in names:
         table = workspace.known_tables.get(name)
@@ -61,7 +61,7 @@ def _held(workspace: Workspace) -> dict[str, dict[str, PartitionTotals]]:
     return found
 
 
-def describe_table(workspace: Workspace, stop: Stop, limits: Limits, name: str, with_values: bool) -> dict[str, Any]:
+def describe_table(workspace: Workspace, stop: Stop, limits: Limits, name: str, include_values: bool) -> dict[str, Any]:
     """Columns with their meaning; of the newest day two rows, and the most frequent values."""
     with stop.session(workspace) as session:
         kinds = next((view.columns for view in session.views if view.name == name and view.schema == "tailpipe"), None)
@@ -74,13 +74,13 @@ def describe_table(workspace: Workspace, stop: Stop, limits: Limits, name: str, 
         examples = Rows(limits, _EXAMPLES + 1)
         if newest is not None:
             day = f"{quoted(name)} WHERE tp_date = DATE {literal(str(newest))}"
-            if with_values:
+            if include_values:
                 top = _top_values(session, day, kinds)
             found = session.run(f"SELECT * FROM {day} LIMIT {_EXAMPLES}")
             examples.take(_filled(row, found.columns, found.types) for row in found.rows)
-    said = _descriptions(workspace, name)
+    descriptions = _descriptions(workspace, name)
     columns = [
-        {"name": column, "type": kind, "description": said.get(column, ""), **top.get(column, {})}
+        {"name": column, "type": kind, "description": descriptions.get(column, ""), **top.get(column, {})}
         for column, kind in kinds.items()
     ]
     table = workspace.known_tables.get(name)
@@ -91,8 +91,13 @@ def describe_table(workspace: Workspace, stop: Stop, limits: Limits, name: str, 
         "newest_day": plain(newest),
     }
     shown = Rows(limits, limits.most_rows, size=examples.size).take(columns)
-    cut = [*examples.cut, *(one.replace("rows", "columns") for one in shown.cut)]
-    return {**facts, "columns": shown.kept, "examples": examples.kept, **({"cut": cut} if cut else {})}
+    truncated = [*examples.truncated, *(one.replace("rows", "columns") for one in shown.truncated)]
+    return {
+        **facts,
+        "columns": shown.kept,
+        "examples": examples.kept,
+        **({"truncated": truncated} if truncated else {}),
+    }
 
 
 def _filled(row: tuple[Any, ...], columns: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:

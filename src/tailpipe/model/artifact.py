@@ -45,7 +45,7 @@ class Artifact:
     kind: Literal["file", "object", "range", "run"] = "file"
     fields: Mapping[str, str] = field(default_factory=dict)
     """Named parts of the path that fill common columns of the same name."""
-    withheld: str = ""
+    unavailable: str = ""
     """Why the source cannot give its bytes now, such as its class of storage: it is told, and not collected.
 
     One without a `path` is no log, and is told whatever the layout.

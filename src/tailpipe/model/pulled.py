@@ -14,11 +14,11 @@ class PullReport:
     partition: str
     store: str
     version: int = 0
-    pulled: int = 0
+    commits: int = 0
     """Commits of other hosts; in a preview, entries of the log."""
     files: int = 0
     """Files that came to this disk."""
-    size: int = 0
+    bytes: int = 0
     requests: int = 0
     conflicts: tuple[str, ...] = ()
     """What other hosts had taken before it was pushed from here."""

@@ -16,23 +16,23 @@ class PushReport:
     partition: str
     store: str
     version: int = 0
-    transactions: int = 0
+    commits: int = 0
     files: int = 0
-    size: int = 0
+    bytes: int = 0
     requests: int = 0
-    pulled: int = 0
-    """Transactions of other hosts that were fetched."""
-    left: int = 0
-    """Files that are in the store alone since."""
+    pulled_commits: int = 0
+    """Commits of other hosts that were fetched."""
+    offloaded_files: int = 0
+    """Files that are only in the store now."""
     freed_files: int = 0
-    freed_size: int = 0
-    unpushed: int = 0
-    """Transactions that are committed here alone."""
-    since: datetime | None = None
+    freed_bytes: int = 0
+    unpushed_commits: int = 0
+    """Commits that only this disk has."""
+    unpushed_since: datetime | None = None
     """When the oldest of them was committed."""
     conflicts: tuple[str, ...] = ()
     """What other hosts had taken before it was pushed."""
-    left_out: tuple[str, ...] = ()
+    omitted_columns: tuple[str, ...] = ()
     """Columns that other engines do not get since now, with the reasons."""
     publish_error: str = ""
     """Why other engines do not see the newest version; the next push tries again."""

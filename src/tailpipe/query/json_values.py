@@ -69,10 +69,10 @@ def json_of(value: Any, kind: str = "") -> Any:
         value = parsed_json(value, kind)
     found = _json(value, _duckdb_text)
     if isinstance(found, str):
-        return found if len(found) <= LONGEST else _cut(found)
+        return found if len(found) <= LONGEST else _truncated(found)
     if isinstance(found, list | dict):
         text = json.dumps(found, ensure_ascii=False)
-        return found if len(text) <= LONGEST else _cut(text)
+        return found if len(text) <= LONGEST else _truncated(text)
     return found
 
 
@@ -98,8 +98,8 @@ def instant(moment: datetime) -> str:
     return (text.rstrip("0") if "." in text else text) + "Z"
 
 
-def _cut(text: str) -> dict[str, Any]:
-    return {"cut": True, "text": text[:LONGEST], "length": len(text)}
+def _truncated(text: str) -> dict[str, Any]:
+    return {"truncated": True, "text": text[:LONGEST], "length": len(text)}
 
 
 def _json(value: Any, text: Callable[[Any], str]) -> Any:

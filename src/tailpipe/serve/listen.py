@@ -50,7 +50,7 @@ def bind(host: str, port: int | None) -> socket.socket:
             if error.errno == errno.EADDRINUSE and port is None:
                 continue
             if error.errno == errno.EADDRINUSE:
-                hint = "choose another --port, or leave it out for a free one"
+                hint = "choose another --port, or omit it to use a free one"
                 raise UsageError(f"port {number} is in use", hint=hint) from error
             raise UsageError(f'cannot listen on "{host}" port {number}: {error.strerror or error}') from error
         return found

@@ -51,18 +51,18 @@ def _table(session: Session, view: View, declared: Table | None) -> dict[str, An
     pieces = session.shown.pieces(view.name)
     first = min((one.low for one in pieces if one.low is not None), default=None)
     last = max((one.high for one in pieces if one.high is not None), default=None)
-    said = {} if declared is None else {one.name: one.description for one in declared.columns}
+    descriptions = {} if declared is None else {one.name: one.description for one in declared.columns}
     return {
         "name": view.name,
         "description": "" if declared is None else declared.description,
         "rows": sum(one.rows for one in pieces),
-        "first": _instant(first),
-        "last": _instant(last),
+        "first_event": _instant(first),
+        "last_event": _instant(last),
         "columns": [
             {
                 "name": name,
                 "type": kind,
-                "description": said.get(name) or _COMMON.get(name) or "",
+                "description": descriptions.get(name) or _COMMON.get(name) or "",
                 "facet": is_facet(name, kind),
             }
             for name, kind in view.columns.items()

@@ -40,7 +40,7 @@ _MOST = 50
 def whole_row(session: Session, body: Body) -> dict[str, Any]:
     """A row with all its columns."""
     row, sql, types = _found(session, body.only("table", "tp_id", "tp_date"))
-    return {"row": row, "types": types, "sql": sql, "files": {"read": 1, "of": 1}}
+    return {"row": row, "types": types, "sql": sql, "files": {"read": 1, "total": 1}}
 
 
 def related(session: Session, body: Body) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def related(session: Session, body: Body) -> dict[str, Any]:
         {"kind": kind, "value": value, "q": " OR ".join(f"{field}:{phrase(value)}" for field in _SEARCHED[kind])}
         for kind, value in list(found)[:_MOST]
     ]
-    return {"entities": entities, "sql": sql, "files": {"read": 1, "of": 1}}
+    return {"entities": entities, "sql": sql, "files": {"read": 1, "total": 1}}
 
 
 def _entities(row: dict[str, Any]) -> Iterator[tuple[str, str]]:

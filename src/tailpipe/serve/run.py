@@ -74,7 +74,7 @@ class Listening:
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, lambda: b"")
             except (OSError, ssl.SSLError) as error:
-                hint = "both must be PEM, belong together, and the key must have no password"
+                hint = "both must be PEM, match each other, and the key must have no password"
                 raise UsageError("the certificate or its key cannot be used", hint=hint) from error
 
 

@@ -93,7 +93,7 @@ class Scope:
         low, high = microseconds(chosen.start), microseconds(chosen.end)
         pieces = [piece for part in self.parts for piece in part.pieces]
         read = sum(one.files for one in pieces if touches(one, low, high))
-        return {"read": read, "of": sum(one.files for one in pieces)}
+        return {"read": read, "total": sum(one.files for one in pieces)}
 
 
 def _summary(columns: Mapping[str, str]) -> str:

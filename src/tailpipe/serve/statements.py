@@ -73,7 +73,16 @@ def stream(session: Session, statement: Statement, limit: int, limits: Limits, g
     if part:
         give(_line({"rows": part}))
     give(
-        _line({"end": {"rows": count, "cut": reason is not None, "reason": reason, **_cost(session, statement, begun)}})
+        _line(
+            {
+                "end": {
+                    "rows": count,
+                    "truncated": reason is not None,
+                    "reason": reason,
+                    **_cost(session, statement, begun),
+                }
+            }
+        )
     )
 
 
@@ -81,7 +90,7 @@ def _cost(session: Session, statement: Statement, begun: float) -> dict[str, Any
     needed = session.needed(statement.sql, statement.params)
     read = sum(len(files) for _, files in needed)
     of = sum(len(view.files) for view, _ in needed)
-    return {"ms": round((time.monotonic() - begun) * 1000), "files": {"read": read, "of": max(read, of)}}
+    return {"ms": round((time.monotonic() - begun) * 1000), "files": {"read": read, "total": max(read, of)}}
 
 
 def _line(value: dict[str, Any]) -> bytes:
@@ -119,8 +128,8 @@ def panel(session: Session, workspace: Workspace, body: Body, limits: Limits) ->
     values = saved.values({**chosen.params, **body.mapping("params")}, now=datetime.now(UTC))
     statement = Statement(saved.text, values)
     begun = time.monotonic()
-    rows, is_cut = taken(session.run(statement.sql, statement.params), limits)
-    return {**rows, "cut": is_cut, "sql": statement.sql, **_cost(session, statement, begun)}
+    rows, is_truncated = taken(session.run(statement.sql, statement.params), limits)
+    return {**rows, "truncated": is_truncated, "sql": statement.sql, **_cost(session, statement, begun)}
 
 
 def taken(answer: Answer, limits: Limits) -> tuple[dict[str, Any], bool]:

@@ -65,12 +65,12 @@ def _partition(workspace: Workspace, one: Overview, now: datetime) -> dict[str, 
         "rows": totals.rows,
         "bytes": totals.size,
         "files": totals.files,
-        "first": _instant(totals.first_event),
-        "last": _instant(last),
+        "first_event": _instant(totals.first_event),
+        "last_event": _instant(last),
         "last_run": _instant(run.ended_at or run.begun_at) if run else None,
         "outcome": run.outcome if run else None,
         "lag_seconds": None if last is None else max(0, round((now - last).total_seconds())),
-        "gaps": len(missing),
+        "gap_days": len(missing),
         "rejected_rows": totals.rejected_rows,
         "is_in_config": totals.name in workspace.config.partitions,
     }
@@ -86,9 +86,9 @@ def _stores(workspace: Workspace, overviews: Iterable[Overview]) -> list[dict[st
             "name": name,
             "partitions": len(some),
             "files_here": sum(one.store.files_here if one.store.is_known else one.totals.files for one in some),
-            "files_there": sum(one.store.files_there for one in some),
-            "bytes_there": sum(one.store.size_there for one in some),
-            "not_pushed": sum(one.store.unpushed for one in some),
+            "files_in_store": sum(one.store.files_there for one in some),
+            "bytes_in_store": sum(one.store.size_there for one in some),
+            "unpushed_commits": sum(one.store.unpushed for one in some),
             "last_push": _instant(max((at for one in some if (at := one.store.pushed_at)), default=None)),
         }
         for name, some in found.items()
@@ -154,7 +154,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
     facts = run.facts
     return {
         "partition": run.partition,
-        "begun_at": instant(run.begun_at),
+        "started_at": instant(run.begun_at),
         "ended_at": _instant(run.ended_at),
         "outcome": run.outcome,
         "seconds": facts and facts.seconds,
@@ -162,7 +162,7 @@ def _run(run: RunRecord) -> dict[str, Any]:
         "rejected": facts and facts.accounts.rejected,
         "artifacts": facts and facts.artifacts,
         "bytes": facts and facts.bytes,
-        "idle_checks": run.idle_checks,
+        "idle_runs": run.idle_checks,
         "error": (facts and facts.error) or None,
         "command": run.command,
     }
@@ -182,9 +182,8 @@ def rejected(workspace: Workspace, body: Body, limits: Limits) -> dict[str, Any]
             rows.append(
                 {
                     "partition": name,
-                    "time": None,
-                    "artifact": facts["file"],
-                    "position": facts["line"],
+                    "file": facts["file"],
+                    "line": facts["line"],
                     "reason": facts["reason"],
                     "text": None if facts["text"] is None else facts["text"][:LONGEST],
                 }

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from tailpipe.catalog.database import Database
-from tailpipe.catalog.findings import Finding, Trouble
+from tailpipe.catalog.findings import Finding, ProblemKind
 from tailpipe.catalog.learn import known_version
 from tailpipe.catalog.log_entry import read_entry
 from tailpipe.errors import CatalogError
@@ -75,20 +75,20 @@ def _files(
     database: Database, objects: Objects, partition: str, sizes: dict[str, int], with_checksums: bool
 ) -> Iterator[Finding]:
     for file in live_files(database, partition):
-        key, trouble, repair = str(file.key), None, REPAIR
+        key, problem, repair = str(file.key), None, REPAIR
         if key not in sizes:
-            trouble, how = _MISSING, "is missing"
+            problem, how = _MISSING, "is missing"
         elif sizes[key] != file.size:
-            trouble, how = _ALTERED, f"has {sizes[key]:,} bytes instead of {file.size:,}"
+            problem, how = _ALTERED, f"has {sizes[key]:,} bytes instead of {file.size:,}"
         elif with_checksums and _object_digest(objects, key, file.size) != file.sha256:
-            trouble, how, repair = _ALTERED, "differs from were pushed", f"{REPAIR} --checksums"
-        if trouble is None:
+            problem, how, repair = _ALTERED, "differs from what was pushed", f"{REPAIR} --checksums"
+        if problem is None:
             continue
         path = database.layout.stored(file.path)
         is_good = database.storage.exists(path) and _digest(database, file.path) == file.sha256
         end = "this disk has an intact copy" if is_good else "this disk has no intact copy: look on other hosts"
         yield Finding(
-            trouble,
+            problem,
             key,
             f'"{objects.location}/{key}" ({file.rows:,} rows of {partition}) {how}; {end}',
             partition,
@@ -99,8 +99,8 @@ def _files(
         )
 
 
-_MISSING: Trouble = "missing"
-_ALTERED: Trouble = "altered"
+_MISSING: ProblemKind = "missing"
+_ALTERED: ProblemKind = "altered"
 
 
 def _digest(database: Database, path: str) -> str:
@@ -123,13 +123,13 @@ def _object_digest(objects: Objects, key: str, size: int) -> str:
 
 
 def repair_store(database: Database, objects: Objects, findings: Iterable[Finding]) -> int:
-    """Put back what this disk has an intact copy of; how many objects that were."""
+    """Upload again what this disk has an intact copy of; returns the number of objects."""
     count = 0
     for finding in findings:
         if not finding.copy:
             continue
         path = database.layout.internal / finding.copy
-        if finding.trouble == _ALTERED:
+        if finding.problem == _ALTERED:
             objects.delete([finding.path])  # it is damaged, and the copy was read a moment ago
         if finding.sha256:
             objects.put_file(finding.path, path, sha256=finding.sha256)

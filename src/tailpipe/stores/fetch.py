@@ -106,7 +106,8 @@ class Reader:
         found = self._local(elsewhere)
         if missing := [file for file in elsewhere if file.path not in found]:
             raise UsageError(
-                f"--offline is set, but the statement needs {told(missing, self._store_of)}", hint="remove --offline"
+                f"--offline is set, but the statement needs {described(missing, self._store_of)}",
+                hint="remove --offline",
             )
         return [place(file) if file.is_here else found[file.path] for file in some]
 
@@ -126,7 +127,7 @@ class Reader:
             found = {file.path: self._address(file) for file in large}
         found |= self._local([file for file in elsewhere if file.path not in found])
         if left_out := [file for file in elsewhere if file.path not in found]:
-            self._say(f"warning: offline: the answer lacks {told(left_out, self._store_of)}")
+            self._say(f"warning: offline: the answer lacks {described(left_out, self._store_of)}")
         return [
             place(file) if file.is_here else found[file.path] for file in some if file.is_here or file.path in found
         ]
@@ -252,7 +253,9 @@ class Reader:
         store = self._store_of(file.partition)
         if store is None or file.key is None:
             hint = "add the store to the config again: see tailpipe store list"
-            raise UsageError(f"cannot read {told([file], self._store_of)} that the config does not name", hint=hint)
+            raise UsageError(
+                f"cannot read {described([file], self._store_of)} that the config does not name", hint=hint
+            )
         with self._lock:
             if store.name not in self._opened:
                 self._opened[store.name] = opened(store)
@@ -306,14 +309,14 @@ def unreachable(error: TailpipeError, files: Sequence[LiveFile], store_of: Store
         return error
     hint = f"{error.hint}; " if error.hint else ""
     return ObjectStoreError(
-        f"cannot fetch {told(files, store_of)}: {error.message}",
+        f"cannot fetch {described(files, store_of)}: {error.message}",
         location=error.location,
         key=error.key,
         hint=f"{hint}narrow the query to other days (see tp_catalog.days), or skip them: --offline",
     )
 
 
-def told(files: Sequence[LiveFile], store_of: StoreOf) -> str:
+def described(files: Sequence[LiveFile], store_of: StoreOf) -> str:
     """Files that are in a store alone, in words: `3 files of app_log.prod (2024-01-01 to 2024-01-03, 1.2 MB), …`."""
     names = sorted({file.partition for file in files})
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more partitions" if len(names) > 3 else "")

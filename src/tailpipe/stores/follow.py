@@ -62,13 +62,13 @@ class Conflict:
             return f"{what}: other hosts had changed the files, so the deletion was made again"
         if not self.taken:
             return f"{what}: other hosts had changed it before this {self.kind} was pushed, so it was dropped"
-        hosts = " and ".join(f"{host} had already taken {count}" for host, count in self.taken)
-        told = f"{what}: {hosts} of {self.artifacts} artifact{'s' * (self.artifacts != 1)}"
+        hosts = " and ".join(f"{host} had already collected {count}" for host, count in self.taken)
+        collected = f"{what}: {hosts} of {self.artifacts} artifact{'s' * (self.artifacts != 1)}"
         if self.carried or not self.left:
             rest = f"; {self.carried:,} of {self.rows:,} rows were kept" if self.carried else "; dropped this copy"
         else:
-            rest = f"; {'this' if self.is_listed_again else 'the next'} collection takes the other {self.left}"
-        return told + rest
+            rest = f"; {'this' if self.is_listed_again else 'the next'} collection reads the other {self.left}"
+        return collected + rest
 
 
 def overtaken(writer: Writer, transaction: Transaction, staged: Staged) -> Conflict | None:

@@ -49,7 +49,7 @@ class Pulling:
         # A listing, the name of a store that is new here, the log, and the files.
         requests = 1 + (is_met is None) + found.requests + len(files)
         size, commits = sum(file.size for file in files), found.head - (known or 0)
-        return replace(made, version=found.head, pulled=commits, files=len(files), size=size, requests=requests)
+        return replace(made, version=found.head, commits=commits, files=len(files), bytes=size, requests=requests)
 
     def pull(self, catalog: Catalog, stores: Mapping[str, str], part: Part, *, with_data: bool) -> list[PullReport]:
         """Fetch the logs of partitions, and on request the files of a part."""
@@ -62,11 +62,11 @@ class Pulling:
             with catalog.writer(partition) as writer:
                 version, found = pull(writer, objects, self.host)
                 made = replace(
-                    made, version=version, pulled=found.pulled, conflicts=(*map(str, found.conflicts), *found.notes)
+                    made, version=version, commits=found.pulled, conflicts=(*map(str, found.conflicts), *found.notes)
                 )
                 if with_data:
                     files, size = bring(writer, objects, part)
-                    made = replace(made, files=files, size=size)
+                    made = replace(made, files=files, bytes=size)
         except LockedError as error:
             made = replace(made, locked=error.message)
         except (TailpipeError, OSError) as error:

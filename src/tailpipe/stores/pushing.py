@@ -86,7 +86,9 @@ class Pushing:
                 continue
             requests = sum(target.objects.requests.values()) - before
             conflicts = (*map(str, found.conflicts), *found.notes)
-            self._add(PushReport(name, use.store.name, requests=requests, pulled=found.pulled, conflicts=conflicts))
+            self._add(
+                PushReport(name, use.store.name, requests=requests, pulled_commits=found.pulled, conflicts=conflicts)
+            )
 
     def stores_of(self, names: Iterable[str]) -> set[str]:
         """The names of the stores that partitions have."""
@@ -151,7 +153,7 @@ class Pushing:
                 continue
             told = preview(catalog, name, self._target(use))
             report = PushReport(name, use.store.name, 0, told.transactions, told.files, told.size, told.requests)
-            found.append(replace(report, unpushed=told.transactions, since=told.since))
+            found.append(replace(report, unpushed_commits=told.transactions, unpushed_since=told.since))
         return found
 
     def fetch(self, partition: str, key: str, target: Path) -> str:
@@ -178,10 +180,10 @@ class Pushing:
             made = replace(
                 made,
                 version=done.version,
-                transactions=done.transactions,
+                commits=done.transactions,
                 files=done.files,
-                size=done.size,
-                pulled=done.pulled,
+                bytes=done.size,
+                pulled_commits=done.pulled,
                 conflicts=(*map(str, done.conflicts), *done.notes),
             )
             if use.store.publish == "delta" and (done.transactions or done.pulled or with_tiers):
@@ -195,7 +197,9 @@ class Pushing:
                 if writer.partition in self._landed and use.store.here is not None:
                     bring_staying(writer, target.objects, use.stays)
                 tiered = settle(writer, target.objects, use.stays)
-                made = replace(made, left=tiered.left, freed_files=tiered.freed_files, freed_size=tiered.freed_size)
+                made = replace(
+                    made, offloaded_files=tiered.left, freed_files=tiered.freed_files, freed_bytes=tiered.freed_size
+                )
                 if tiered.unproved:
                     made = replace(made, error=_unproved(target, tiered.unproved))
             made = replace(made, requests=sum(target.objects.requests.values()) - before)
@@ -211,8 +215,8 @@ class Pushing:
         publisher = self._publishers.setdefault(target.store, Publisher(target.objects))
         try:
             store = store_id(writer.database, target.objects, may_make=False)
-            left_out = publisher.publish(writer, store) if store else ()
-            return replace(made, left_out=tuple(f"{one.column}: {one.reason}" for one in left_out))
+            omitted = publisher.publish(writer, store) if store else ()
+            return replace(made, omitted_columns=tuple(f"{one.column}: {one.reason}" for one in omitted))
         except (TailpipeError, OSError) as error:
             return replace(made, publish_error=error.with_hint if isinstance(error, TailpipeError) else str(error))
 
@@ -240,14 +244,14 @@ class Pushing:
         known = self._reports.get(made.partition)
         if known is not None:
             names = (
-                "transactions",
+                "commits",
                 "files",
-                "size",
+                "bytes",
                 "requests",
-                "pulled",
-                "left",
+                "pulled_commits",
+                "offloaded_files",
                 "freed_files",
-                "freed_size",
+                "freed_bytes",
                 "conflicts",
             )
             sums = {name: getattr(known, name) + getattr(made, name) for name in names}
@@ -255,15 +259,15 @@ class Pushing:
                 made,
                 **sums,
                 version=made.version or known.version,
-                left_out=made.left_out or known.left_out,
+                omitted_columns=made.omitted_columns or known.omitted_columns,
                 error=made.error or known.error,
             )
         self._reports[made.partition] = made
 
     def _with_rest(self, catalog: Catalog, name: str, use: StoreUse) -> PushReport:
         """The report of a partition, with what is not pushed."""
-        known, told = self._reports.get(name, PushReport(name, use.store.name)), self._pending(catalog, name)
-        return replace(known, unpushed=len(told), since=unpushed_since(catalog.database, name))
+        known, pending = self._reports.get(name, PushReport(name, use.store.name)), self._pending(catalog, name)
+        return replace(known, unpushed_commits=len(pending), unpushed_since=unpushed_since(catalog.database, name))
 
 
 def _unproved(target: Target, keys: tuple[str, ...]) -> str:

@@ -20,13 +20,13 @@ __all__ = ["Republished", "heads", "republish"]
 
 @frozen
 class Republished:
-    """A table as other engines see it now; `left_out` are columns that they do not get, with the reasons."""
+    """A table as other engines see it now; `omitted_columns` are columns that they do not get, with the reasons."""
 
     table: str
     partitions: int
     files: int
     rows: int
-    left_out: tuple[str, ...]
+    omitted_columns: tuple[str, ...]
 
 
 def heads(objects: Objects) -> dict[str, int]:
@@ -49,10 +49,10 @@ def republish(catalog: Catalog, objects: Objects, tables: Collection[str] = ()) 
             by_table[table].append(_whole(catalog, objects, str(store), partition, version))
     publisher, done = Publisher(objects), []
     for table, changes in sorted(by_table.items()):
-        left_out = publisher.renew(table, changes)
+        omitted = publisher.renew(table, changes)
         files = [file for change in changes for file in change.added.values()]
-        told = tuple(f"{one.column}: {one.reason}" for one in left_out)
-        done.append(Republished(table, len(changes), len(files), sum(file.rows for file in files), told))
+        columns = tuple(f"{one.column}: {one.reason}" for one in omitted)
+        done.append(Republished(table, len(changes), len(files), sum(file.rows for file in files), columns))
     return done
 
 

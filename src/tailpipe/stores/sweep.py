@@ -38,9 +38,9 @@ class Swept:
     """What was deleted, or would be; what is left alone, because it is named or young."""
 
     objects: int
-    size: int
-    kept: int
-    before: datetime
+    bytes: int
+    kept_objects: int
+    older_than: datetime
 
 
 def sweep(

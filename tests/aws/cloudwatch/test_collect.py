@@ -104,15 +104,15 @@ def test_rows_are_read_anew_by_an_overwrite(group: Group) -> None:
 def test_rejected_events_are_told_once(group: Group) -> None:
     group.put("a", (at(1), "no JSON"), (at(1), '{"message": "fine"}'))
     summary = group.collect()
-    assert (summary.accounts.rejected, summary.samples[0].position) == (1, "event 1")
-    assert "log-group" in summary.samples[0].uri
+    assert (summary.accounts.rejected, summary.rejected_samples[0].position) == (1, "event 1")
+    assert "log-group" in summary.rejected_samples[0].uri
     for overwrite in (False, True):
         group.collect(*((day(1), day(1)) if overwrite else ()), overwrite=overwrite)
         with group.world.catalog() as catalog:
             (file,) = catalog.rejected_files("app.x").values()
         assert file.is_file()
     again = group.collect()
-    assert (again.accounts.rejected, again.accounts.duplicate, again.samples) == (0, 2, ())
+    assert (again.accounts.rejected, again.accounts.duplicate, again.rejected_samples) == (0, 2, ())
 
 
 def test_an_event_whose_row_is_here_is_not_rejected_later(group: Group) -> None:

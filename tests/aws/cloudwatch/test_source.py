@@ -145,7 +145,7 @@ def test_options_that_cannot_be_meant_are_refused(group: Group, option: str, mes
 
 def test_a_class_that_cannot_be_read_is_told_and_not_collected() -> None:
     found = scripted(group_of(12_000, logGroupClass="INFREQUENT_ACCESS")).artifacts(Window.of_day(DAY))
-    assert ["log class" in one.withheld for one in found] == [True]
+    assert ["log class" in one.unavailable for one in found] == [True]
 
 
 def test_the_number_of_groups_is_bounded() -> None:

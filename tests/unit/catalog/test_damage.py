@@ -138,7 +138,7 @@ def test_every_sealed_value_is_missed_when_it_changes(large: Workspace, tmp_path
                 connection.execute(f"DROP TRIGGER {name}")
             connection.execute(change)
         (finding, *_) = doctor.examine(home)
-        assert (finding.trouble, finding.repair) == ("damaged", "tailpipe doctor --rebuild"), change
+        assert (finding.problem, finding.repair) == ("damaged", "tailpipe doctor --rebuild"), change
         if "sha256" in change:
             continue  # nobody but the doctor reads it
         assert _damaged(home, ()) == "refused", change
@@ -201,7 +201,7 @@ def test_an_old_copy_of_the_catalog_is_noticed_by_readers_and_writers(workspace:
         doctor.repair(workspace.home)
     assert len(workspace.stored()) == 2
     (finding,) = doctor.examine(workspace.home)
-    assert (finding.trouble, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
+    assert (finding.problem, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
     rebuild(workspace.home)
     assert sorted(workspace.ids()) == ["1", "2"]
 
@@ -213,7 +213,7 @@ def test_a_catalog_with_which_one_went_on_after_it_was_put_back_is_rebuilt_with_
     _database(workspace).write_bytes(old)
     Layout.of(workspace.home).head.unlink()  # as an earlier version left it
     workspace.collect([("a", date(2024, 1, 30), ["3"])], day=date(2024, 1, 30), origin="c.log")
-    (finding, *_) = (one for one in doctor.examine(workspace.home) if one.trouble == "unknown")
+    (finding, *_) = (one for one in doctor.examine(workspace.home) if one.problem == "unknown")
     assert finding.repair == "tailpipe doctor --rebuild"
     doctor.repair(workspace.home)
     assert len(workspace.stored()) == 3  # a file whose manifest is there is never swept

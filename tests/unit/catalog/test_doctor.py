@@ -29,8 +29,8 @@ def filled(workspace: Workspace) -> Workspace:
     return workspace
 
 
-def _troubles(workspace: Workspace, **options: bool) -> list[str]:
-    return [finding.trouble for finding in doctor.examine(workspace.home, **options)]  # type: ignore[arg-type]
+def _problems(workspace: Workspace, **options: bool) -> list[str]:
+    return [finding.problem for finding in doctor.examine(workspace.home, **options)]  # type: ignore[arg-type]
 
 
 def test_a_sound_workspace_has_no_findings(filled: Workspace) -> None:
@@ -42,7 +42,7 @@ def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(f
     next(path for path in filled.hive() if "2024-01-31" in str(path)).unlink()
     lost.unlink()
     (finding, *_) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.unit, finding.repair) == (
+    assert (finding.problem, finding.unit, finding.repair) == (
         "missing",
         "2024-01-31",
         "tailpipe doctor --repair",
@@ -55,7 +55,7 @@ def test_a_missing_file_is_told_with_its_unit_and_marked_to_be_collected_again(f
     assert state.coverage["file"].missing == DaySet.of([DAY])
     assert state.lost == {Unit(day=DAY): DaySet.of([DAY])}
     (finding,) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.unit) == ("lost", "2024-01-31")
+    assert (finding.problem, finding.unit) == ("lost", "2024-01-31")
     assert finding.repair == f"tailpipe collect {PARTITION}"
     filled.collect([("a", DAY, ["1", "2"])], kind="replace")
     assert doctor.examine(filled.home, with_checksums=True) == []
@@ -67,8 +67,8 @@ def test_a_flipped_byte_is_found_by_its_checksum_only(filled: Workspace) -> None
     body[len(body) // 2] ^= 1
     victim.chmod(0o600)
     victim.write_bytes(body)
-    assert _troubles(filled) == []
-    assert _troubles(filled, with_checksums=True) == ["altered"]
+    assert _problems(filled) == []
+    assert _problems(filled, with_checksums=True) == ["altered"]
     (finding,) = doctor.examine(filled.home, with_checksums=True)
     assert finding.repair == "tailpipe doctor --repair --checksums"  # without it nothing would be found
     doctor.repair(filled.home, with_checksums=True)
@@ -79,12 +79,12 @@ def test_a_shortened_file_is_found_by_its_size(filled: Workspace) -> None:
     victim = filled.stored()[0]
     victim.chmod(0o600)
     victim.write_bytes(victim.read_bytes()[:-1])
-    assert _troubles(filled) == ["altered"]
+    assert _problems(filled) == ["altered"]
 
 
 def test_a_removed_link_is_linked_again(filled: Workspace) -> None:
     filled.hive()[0].unlink()
-    assert _troubles(filled) == ["unlinked"]
+    assert _problems(filled) == ["unlinked"]
     assert doctor.repair(filled.home).relinked == 1
     assert doctor.examine(filled.home) == []
     assert filled.hive_ids() == filled.ids()
@@ -94,7 +94,7 @@ def test_a_public_file_that_someone_overwrote_is_put_right(filled: Workspace) ->
     public = filled.hive()[0]
     public.unlink()
     public.write_bytes(b"something else")
-    assert _troubles(filled) == ["unlinked"]
+    assert _problems(filled) == ["unlinked"]
     doctor.repair(filled.home)
     assert filled.hive_ids() == filled.ids()
 
@@ -104,7 +104,7 @@ def test_a_retired_file_in_the_hive_is_taken_out(filled: Workspace) -> None:
     body = old.read_bytes()
     filled.collect([("a", DAY, ["1", "2"])], kind="replace")
     old.write_bytes(body)
-    assert _troubles(filled) == ["stale"]
+    assert _problems(filled) == ["stale"]
     doctor.repair(filled.home)
     assert doctor.examine(filled.home) == []
 
@@ -125,7 +125,7 @@ def test_orphans_and_leftovers_of_a_lost_transaction_are_swept(filled: Workspace
     orphan = stored.with_name("00000099-0123abcd-0000")
     orphan.write_bytes(b"x")
     (filled.home / ".tailpipe" / "staging" / "00000099-0123abcd").mkdir()
-    assert _troubles(filled) == ["orphan"]
+    assert _problems(filled) == ["orphan"]
     assert doctor.repair(filled.home).swept == 1
     assert not orphan.exists()
     assert filled.staging() == []
@@ -136,7 +136,7 @@ def test_a_strangers_file_in_the_hive_is_told_and_never_removed(filled: Workspac
     strangers = [public.with_name(name) for public in filled.hive()]
     for stranger in strangers:
         stranger.write_bytes(b"precious")
-    assert _troubles(filled) == ["foreign", "foreign"]
+    assert _problems(filled) == ["foreign", "foreign"]
     doctor.repair(filled.home)
     filled.collect([("a", DAY, ["1"])], kind="replace")
     with filled.open() as catalog:
@@ -155,10 +155,10 @@ def test_copies_are_sound_where_there_are_no_links(workspace: Workspace) -> None
 def test_a_lost_manifest_is_made_good_from_the_catalog(filled: Workspace) -> None:
     one, other = sorted((filled.home / ".tailpipe" / "manifests").glob("*.manifest"))
     one.unlink()
-    assert _troubles(filled) == ["unrecorded"]
+    assert _problems(filled) == ["unrecorded"]
     other.chmod(0o600)
     other.write_bytes(other.read_bytes()[:100])
-    assert _troubles(filled, with_checksums=True) == ["unrecorded", "unrecorded"]
+    assert _problems(filled, with_checksums=True) == ["unrecorded", "unrecorded"]
     assert _commands(filled) == {"tailpipe doctor --repair", "tailpipe doctor --repair --checksums"}
     assert doctor.repair(filled.home, with_checksums=True).recorded == 1
     assert doctor.examine(filled.home, with_checksums=True) == []
@@ -247,7 +247,7 @@ def test_a_file_of_an_unknown_transaction_is_set_aside_with_its_link(filled: Wor
     public = filled.hive()[0].with_name("00000099-0123abcd-0000.parquet")
     stored.write_bytes(b"rows that nobody else has")
     public.hardlink_to(stored)
-    assert _troubles(filled) == ["orphan"]
+    assert _problems(filled) == ["orphan"]
     assert doctor.repair(filled.home).set_aside == 1
     assert [path.read_bytes() for path in _set_aside(filled)] == [b"rows that nobody else has"]
     assert not public.exists()
@@ -288,7 +288,7 @@ def test_a_damaged_catalog_is_told_with_the_command_that_rebuilds_it(filled: Wor
     body[4096 : len(body)] = b"\0" * (len(body) - 4096)
     database.write_bytes(body)
     (finding, *_) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
+    assert (finding.problem, finding.repair) == ("damaged", "tailpipe doctor --rebuild")
 
 
 def test_examining_changes_nothing(filled: Workspace) -> None:

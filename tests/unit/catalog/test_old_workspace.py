@@ -128,7 +128,7 @@ def test_readers_answer_as_the_version_that_made_it(old: Old) -> None:
         assert {one.totals.name for one in catalog.overview()} == set(PARTITIONS)
         assert {entry.host for entry in catalog.state("app.prod").ledger} == {None}
         assert catalog.cursors("app.prod") == {}
-    assert {one.trouble for one in doctor.examine(old.home, with_checksums=True)} == {"unfinished", "unlinked", "stale"}
+    assert {one.problem for one in doctor.examine(old.home, with_checksums=True)} == {"unfinished", "unlinked", "stale"}
     assert old.version() == 4
 
 

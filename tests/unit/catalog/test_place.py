@@ -93,7 +93,7 @@ def test_a_disk_that_is_not_mounted_is_no_new_beginning(home: Path, is_read_only
     assert "its disk is mounted" in caught.value.hint
     assert list(data.iterdir()) == []
     # Whoever knows that they are lost says so, and goes on.
-    assert {finding.trouble for finding in doctor.examine(home, data=data)} >= {"missing"}
+    assert {finding.problem for finding in doctor.examine(home, data=data)} >= {"missing"}
     assert doctor.repair(home, data=data).lost_units == ((PARTITION, str(DAY)),)
     assert rows(home, data) == 0
     Catalog.open(home, data=home.parent / "new").close()

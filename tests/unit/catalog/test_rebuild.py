@@ -106,9 +106,9 @@ def test_a_lost_file_does_not_stop_the_rebuild(lived: Workspace) -> None:
         public.unlink()
     (lived.home / ".tailpipe" / "catalog.db").unlink()
     rebuild(lived.home)
-    assert {finding.trouble for finding in doctor.examine(lived.home)} == {"missing", "unlinked"}
+    assert {finding.problem for finding in doctor.examine(lived.home)} == {"missing", "unlinked"}
     assert doctor.repair(lived.home).lost_units == (("app_log.other", "2024-01-31"),)
-    assert [finding.trouble for finding in doctor.examine(lived.home, with_checksums=True)] == ["lost"]
+    assert [finding.problem for finding in doctor.examine(lived.home, with_checksums=True)] == ["lost"]
     assert lived.ids() == lived.hive_ids() == Counter(["1", "2", "3"])
 
 

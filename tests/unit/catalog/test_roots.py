@@ -127,7 +127,7 @@ def test_an_unmounted_disk_stops_writers_and_readers_and_loses_nothing(filled: W
             deed()
         assert caught.value.hint.startswith("mount its disk; nothing was changed")
     (finding,) = doctor.examine(filled.home)
-    assert (finding.trouble, finding.path) == ("unmounted", str(disk))
+    assert (finding.problem, finding.path) == ("unmounted", str(disk))
     done = doctor.repair(filled.home)
     assert (len(done.locked), done.lost_units) == (1, ())
     assert list(disk.iterdir()) == []
@@ -166,7 +166,7 @@ def test_a_damaged_file_is_healed_from_the_hive_of_the_other_disk(filled: Worksp
     first, second = stored(disk)
     first.unlink()
     (disk / second.relative_to(disk / ".tailpipe" / "files")).with_name(f"{second.name}.parquet").unlink()
-    assert {finding.trouble for finding in doctor.examine(filled.home)} == {"missing", "unlinked"}
+    assert {finding.problem for finding in doctor.examine(filled.home)} == {"missing", "unlinked"}
     done = doctor.repair(filled.home)
     assert (done.healed, done.relinked) == (1, 1)
     assert filled.ids() == hive(disk) == ROWS

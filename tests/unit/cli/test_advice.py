@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.cli.advice import about_field, about_time, about_width, misfits
+from tailpipe.cli.advice import about_field, about_time, about_width, type_errors
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_lines_of_another_width_are_answered_with_both_numbers() -> None:
 
 
 def test_values_that_do_not_fit_are_counted_in_words() -> None:
-    assert misfits({"a": 1, "b": 2000}) == [
+    assert type_errors({"a": 1, "b": 2000}) == [
         "column a: 1 value of the wrong type set to null",
         "column b: 2,000 values of the wrong type set to null",
     ]

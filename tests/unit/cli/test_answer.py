@@ -98,7 +98,7 @@ def test_one_row_that_does_not_fit_is_shown_from_top_to_bottom() -> None:
 def test_no_more_rows_are_shown_than_people_read() -> None:
     text, told = written_with("FROM range(20000)")
     assert (told.rows, len(text.splitlines())) == (10_000, 10_002)
-    assert told.left_out == "there are more, --output csv prints all"
+    assert told.left_out == "more rows are not shown; to print all: --output csv"
     assert written_with("FROM range(20000)", limit=10_000)[1].left_out == ""
     assert written_with("FROM range(20000)", limit=15_000)[1] == told
     assert written_with("FROM range(10000)")[1].left_out == ""

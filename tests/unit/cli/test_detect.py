@@ -65,7 +65,7 @@ def test_a_run_is_told_with_its_hits_failures_and_alerts(
     assert [one["hits"] for one in whole["detections"]] == [[], []]
     assert run("status") == 0
     out, more = capsys.readouterr()
-    assert "alerts: notifier.webhook.siem 1 waiting, the oldest since" in out
+    assert "alerts: notifier.webhook.siem 1 waiting, the oldest for" in out
     assert run("detection", "show", "failed", "--output", "tpc") == 0
     assert run("config", "show") == 0
     shown = capsys.readouterr()

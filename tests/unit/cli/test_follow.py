@@ -11,25 +11,32 @@ import pytest
 from tailpipe.cli.app import main
 from tailpipe.cli.follow import Printer
 from tailpipe.collect.events import Committed, Summary
-from tailpipe.follow.news import Chored, Collected, Failing, News, Recovered, Reloaded
+from tailpipe.follow.news import Collected, Failing, News, Recovered, Reloaded, TaskDone
 from tailpipe.model.artifact import Accounts
 from tests.unit.collect.support import CONFIG
 
 ACCOUNTS = Accounts(read=1303, kept=1300, rejected=2, filtered=1)
 SUMMARY = Summary("app.x", (Committed("app.x", "2024-01-31", 2, ACCOUNTS, "new"),), bytes=9, seconds=0.52, run=7)
-TOLD: list[tuple[News, str]] = [
+EVENTS = {
+    Collected: "collected",
+    Failing: "failing",
+    Recovered: "recovered",
+    TaskDone: "task_done",
+    Reloaded: "reloaded",
+}
+PRINTED: list[tuple[News, str]] = [
     (Collected(SUMMARY), "app.x: 1,300 rows, 2 rejected, 1 filtered (0.5 s)"),
-    (Failing("app.x", "no such bucket", 10), "app.x: failed: no such bucket; next try in 10 s"),
-    (Failing("app.x", "no\x1b[2Jthing", 40, 3), "app.x: failed (3 times): no␛[2Jthing; next try in 40 s"),
-    (Failing("push", "it has been running for 600 s", is_stuck=True), "push: stuck: it has been running for 600 s"),
+    (Failing("app.x", "no such bucket", 10), "app.x: failed: no such bucket; retry in 10 s"),
+    (Failing("app.x", "no\x1b[2Jthing", 40, 3), "app.x: failed (3 times): no␛[2Jthing; retry in 40 s"),
+    (Failing("push", "running for 600 s", is_stuck=True), "push: stuck: running for 600 s"),
     (Recovered("app.x"), "app.x: works again"),
-    (Chored("tidy", "compacted 9 files into 1", {"files": 9}), "compacted 9 files into 1"),
+    (TaskDone("maintenance", "compacted 9 files into 1", {"files": 9}), "compacted 9 files into 1"),
     (Reloaded(2), "config reloaded: 2 partitions"),
-    (Reloaded(2, "error: x"), "config not reloaded, the one before stays in use:"),
+    (Reloaded(2, "error: x"), "config not reloaded, the previous one stays in use:"),
 ]
 
 
-@pytest.mark.parametrize(("one", "line"), TOLD)
+@pytest.mark.parametrize(("one", "line"), PRINTED)
 def test_each_news_is_a_line(one: News, line: str, capfd: pytest.CaptureFixture[str]) -> None:
     printer = Printer("pretty", lambda: datetime(2024, 1, 31, 12, 0, 5))
     printer(one)
@@ -38,19 +45,19 @@ def test_each_news_is_a_line(one: News, line: str, capfd: pytest.CaptureFixture[
     printed = out or err
     assert printed.startswith(f"12:00:05  {line}"[:20])
     assert "\x1b" not in printed
-    assert bool(out) is isinstance(one, Collected | Chored)
+    assert bool(out) is isinstance(one, Collected | TaskDone)
     if "\x1b" not in str(getattr(one, "error", "")):
         assert line in printed
 
 
-@pytest.mark.parametrize("one", [one for one, _ in TOLD])
+@pytest.mark.parametrize("one", [one for one, _ in PRINTED])
 def test_each_news_is_an_object_of_json(one: News, capfd: pytest.CaptureFixture[str]) -> None:
     printer = Printer("json")
     printer(one)
     printer.close()
     (line,) = capfd.readouterr().out.splitlines()
     found = json.loads(line)
-    assert found["event"] == type(one).__name__.lower()
+    assert found["event"] == EVENTS[type(one)]
     assert datetime.fromisoformat(found["time"]).tzinfo is not None
     if isinstance(one, Collected):
         assert (found["kept"], found["artifacts"], found["units"], found["run"]) == (1300, 2, ["2024-01-31"], 7)

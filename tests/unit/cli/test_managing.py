@@ -168,7 +168,7 @@ def test_what_is_older_than_the_retention_expires(run: Run, home: Path, tmp_path
     write(tmp_path, 'retention { keep = "1Y" }')
     told = run("expire", "--dry-run", "--output", "json")
     (record,) = json.loads(told.stdout)
-    assert (record["dates"], record["rows"], record["files"]) == ("2024-01-01..2024-01-04", 12, 4)
+    assert (record["expired_days"], record["rows"], record["files"]) == ("2024-01-01..2024-01-04", 12, 4)
     assert (told.exit_code, live(home)) == (0, 5)
     assert "2024-01-01..2024-01-04" in run("expire").stdout
     assert live(home) == 1
@@ -343,10 +343,10 @@ def test_the_doctor_counts_what_would_fill_many_screens(run: Run, home: Path) ->
     shutil.rmtree(home / "tp_table=app")
     told = run("doctor")
     assert len(told.stdout.splitlines()) == 100 + 2
-    assert "… and 8 unlinked; --output json has all of them" in told.stderr
+    assert "… and 8 unlinked; to list all: --output json" in told.stderr
     assert len(json.loads(run("doctor", "--output", "json").stdout)) == 108
     shutil.rmtree(home / ".tailpipe" / "files" / "tp_table=app")
-    assert "app.prod 2024-01-01..2024-01-04 has lost files" in run("doctor", "--repair").stderr
+    assert "app.prod 2024-01-01..2024-01-04: files are lost" in run("doctor", "--repair").stderr
 
 
 def test_the_doctor_restores_a_stored_file_from_the_hive(run: Run, home: Path) -> None:
@@ -367,7 +367,7 @@ def test_lost_days_fail_the_doctor_and_are_gaps_until_they_are_collected_again(r
         told = run(*arguments)
         assert told.exit_code == 1
         assert "are lost; collect them again" in told.stdout
-        assert "repair with: tailpipe collect app.prod" in told.stderr
+        assert "to repair: tailpipe collect app.prod" in told.stderr
     (record,) = (one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["lost"])
     assert (record["partition"], record["lost"]) == ("app.prod", "2024-01-01..2024-01-04")
     assert record["gap_days"] >= 4
@@ -385,9 +385,9 @@ def test_the_command_after_checksums_repairs_what_they_found(run: Run, home: Pat
     path.write_bytes(body)
     assert run("doctor").exit_code == 0
     found = run("doctor", "--checksums")
-    assert (found.exit_code, found.stderr.strip()) == (1, "repair with: tailpipe doctor --repair --checksums")
-    assert "set aside 1" in run("doctor", "--repair", "--checksums").stderr
-    assert [one["trouble"] for one in json.loads(run("doctor", "--checksums", "--output", "json").stdout)] == ["lost"]
+    assert (found.exit_code, found.stderr.strip()) == (1, "to repair: tailpipe doctor --repair --checksums")
+    assert "moved to .tailpipe/set-aside: 1 file" in run("doctor", "--repair", "--checksums").stderr
+    assert [one["problem"] for one in json.loads(run("doctor", "--checksums", "--output", "json").stdout)] == ["lost"]
 
 
 def test_a_history_with_a_hole_is_rebuilt_only_by_accepting_the_loss(run: Run, home: Path) -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tailpipe.cli.report import print_report
-from tailpipe.collect.events import Committed, Refused, Report, Summary
+from tailpipe.collect.events import Committed, Failed, Report, Summary, UnmatchedFiles
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Sample
 
 
@@ -15,9 +16,9 @@ def printed(capsys: pytest.CaptureFixture[str], summary: Summary) -> list[str]:
 
 def test_a_long_layout_of_a_table_does_not_bury_the_file_it_does_not_match(capsys: pytest.CaptureFixture[str]) -> None:
     layout = "(%{DATA}/)?" + "([^0-9ch/][^/]*|" * 100
-    line = printed(capsys, Summary("a.b", refused=(Refused("file", 2, 2, layout, "x.log"),)))[-1]
+    line = printed(capsys, Summary("a.b", unmatched_files=(UnmatchedFiles("file", 2, 2, layout, "x.log"),)))[-1]
     assert line.startswith("  source file: 2 of 2 files do not match file_layout (%{DATA}/)?(")
-    assert line.endswith("…, such as x.log")
+    assert line.endswith("… (first: x.log)")
     assert len(line) < 250
 
 
@@ -26,14 +27,42 @@ def test_if_no_line_has_as_many_values_as_the_format_has_fields_the_next_step_is
 ) -> None:
     sample = Sample("/flow.log", "line 1", "has 36 values for 14 fields", "3 - 748335378900")
     committed = Committed("a.b", "2024-01-31", 1, Accounts(1, 0, 0, 1), "new day")
-    lines = printed(capsys, Summary("a.b", committed=(committed,), samples=(sample,)))
+    lines = printed(capsys, Summary("a.b", committed=(committed,), rejected_samples=(sample,)))
     assert any(line.startswith("  the format has 14 fields and the log 36; choose another format") for line in lines)
 
 
-def test_rows_that_could_not_be_overwritten_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_could_not_be_overwritten_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     skipped = {"unchanged": 7, "rewritten since: the rows of its earlier content stay": 2}
     lines = printed(capsys, Summary("a.b", skipped=skipped))
     assert lines == [
         "a.b: no new data",
-        "  2 not overwritten: rewritten since: the rows of its earlier content stay",
+        "  2 artifacts not overwritten: rewritten since: the rows of its earlier content stay",
+    ]
+
+
+def test_undated_artifacts_are_named_and_days_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    day = Committed("a.b", "2024-01-31", 3, Accounts(5, 5), "new day")
+    pack = Committed("a.b", "pack:56f4e2bb01acdbcb", 2, Accounts(4, 4), "undated artifacts")
+    assert printed(capsys, Summary("a.b", committed=(day,))) == ["a.b: 5 rows, 3 artifacts, 1 day"]
+    assert printed(capsys, Summary("a.b", committed=(pack,))) == ["a.b: 4 rows, 2 undated artifacts"]
+    assert printed(capsys, Summary("a.b", committed=(day, pack))) == ["a.b: 9 rows, 5 artifacts (2 undated), 1 day"]
+
+
+def test_a_failed_pack_and_the_partition_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = Failed("a.b", "pack:56f4e2bb01acdbcb", ("no space",))
+    assert printed(capsys, Summary("a.b", failed=(failed,), error="no space left")) == [
+        "  undated files rolled back: no space",
+        "  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts",
+        "a.b: failed: no space left",
+    ]
+
+
+def test_a_push_without_files_counts_commits_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    push = PushReport("a.b", "lake", commits=1, offloaded_files=2, unpushed_commits=1, error="no route to host")
+    assert printed(capsys, Summary("a.b", push=push)) == [
+        "a.b: no new data",
+        "  pushed to lake: 1 commit",
+        "  push failed: no route to host",
+        "  not pushed: 1 commit; to push: tailpipe push a.b",
+        "  moved off this disk: 2 files, which the store has",
     ]

@@ -79,7 +79,7 @@ def test_json_is_one_object(run: Run, tmp_path: Path) -> None:
     done = run("app.x", "file", "--output", "json", "--limit", "5")
     found = json.loads(done.stdout)
     assert (found["source"], found["artifacts"], found["error"]) == ("file", 1, None)
-    assert [found[name] for name in ("read", "accepted", "filtered", "rejected")] == [3, 1, 1, 1]
+    assert [found[name] for name in ("read", "kept", "filtered", "rejected")] == [3, 1, 1, 1]
     assert [row["n"] for row in found["rows"]] == [1]
     assert found["rejected_rows"] == [{"position": "line 2", "reason": "the line is not JSON", "text": "no JSON"}]
 
@@ -89,7 +89,7 @@ def test_other_days_are_chosen_by_a_window(run: Run, tmp_path: Path) -> None:
     done = run("app.x")
     assert done.exit_code == 1
     old = TODAY - timedelta(days=30)
-    assert f"there are some for {old} to {old}" in str(done.exception)
+    assert f"there are artifacts for {old} to {old}" in str(done.exception)
     assert run("app.x", "--from", str(old), "--to", str(old)).exit_code == 0
 
 

@@ -385,7 +385,7 @@ def test_what_was_deleted_is_freed_by_a_repair_too(world: World) -> None:
     assert not any(path.is_file() for path in (world.root / "home" / ".tailpipe" / "files").rglob("*"))
 
 
-def test_what_is_left_out_of_an_archive_or_is_no_text_is_told(
+def test_what_is_skipped_in_an_archive_or_is_not_text_is_reported(
     undated: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with tarfile.open(undated.logs / "app.tar", "w") as archive:
@@ -397,12 +397,12 @@ def test_what_is_left_out_of_an_archive_or_is_no_text_is_told(
             archive.addfile(member, io.BytesIO(body))
     report = undated.report()
     assert undated.rows() == ["a", "b\ufffd"]
-    told = {"left out, hard link": 1, "left out, symbolic link": 1, "lines with bytes that are no text": 1}
-    assert report.partitions[0].noticed == told
+    found = {"skipped hard link": 1, "skipped symbolic link": 1, "lines with invalid bytes": 1}
+    assert report.partitions[0].warnings == found
     print_report(report, "pretty")
-    assert "  left out, hard link: 1\n  left out, symbolic link: 1\n" in capsys.readouterr().out
+    assert "  skipped hard link: 1\n  skipped symbolic link: 1\n" in capsys.readouterr().out
     print_report(report, "json")
-    assert json.loads(capsys.readouterr().out)[0]["noticed"] == told
+    assert json.loads(capsys.readouterr().out)[0]["warnings"] == found
 
 
 def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -412,16 +412,16 @@ def test_an_unfinished_line_is_told_until_it_is_taken(undated: World, capsys: py
     os.utime(log, (written.timestamp(),) * 2)
     for _ in range(2):
         report = undated.report()
-        assert (undated.rows(), report.partitions[0].unfinished) == (["a"], 1)
+        assert (undated.rows(), report.partitions[0].incomplete_artifacts) == (["a"], 1)
         print_report(report, "pretty")
         told = "1 artifact with an incomplete last line; it is collected once the file has not changed for a minute"
         assert told in capsys.readouterr().out
         print_report(report, "json")
-        assert json.loads(capsys.readouterr().out)[0]["unfinished"] == 1
+        assert json.loads(capsys.readouterr().out)[0]["incomplete_artifacts"] == 1
     report = undated.report()
     print_report(report, "pretty")
     assert "unfinished" not in capsys.readouterr().out
-    assert (undated.rows(), report.partitions[0].unfinished) == (["a", "b"], 0)
+    assert (undated.rows(), report.partitions[0].incomplete_artifacts) == (["a", "b"], 0)
 
 
 @pytest.mark.parametrize(("start", "end"), [("", None), (None, ""), ("", "")])

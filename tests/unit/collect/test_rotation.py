@@ -175,7 +175,10 @@ def test_a_day_whose_log_turns_again_and_again_is_rolled_back_and_taken_later(tm
 
     happen(happens)
     [failed] = world.collect().failed
-    assert (failed.unit, failed.reasons[0].endswith("after it was listed: the next run takes it")) == (str(day), True)
+    assert (failed.unit, failed.reasons[0].endswith("after it was listed; the next run collects it")) == (
+        str(day),
+        True,
+    )
     check(world)
 
 

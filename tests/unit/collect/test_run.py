@@ -199,7 +199,7 @@ def test_rejected_rows_are_counted_and_shown(world: World) -> None:
     summary = world.collect()
     assert summary.is_done
     assert (summary.accounts.kept, summary.accounts.rejected, summary.accounts.read) == (2, 2, 4)
-    assert [(sample.uri, sample.position) for sample in summary.samples] == [
+    assert [(sample.uri, sample.position) for sample in summary.rejected_samples] == [
         (str(path), "line 3"),
         (str(path), "line 4"),
     ]
@@ -258,7 +258,7 @@ def test_nothing_is_begun_on_a_full_disk_and_a_tight_one_is_told_of(world: World
         os.truncate(world.write(f"{number}/{TODAY}.jsonl.gz", "a"), 50_000_000)
     world.collect(skip_bad_artifacts=True)
     (warned,) = (event for event in world.seen if isinstance(event, events.Warned))
-    assert warned.what == "100 MB are left on the disk, and 1,200 MB of logs are to be collected"
+    assert warned.what == "the disk may fill up: 100 MB free, 1,200 MB of logs to collect"
 
 
 def test_overwriting_replaces_and_a_failed_overwrite_keeps_what_was_there(world: World) -> None:
@@ -355,16 +355,16 @@ def test_hostile_names_are_collected_like_any_other(world: World) -> None:
         world.write(f"{TODAY}-{name}", f"m{number}")
     summary = world.collect()
     assert summary.is_done, summary
-    found = summary.refused
+    found = summary.unmatched_files
     assert world.rows() == sorted(f"m{number}" for number in range(len(names))), found
 
 
 def test_when_nothing_matches_the_report_says_what_was_seen(world: World) -> None:
     (world.logs / "other.txt").write_text("x")
     summary = world.collect()
-    (refused,) = summary.refused
-    assert (refused.seen, refused.refused, refused.first) == (1, 1, "other.txt")
-    assert "YEAR" in refused.layout
+    (found,) = summary.unmatched_files
+    assert (found.files, found.unmatched, found.example) == (1, 1, "other.txt")
+    assert "YEAR" in found.file_layout
 
 
 def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -372,7 +372,7 @@ def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: p
     world.write("2023-01-07.jsonl", "b")
     report = world.report()
     (found,) = report.partitions[0].unlisted_days
-    assert (found.count, found.first, found.last) == (2, date(2023, 1, 5), date(2023, 1, 7))
+    assert (found.artifacts, found.first_day, found.last_day) == (2, date(2023, 1, 5), date(2023, 1, 7))
     print_report(report, "pretty")
     assert capsys.readouterr().out.splitlines() == [
         "app.x: no new data",
@@ -390,7 +390,7 @@ def test_a_first_run_over_an_undated_older_log_says_how_to_get_it(
     world.write("app.log", "a", day=date(2023, 1, 5))
     print_report(world.report(), "pretty")
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "app.x: 0 rows, 1 artifact, 1 pack of undated files, 1 out of window"
+    assert first == "app.x: 0 rows, 1 undated artifact, 1 out of window"
     assert "--from" in second
     print_report(world.report("2023-01-01", "2023-01-31"), "pretty")
     assert "--from" not in capsys.readouterr().out
@@ -485,7 +485,7 @@ def test_a_column_whose_field_no_row_has_is_reported(world: World, capsys: pytes
     )
     world.write(f"{TODAY}.jsonl", "a", "b")
     summary = world.collect()
-    assert summary.unfilled == {"level": "lvl"}
+    assert summary.empty_columns == {"level": "lvl"}
     print_report(events.Report((summary,)), "text", lambda _: DaySet())
     assert 'column level is null in every row: field "lvl" has no values' in capsys.readouterr().out
 
@@ -497,7 +497,7 @@ def test_a_mapped_field_that_no_row_has_is_reported(world: World) -> None:
     world.write(f"{TODAY}.jsonl", "a", "b")
     summary = world.collect()
     assert world.rows("said") == ["a", "b"]
-    assert summary.unfilled == {"level": "lvl"}
+    assert summary.empty_columns == {"level": "lvl"}
 
 
 def test_whole_numbers_that_get_fractions_later_keep_all_their_digits(world: World) -> None:

@@ -99,5 +99,5 @@ def test_every_metric_is_on_the_page_and_no_other() -> None:
     state = State({"a": PartitionStatus()}, {"push": "x"}, {("d", "high"): 1})
     text = metrics_text(state, Facts({"a": PartitionFacts(store="s")}), now=0, version="1")
     made = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
-    plain = {"tailpipe_build_info", "tailpipe_start_time_seconds", "tailpipe_ready", "tailpipe_engine_running"}
+    plain = {"tailpipe_build_info", "tailpipe_start_time_seconds", "tailpipe_ready", "tailpipe_spark_running"}
     assert set(re.findall(r"`(tailpipe_\w+)`", PAGE)) == made - plain

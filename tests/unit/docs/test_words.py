@@ -8,7 +8,18 @@ import click
 import pytest
 
 from tests.command_page import COMMANDS
-from tests.prose import findings_in, message_findings, page_findings, pages, words_of
+from tests.prose import (
+    REPLACED_KEYS,
+    REPORT_TURNS,
+    TURNS,
+    findings_in,
+    message_findings,
+    page_findings,
+    pages,
+    report_findings,
+    words_of,
+)
+from tests.report_texts import report_keys, report_texts
 
 MOST_WORDS = 45_000
 """The README and docs, without generated parts and decisions. Shorten a page before you raise it."""
@@ -31,6 +42,39 @@ def test_every_page_is_in_plain_words(page: str) -> None:
 
 def test_every_message_is_in_plain_words() -> None:
     assert not list(message_findings())
+
+
+def test_every_report_is_in_plain_words_and_has_no_replaced_key() -> None:
+    assert not list(report_findings())
+
+
+def test_the_texts_and_keys_of_reports_are_found() -> None:
+    texts = {text for _, text in report_texts()}
+    assert {"…: no new data", "push failed: …", "… rolled back: …", "… and …; to list all: --output json"} <= {
+        text.strip() for text in texts
+    }
+    assert {"unmatched_files", "unpushed_commits", "problem", "truncated"} <= {key for _, key in report_keys()}
+    assert not REPLACED_KEYS.keys() & set(REPLACED_KEYS.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repair with: tailpipe doctor --repair",
+        "put back … objects",
+        "linked …, swept …",
+        "in the store alone: … files since this run",
+        "lines with bytes that are no text",
+        "… is not ours: it is left alone",
+        "collect them again while the logs are there",
+        "failed: …; next try in … s",
+        "config not reloaded, the one before stays in use",
+        "… had already taken 1 of 1 artifact",
+        "left out, hard link",
+    ],
+)
+def test_a_replaced_phrase_of_a_report_is_found(text: str) -> None:
+    assert findings_in(text, TURNS | REPORT_TURNS)
 
 
 def test_the_pages_stay_short() -> None:

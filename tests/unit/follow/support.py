@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tailpipe.collect.events import Committed, Summary
-from tailpipe.follow.loop import Chore, Loop
+from tailpipe.follow.loop import Loop, TaskResult
 from tailpipe.follow.news import News
 from tailpipe.follow.schedule import Paces
 from tailpipe.model.artifact import Accounts
 
-PACES = Paces(every=10, tidy=60, push=60, detect=10, stuck=100, engine_idle=900)
+PACES = Paces(every=10, maintain=60, push=60, detect=10, stuck=100, engine_idle=900)
 
 
 @dataclass
@@ -46,7 +46,7 @@ class FakeJobs:
 
     partitions: list[str]
     answers: dict[str, Callable[[], object]] = field(default_factory=dict)
-    chores: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     has_engine: bool = True
     engine_jobs: int = 0
@@ -59,10 +59,10 @@ class FakeJobs:
         assert isinstance(answer, Summary)
         return answer
 
-    def do(self, kind: str, *, should_stop: Callable[[], bool]) -> Chore:
+    def do(self, kind: str, *, should_stop: Callable[[], bool]) -> TaskResult:
         self.done.append(kind)
-        answer = self.answers.get(kind, Chore)()
-        assert isinstance(answer, Chore)
+        answer = self.answers.get(kind, TaskResult)()
+        assert isinstance(answer, TaskResult)
         return answer
 
     def reload(self) -> None:

@@ -24,8 +24,8 @@ from tailpipe.follow.facts import read_facts
 from tailpipe.follow.jobs import WorkspaceJobs
 from tailpipe.follow.loop import Loop
 from tailpipe.follow.metrics import metrics_text
-from tailpipe.follow.news import Chored, Collected, Failing, News, Reloaded
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY, Paces
+from tailpipe.follow.news import Collected, Failing, News, Reloaded, TaskDone
+from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH, Paces
 from tailpipe.follow.server import StatusServer
 from tailpipe.follow.worker import Stopped
 from tailpipe.kernel.task import Outcome, Task
@@ -202,15 +202,15 @@ def test_a_stopped_run_keeps_what_is_committed_and_the_next_one_brings_the_rest_
     assert _messages(root) == sorted(f"of {day}" for day in days)
 
 
-def test_small_files_are_compacted_by_a_chore_of_its_own(tmp_path: Path) -> None:
+def test_small_files_are_compacted_by_a_separate_task(tmp_path: Path) -> None:
     root = _install(tmp_path)
     jobs = _jobs(root)
     for number in range(5):
         _append(root, f"{number}")
-        assert jobs.collect("app.x", should_stop=_never).tidied.files == 0
-    done = jobs.do(TIDY, should_stop=_never)
+        assert jobs.collect("app.x", should_stop=_never).maintenance.compacted_files == 0
+    done = jobs.do(MAINTAIN, should_stop=_never)
     assert (done.what, done.problem) == ("compacted 5 files into 1", "")
-    assert jobs.do(TIDY, should_stop=_never).what == ""
+    assert jobs.do(MAINTAIN, should_stop=_never).what == ""
     assert _messages(root) == [str(number) for number in range(5)]
 
 
@@ -223,7 +223,7 @@ def test_detections_see_the_rows_of_cycles_once(tmp_path: Path) -> None:
     until(loop, lambda: loop.rounds > 16)
     loop.end(patience=10, cut=10)
     assert loop.status.state.hits == {("bad", "high"): 1}
-    hits = [one for one in told if isinstance(one, Chored) and one.kind == DETECT]
+    hits = [one for one in told if isinstance(one, TaskDone) and one.task == DETECT]
     assert [one.counts["hits"] for one in hits] == [1]
 
 
@@ -236,7 +236,7 @@ def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tm
     (reader / "config" / "main.tpc").write_text(lake.replace("web-1", "reader"))
     env = {"TAILPIPE_INSTALL_DIR": str(root)}
     jobs = WorkspaceJobs(lambda: Workspace.open(env=env), is_detecting=True, make_engine=lambda _: engine)
-    assert list(jobs.chores) == [TIDY, PUSH, DETECT]
+    assert list(jobs.tasks) == [MAINTAIN, PUSH, DETECT]
     loop, bell, told = _loop(jobs, paces)
 
     def is_settled() -> bool:
@@ -260,7 +260,7 @@ def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tm
     loop.end(patience=10, cut=10)
     assert engine.starts == 2, "idle cycles start nothing"
     assert loop.status.state.problems == {}
-    assert [one.counts["hits"] for one in told if isinstance(one, Chored) and one.kind == DETECT] == [1, 1]
+    assert [one.counts["hits"] for one in told if isinstance(one, TaskDone) and one.task == DETECT] == [1, 1]
     Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
     assert _messages(root) == _messages(reader) == sorted(written)
 

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from tailpipe.errors import ConfigError, Diagnostic, Place, TailpipeError
-from tailpipe.follow.loop import Chore
-from tailpipe.follow.news import Chored, Collected, Failing, Recovered, Reloaded
-from tailpipe.follow.schedule import DETECT, PUSH, TIDY, Turn
+from tailpipe.follow.loop import TaskResult
+from tailpipe.follow.news import Collected, Failing, Recovered, Reloaded, TaskDone
+from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH, Turn
 from tailpipe.follow.worker import Result, Stopped, Worker
 from tailpipe.model.artifact import Accounts
 from tests.unit.follow.support import FakeJobs, looped, summary, until
@@ -47,7 +47,7 @@ def test_one_that_fails_is_told_with_its_next_try_and_the_others_go_on() -> None
     assert jobs.done.count("good") > 3
     until(loop, lambda: loop.status.state.partitions["bad"].accounts.kept == 1)
     failing = [one for one in told if isinstance(one, Failing)]
-    assert [(one.name, one.again_seconds, one.failures) for one in failing] == [
+    assert [(one.name, one.retry_seconds, one.failures) for one in failing] == [
         ("bad", 10, 1),
         ("bad", 20, 2),
         ("bad", 40, 3),
@@ -80,7 +80,7 @@ def test_one_that_hangs_turns_red_and_the_others_go_on() -> None:
     until(loop, lambda: loop.status.state.partitions["hangs"].is_stuck)
     seen = jobs.done.count("good")
     until(loop, lambda: jobs.done.count("good") >= seen + 5)
-    assert loop.status.state.problems == {"hangs": "it hangs"}
+    assert loop.status.state.problems == {"hangs": "the run is stuck"}
     assert [one.is_stuck for one in told if isinstance(one, Failing)] == [True]
     threads = len(loop._workers)
     assert threads == 2
@@ -119,7 +119,7 @@ def test_one_that_holds_the_slots_of_the_others_is_interrupted_and_then_runs_bes
     jobs.answers["good"] = wait
     until(loop, lambda: loop.status.state.partitions["good"].accounts.kept == 1, rounds=10_000)
     failing = [one for one in told if isinstance(one, Failing) and not one.is_stuck]
-    assert [(one.name, one.again_seconds) for one in failing] == [("blocks", 120)]
+    assert [(one.name, one.retry_seconds) for one in failing] == [("blocks", 120)]
     assert "held the task slots" in loop.status.state.problems["blocks"]
     jobs.answers.pop("good")
     seen = jobs.done.count("good")
@@ -161,16 +161,16 @@ def test_a_changed_file_brings_its_partition_forward() -> None:
     assert (jobs.done[-1], bell.now) == ("b", at)
 
 
-def test_chores_come_by_themselves_and_their_failures_turn_it_red() -> None:
+def test_tasks_come_by_themselves_and_their_failures_turn_it_red() -> None:
     hits = {("root_login", "high"): 2}
-    jobs = FakeJobs(["a"], {"a": lambda: summary("a", 1)}, [TIDY, PUSH, DETECT])
-    jobs.answers[DETECT] = lambda: Chore("2 new hits", {"hits": 2}, hits)
-    jobs.answers[PUSH] = lambda: Chore(problem="a: no route to host")
+    jobs = FakeJobs(["a"], {"a": lambda: summary("a", 1)}, [MAINTAIN, PUSH, DETECT])
+    jobs.answers[DETECT] = lambda: TaskResult("2 new hits", {"hits": 2}, hits)
+    jobs.answers[PUSH] = lambda: TaskResult(problem="a: no route to host")
     loop, _, told = looped(jobs)
-    until(loop, lambda: {TIDY, PUSH, DETECT} <= set(jobs.done) and "push" in loop.status.state.chores)
+    until(loop, lambda: {MAINTAIN, PUSH, DETECT} <= set(jobs.done) and "push" in loop.status.state.tasks)
     assert loop.status.state.problems == {"push": "a: no route to host"}
-    assert Chored(DETECT, "2 new hits", {"hits": 2}) in told
-    assert loop.status.state.hits["root_login", "high"] == 2 * told.count(Chored(DETECT, "2 new hits", {"hits": 2}))
+    assert TaskDone(DETECT, "2 new hits", {"hits": 2}) in told
+    assert loop.status.state.hits["root_login", "high"] == 2 * told.count(TaskDone(DETECT, "2 new hits", {"hits": 2}))
 
 
 def test_the_engine_is_closed_when_there_was_no_work_for_long() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tailpipe.follow.schedule import COLLECT, DETECT, PUSH, TIDY, Paces, Schedule, Turn
+from tailpipe.follow.schedule import COLLECT, DETECT, MAINTAIN, PUSH, Paces, Schedule, Turn
 
-PACES = Paces(every=10, tidy=600, push=60, detect=10, longest_backoff=300, stuck=100)
+PACES = Paces(every=10, maintain=600, push=60, detect=10, longest_backoff=300, stuck=100)
 
 
-def _schedule(*names: str, chores: tuple[str, ...] = ()) -> Schedule:
-    return Schedule.of(names, PACES, 0.0, chores)
+def _schedule(*names: str, tasks: tuple[str, ...] = ()) -> Schedule:
+    return Schedule.of(names, PACES, 0.0, tasks)
 
 
 def _do(schedule: Schedule, turn: Turn, at: float, took: float = 1.0, **how: bool) -> None:
@@ -86,17 +86,17 @@ def test_a_log_that_never_rests_is_collected_ever_less_often_up_to_the_interval(
     assert turn.due == now + 5, "after a rest it is quick again"
 
 
-def test_chores_come_at_their_own_intervals_and_after_news_sooner() -> None:
-    schedule = _schedule("a", chores=(TIDY, PUSH, DETECT))
+def test_tasks_come_at_their_own_intervals_and_after_news_sooner() -> None:
+    schedule = _schedule("a", tasks=(MAINTAIN, PUSH, DETECT))
     due = {turn.kind: turn.due for turn in schedule.turns}
-    assert due == {COLLECT: 0, TIDY: 600, PUSH: 60, DETECT: 10}
+    assert due == {COLLECT: 0, MAINTAIN: 600, PUSH: 60, DETECT: 10}
     detect = next(turn for turn in schedule.turns if turn.kind == DETECT)
     _do(schedule, detect, 10)
     assert detect.due == 70
-    schedule.wake_chores(30)
+    schedule.wake_tasks(30)
     assert detect.due == 30
-    tidy = next(turn for turn in schedule.turns if turn.kind == TIDY)
-    assert tidy.due == 600
+    maintenance = next(turn for turn in schedule.turns if turn.kind == MAINTAIN)
+    assert maintenance.due == 600
 
 
 def test_one_that_hangs_is_found_once() -> None:

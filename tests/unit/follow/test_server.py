@@ -69,8 +69,8 @@ def test_metrics_are_what_prometheus_reads(server: StatusServer) -> None:
         "bytes_total": 2048,
         "artifacts_total": 3,
         "last_success_timestamp_seconds": 1700.25,
-        "cycle_seconds_sum": 6.5,
-        "cycle_seconds_count": 4,
+        "run_duration_seconds_sum": 6.5,
+        "run_duration_seconds_count": 4,
         "newest_event_timestamp_seconds": 1000.5,
         "lag_seconds": 999.5,
         "gap_days": 2,
@@ -97,11 +97,11 @@ def test_health_is_red_with_the_reason_as_long_as_something_fails(server: Status
     code, text = _get(server, "/healthz")
     assert (code, json.loads(text)["problems"]) == (503, {"app.x": "no such bucket"})
     status.change("app.x", error="", is_stuck=True)
-    assert json.loads(_get(server, "/healthz")[1])["problems"] == {"app.x": "it hangs"}
+    assert json.loads(_get(server, "/healthz")[1])["problems"] == {"app.x": "the run is stuck"}
     status.change("app.x", is_stuck=False)
-    status.chore("push", "no route to host")
+    status.task("push", "no route to host")
     assert _get(server, "/healthz")[0] == 503
-    status.chore("push", "")
+    status.task("push", "")
     assert _get(server, "/healthz") == (200, _get(server, "/healthz")[1])
 
 

@@ -98,7 +98,7 @@ GUESSES = {
         "serial is text, because it has more than 15",
     ),
     "plain.txt": ("a line\nanother one\n", "no field holds a time"),
-    "one.jsonl": ('{"ts": "2024-01-31T10:00:00Z"}\n', "all of it from 1 row alone"),
+    "one.jsonl": ('{"ts": "2024-01-31T10:00:00Z"}\n', "based on only 1 row"),
 }
 
 

@@ -21,7 +21,7 @@ def test_terminal_escapes_nul_and_wrong_bytes_are_kept_as_text() -> None:
     content = b'{"time": 1706695200, "s": "\\u001b[31mred\\u0000"}\n{"time": 1706695200, "s": "a\xff\xfeb"}\n'
     done = run(content, S)
     assert done.column("s") == ["\x1b[31mred\0", "a��b"]
-    assert done.outcome.results[0].notes == {"lines with bytes that are no text": 1}
+    assert done.outcome.results[0].notes == {"lines with invalid bytes": 1}
 
 
 def test_a_nul_in_the_line_itself_is_no_json() -> None:

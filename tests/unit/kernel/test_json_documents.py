@@ -282,7 +282,7 @@ def test_utf16_and_wrong_bytes() -> None:
     assert done.column("s") == [record["s"] for record in records(0, 3)]
     broken = run(document.encode().replace(b"\xc3\xa9", b"\xff"), N, Json(records="Records"))
     assert broken.column("s")[1] == 'a"]}\\�,[{'
-    assert broken.outcome.results[0].notes == {"bytes that are no text": 3}
+    assert broken.outcome.results[0].notes == {"invalid bytes": 3}
 
 
 def test_small_documents_are_cut_where_a_guess_is_right_and_split_with_care_where_not() -> None:

@@ -30,8 +30,8 @@ from tailpipe.lifecycle.compact import (
     preview,
     subject_of,
 )
+from tailpipe.lifecycle.maintain import maintain
 from tailpipe.lifecycle.policy import FEW_FILES, FileGroup, Wanted
-from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import StagedFile
@@ -76,7 +76,7 @@ def do(world: World, *, table: bool = True, index: Index | None = None, wanted: 
         subject = Subject("app.x", declared, index, wanted or Wanted())
         told = preview(catalog, world.engine, subject)
         done = compact(catalog, world.engine, subject)
-    assert (told.files, told.rows, told.size) == (done.files, done.rows, done.size)
+    assert (told.files, told.rows, told.bytes) == (done.files, done.rows, done.bytes)
     assert doctor.examine(world.root / "home", with_checksums=True) == []
     return done
 
@@ -269,8 +269,8 @@ def test_what_another_process_writes_is_left_alone(world: World) -> None:
     with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
         with pytest.raises(LockedError):
             compact(other, world.engine, Subject("app.x"))
-        done = tidy(other, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
-    assert done.notes[0].startswith('cleanup failed: partition "app.x" is being written by')
+        done = maintain(other, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
+    assert done.warnings[0].startswith('maintenance failed: partition "app.x" is being written by')
     assert len(files(world)) == 4
 
 
@@ -287,17 +287,17 @@ def chosen(world: World) -> tuple[Any, Any]:
     return world.config.partitions["app.x"], world.config.tables["app"]
 
 
-def tidied(world: World, day: date) -> tuple[int, int]:
+def maintained(world: World, day: date) -> tuple[int, int]:
     with world.catalog() as catalog:
-        done = tidy(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(day)})
-    assert done.notes == ()
-    return done.files, done.new_files
+        done = maintain(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(day)})
+    assert done.warnings == ()
+    return done.compacted_files, done.new_files
 
 
 def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World) -> None:
     collect_often(world, 4)
     collect_often(world, 4, day=OLD - timedelta(days=3))
-    assert tidied(world, OLD) == (4, 1)
+    assert maintained(world, OLD) == (4, 1)
     assert len(files(world)) == 5
 
 
@@ -305,11 +305,11 @@ def test_after_a_collection_only_the_units_it_touched_are_compacted(world: World
 def test_after_a_collection_a_day_is_compacted_when_it_pays(world: World, day: date) -> None:
     collect_often(world, 3, day)
     before = everything(world)
-    assert tidied(world, day) == (0, 0)
+    assert maintained(world, day) == (0, 0)
     world.write(f"3/{day}.jsonl", "m3", "n3")
     world.collect(start=str(day - timedelta(days=1)))
-    assert tidied(world, day) == (4, 1)
-    assert tidied(world, day) == (0, 0)
+    assert maintained(world, day) == (4, 1)
+    assert maintained(world, day) == (0, 0)
     assert sum(before[0].values()) + 2 == len(world.rows())
     assert doctor.examine(world.root / "home", with_checksums=True) == []
 
@@ -320,7 +320,7 @@ def test_many_appends_leave_few_files_and_rewrite_each_row_a_few_times(world: Wo
         world.write(f"{number}/{TODAY}.jsonl", f"m{number}")
         world.collect()
         before = stored(world)
-        tidied(world, TODAY)
+        maintained(world, TODAY)
         merged += sum(rows for path, rows in before.items() if path not in stored(world))
         assert len(files(world)) <= FEW_FILES
     assert len(world.rows()) == 20

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.lifecycle.maintain import maintain
 from tailpipe.lifecycle.retain import Expired, expire, expire_all, preview
-from tailpipe.lifecycle.tidy import tidy
 from tailpipe.model.coverage import NO_DAYS, DaySet
+from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.partition import Retention
 from tailpipe.model.request import CollectRequest
-from tailpipe.model.tidied import Tidied
 from tailpipe.model.window import Window
 from tests.unit.collect.support import CONFIG, NOW, World
 
@@ -33,13 +33,13 @@ def days_ago(count: int) -> date:
     return TODAY - timedelta(days=count)
 
 
-def tidied(world: World, start: str | None = None) -> Tidied:
-    """Collect, and tidy up afterwards."""
+def maintained(world: World, start: str | None = None) -> Maintenance:
+    """Collect, and maintain it afterwards."""
     world.collect(start=start)
     window = Window.parse(start, None, now=world.now) if start else None
     partition, table = world.config.partitions["app.x"], world.config.tables["app"]
     with world.catalog() as catalog:
-        return tidy(catalog, world.engine, partition, table, CollectRequest(world.now, window), frozenset())
+        return maintain(catalog, world.engine, partition, table, CollectRequest(world.now, window), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_a_day_that_is_kept_in_part_is_kept_whole(keep: str, oldest: date) -> No
 
 
 def test_what_has_expired_is_dropped_and_stays_away_until_it_is_asked_for(world: World) -> None:
-    assert tidied(world) == Tidied()  # without a retention everything stays
+    assert maintained(world) == Maintenance()  # without a retention everything stays
     assert len(world.rows()) == 20
     with world.catalog() as catalog:
         told = preview(catalog, "app.x", days_ago(10))
         assert catalog.snapshot().rows == 20
     assert (told.dates, told.rows, told.files) == (DaySet.span(days_ago(19), days_ago(11)), 9, 9)
     world.text = KEEP
-    assert tidied(world) == Tidied(told.dates, 9)
+    assert maintained(world) == Maintenance(told.dates, 9)
     assert world.rows() == [f"m{count:02d}" for count in range(11)]
     with world.catalog() as catalog:
         known = catalog.coverage("app.x")["file"]
@@ -72,11 +72,13 @@ def test_what_has_expired_is_dropped_and_stays_away_until_it_is_asked_for(world:
         assert catalog.snapshot().sequence == sequence
     # Asked for, they come back, and stay until the next plain run.
     start = str(days_ago(13))
-    done = tidied(world, start=start)
-    assert done.notes == (f"days before {days_ago(10)} are older than 10d: the next run without --from drops them",)
-    assert not done.expired
+    done = maintained(world, start=start)
+    assert done.warnings == (
+        f"days before {days_ago(10)} exceed the retention of 10d; the next run without --from deletes them",
+    )
+    assert not done.expired_days
     assert len(world.rows()) == 14
-    assert tidied(world).expired == DaySet.span(days_ago(13), days_ago(11))
+    assert maintained(world).expired_days == DaySet.span(days_ago(13), days_ago(11))
     assert len(world.rows()) == 11
 
 
@@ -105,10 +107,10 @@ def test_undated_files_are_cut_to_what_is_kept(tmp_path: Path) -> None:
     assert world.rows() == ["m01", "m09"]
     assert summary.accounts.out_of_window == 1
     world.now += timedelta(days=5)
-    assert tidied(world).expired == DaySet.of([days_ago(9)])
+    assert maintained(world).expired_days == DaySet.of([days_ago(9)])
     assert world.rows() == ["m01"]
     world.write("app.jsonl", "new", day=days_ago(0), mode="a")
-    tidied(world)
+    maintained(world)
     assert world.rows() == ["m01", "new"]
 
 
@@ -146,17 +148,17 @@ def test_a_clock_that_has_jumped_ahead_expires_nothing_until_it_is_confirmed(wor
     world.text = KEEP
     world.collect()
     world.now += timedelta(days=ahead)
-    (note,) = tidied(world).notes
+    (note,) = maintained(world).warnings
     assert note == (
-        f"nothing expired: the clock says {world.now:%Y-%m-%d}, and the last change before was on {TODAY};"
-        " if it is right, run: tailpipe expire app.x --force"
+        f"no days expired: the clock says {world.now:%Y-%m-%d}, but the last change was on {TODAY};"
+        " if the clock is right, run: tailpipe expire app.x --force"
     )
     world.now += timedelta(hours=1)
-    assert tidied(world).notes == (note,)
+    assert maintained(world).warnings == (note,)
     assert len(world.rows()) == 11
     with world.catalog() as catalog:
-        (held,) = expire_all(catalog, {"app.x": world.now.date()}, dry_run=False, now=world.now)
-        assert (held.rows, held.held) == (11, note.removeprefix("nothing expired: ").partition(";")[0])
+        (kept,) = expire_all(catalog, {"app.x": world.now.date()}, dry_run=False, now=world.now)
+        assert (kept.rows, kept.clock_warning) == (11, note.removeprefix("no days expired: ").partition(";")[0])
         assert catalog.snapshot().rows == 11
 
 
@@ -164,9 +166,9 @@ def test_after_a_pause_what_has_expired_goes_by_force_or_once_the_clock_went_on(
     world.text = KEEP
     world.collect()
     world.now += timedelta(days=100)
-    tidied(world)
+    maintained(world)
     world.now += timedelta(days=3)
-    assert tidied(world).expired_rows == 11
+    assert maintained(world).expired_rows == 11
     assert world.rows() == []
 
 
@@ -176,7 +178,7 @@ def test_somebody_who_knows_the_time_drops_what_has_expired(world: World) -> Non
     world.now += timedelta(days=100)
     with world.catalog() as catalog:
         (gone,) = expire_all(catalog, {"app.x": world.now.date()}, dry_run=False)
-        assert (gone.rows, gone.held) == (11, "")
+        assert (gone.rows, gone.clock_warning) == (11, "")
         assert catalog.snapshot().rows == 0
 
 
@@ -184,4 +186,4 @@ def test_a_pause_of_weeks_is_no_jump(world: World) -> None:
     world.text = KEEP
     world.collect()
     world.now += timedelta(days=45)
-    assert tidied(world).expired_rows == 11
+    assert maintained(world).expired_rows == 11

@@ -39,15 +39,15 @@ def test_an_answer_is_cut_and_says_so(home: Home, is_stdio: bool) -> None:
 
     found = asked(home, ask, is_stdio=is_stdio)
     assert len(found["usual"]["rows"]) == 100
-    assert found["usual"]["cut"] == ["only the first 100 rows are shown; there are more"]
+    assert found["usual"]["truncated"] == ["only the first 100 rows are shown; there are more"]
     assert len(found["exact"]["rows"]) == 100
-    assert "cut" not in found["exact"]
+    assert "truncated" not in found["exact"]
     assert len(found["requested"]["rows"]) == 1000
     assert 60 <= len(found["bytes"]["rows"]) <= 65
     assert len(json.dumps(found["bytes"], ensure_ascii=False)) <= 65_536
-    assert "because an answer has at most 65536 bytes" in found["bytes"]["cut"][0]
+    assert "because an answer has at most 65536 bytes" in found["bytes"]["truncated"][0]
     assert found["long"]["rows"] == [["x" * 2000 + "… (98000 more characters)", 1]]
-    assert found["long"]["cut"] == ["long texts are shortened; use substr() to read the rest of one"]
+    assert found["long"]["truncated"] == ["long texts are shortened; use substr() to read the rest of one"]
     assert "one row is larger than 65536 bytes; name fewer columns" in found["wide"]
     assert "too many columns" in found["many"]
 

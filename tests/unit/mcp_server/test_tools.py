@@ -24,7 +24,7 @@ async def seen(client: Client) -> dict[str, Any]:
     """What a client can see of a workspace."""
     found: dict[str, Any] = {"tools": (await client.list_tools()).tools, "instructions": client.instructions}
     found["list"] = await call(client, "list_tables", pattern="app_*")
-    found["all"] = await call(client, "list_tables", with_empty=True)
+    found["all"] = await call(client, "list_tables", include_empty=True)
     found["describe"] = await call(client, "describe_table", table="app_log")
     found["query"] = await call(client, "query", sql="SELECT count(*) AS n, max(time) AS t FROM app_log")
     found["params"] = await call(
@@ -36,7 +36,7 @@ async def seen(client: Client) -> dict[str, Any]:
     found["coverage"] = await call(client, "coverage", partition="app_log.p")
     found["rejected"] = await call(client, "rejected")
     found["detections"] = await call(client, "detections")
-    found["shipped"] = await call(client, "detections", pattern="aws_*", with_others=True)
+    found["shipped"] = await call(client, "detections", pattern="aws_*", include_disabled=True)
     found["hits"] = await call(client, "hits", detection="fail*", min_severity="high", limit=2)
     found["none"] = await call(client, "hits", min_severity="critical")
     found["explain"] = await call(client, "explain_hit", hit=found["hits"]["rows"][0]["hit"])
@@ -77,11 +77,11 @@ def test_a_client_sees_tables_rows_hits_and_pages(home: Home, is_stdio: bool) ->
     assert [one["detection"] for one in found["detections"]["rows"]] == ["failed"]
     assert len(found["shipped"]["rows"]) > 50
     assert found["hits"]["rows"][0]["event"]["user"] == "u290"
-    assert "only the first 2 rows" in found["hits"]["cut"][0]
+    assert "only the first 2 rows" in found["hits"]["truncated"][0]
     assert found["none"]["rows"] == []
     explained = found["explain"]
     assert explained["detection"]["rule"] == {"where": "event = 'failed'"}
-    assert (explained["row"]["user"], explained["hits_of_the_same_detection"]["count"]) == ("u290", 30)
+    assert (explained["row"]["user"], explained["detection_hits"]["count"]) == ("u290", 30)
     assert found["resources"] == ["tailpipe://tables", "tailpipe://config"]
     assert "- [app_log](tailpipe://tables/app_log)" in found["tailpipe://tables"]
     assert "| `size` | `bigint` |" in found["tailpipe://tables/app_log"]

@@ -30,7 +30,7 @@ def put(root: Path, *names: str) -> None:
 
 def found(root: Path, source: File) -> list[str]:
     """What a source gives, relative to the root."""
-    return [os.path.relpath(one.uri, root) for one in source.artifacts(WINDOW) if not one.withheld]
+    return [os.path.relpath(one.uri, root) for one in source.artifacts(WINDOW) if not one.unavailable]
 
 
 def listed(root: Path, *paths: str, recursive: bool = True, follow_symlinks: bool = False) -> list[str]:
@@ -224,7 +224,7 @@ def test_symbolic_links_are_not_followed_by_default(links: Path, path: str, expe
 )
 def test_files_behind_links_are_told_of_where_nothing_else_is(links: Path, path: str, expected: list[str]) -> None:
     artifacts = list(File(paths=[str(links / path)]).artifacts(WINDOW))
-    told = [os.path.relpath(one.uri, links) for one in artifacts if "follow_symlinks = true" in one.withheld]
+    told = [os.path.relpath(one.uri, links) for one in artifacts if "follow_symlinks = true" in one.unavailable]
     assert told == expected
 
 

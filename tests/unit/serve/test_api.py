@@ -34,7 +34,7 @@ def test_meta_tells_tables_columns_and_limits(client: Client) -> None:
     tables = {one["name"]: one for one in found["tables"]}
     assert tables.keys() == {"app_log", "detection_hit"}
     app = tables["app_log"]
-    assert (app["rows"], app["first"], app["last"]) == (72, "2024-01-08T00:00:00Z", "2024-01-10T23:00:02Z")
+    assert (app["rows"], app["first_event"], app["last_event"]) == (72, "2024-01-08T00:00:00Z", "2024-01-10T23:00:02Z")
     columns = {one["name"]: one for one in app["columns"]}
     assert columns["user"]["facet"]
     assert not columns["tp_id"]["facet"]
@@ -46,7 +46,7 @@ def test_meta_tells_tables_columns_and_limits(client: Client) -> None:
 def test_days_are_counted_without_opening_a_file(client: Client) -> None:
     found = client.post("histogram", search={**TABLE, "from": "2024-01-01", "to": "2024-02-01"}, buckets=120)
     assert (found["source"], found["step_seconds"], found["total"]) == ("catalog", 86_400, 72)
-    assert found["files"] == {"read": 0, "of": 3}
+    assert found["files"] == {"read": 0, "total": 3}
     assert [one["n"] for one in found["buckets"]][6:11] == [0, 24, 24, 24, 0]
     rows = client.lines(found["sql"])
     assert [row[1] for row in rows[1]["rows"]] == [24, 24, 24]
@@ -90,7 +90,7 @@ def test_the_coverage_of_a_partition_is_a_calendar(home: Path) -> None:
         assert days["2024-01-09"] == {"day": "2024-01-09", "state": "covered", "rows": 0}
         assert days["2024-03-01"]["state"] == "not_requested"
         found = client.get("status")["partitions"][0]
-        assert (found["outcome"], found["gaps"], found["is_in_config"]) == ("done", 0, True)
+        assert (found["outcome"], found["gap_days"], found["is_in_config"]) == ("done", 0, True)
         (run,) = client.get("runs?partition=app_log.p")["runs"]
         assert (run["outcome"], run["kept"], run["error"]) == ("done", 1, None)
 
@@ -114,7 +114,7 @@ def test_rows_come_newest_first_page_by_page(client: Client) -> None:
 
 def test_the_newest_rows_open_the_newest_file_alone(client: Client) -> None:
     found = client.post("rows", search=search(), limit=10)
-    assert found["files"] == {"read": 1, "of": 3}
+    assert found["files"] == {"read": 1, "total": 3}
     assert found["rows"][0][0] == "2024-01-10T23:00:02Z"
     shown = client.lines(found["sql"])
     assert [row[: len(found["columns"])] for row in shown[1]["rows"]] == found["rows"]
@@ -171,8 +171,8 @@ def test_a_statement_is_streamed_and_cut_at_its_limit(client: Client) -> None:
     first, *parts, end = client.lines("SELECT i, i * 2 AS j FROM range(1700) t(i)", limit=1500)
     assert first == {"columns": [{"name": "i", "type": "BIGINT"}, {"name": "j", "type": "BIGINT"}]}
     assert [len(part["rows"]) for part in parts] == [500, 500, 500]
-    assert (end["end"]["rows"], end["end"]["cut"], end["end"]["reason"]) == (1500, True, "rows")
-    assert client.lines("SELECT 1 AS x")[-1]["end"]["cut"] is False
+    assert (end["end"]["rows"], end["end"]["truncated"], end["end"]["reason"]) == (1500, True, "rows")
+    assert client.lines("SELECT 1 AS x")[-1]["end"]["truncated"] is False
 
 
 def test_values_that_json_cannot_hold_are_text(client: Client) -> None:
@@ -189,7 +189,7 @@ def test_values_that_json_cannot_hold_are_text(client: Client) -> None:
     assert (found["at"], found["zoned"], found["day"]) == ("2024-01-01T10:00:00Z", "2024-01-01T09:00:00Z", "2024-01-01")
     assert (found["span"], found["nan"], found["bytes"]) == ("3 days", "nan", "\\xAA")
     assert (found["s"], found["j"], found["n"], found["yes"]) == ({"a": [1, None]}, {"x": 1}, None, True)
-    assert found["long"]["cut"] is True
+    assert found["long"]["truncated"] is True
     assert (found["long"]["length"], len(found["long"]["text"])) == (70_000, 65_536)
 
 

@@ -285,7 +285,7 @@ def test_rows_and_bytes_of_an_answer_are_bounded(world: World) -> None:
         end = client.lines("SELECT repeat('x', 50000) FROM range(50)", limit=50)[-1]["end"]
         assert (end["reason"], end["rows"] < 10) == ("bytes", True)
         panel = client.post("panel", dashboard="shop", panel="users")
-        assert not panel["cut"]
+        assert not panel["truncated"]
 
 
 def test_a_statement_that_takes_too_long_is_ended(world: World) -> None:

@@ -19,7 +19,7 @@ _BUSY_DAY = 256 * 1024 * 1024
 _PASSES = 10
 _MOST_GROUPS = 2_000
 _STANDARD = "STANDARD"
-_UNREADABLE = "its log class lets no one read events; use a group of class STANDARD, or deliver to a bucket"
+_UNREADABLE = "events of this log class cannot be read; use a group of class STANDARD, or deliver to a bucket"
 _NOWHERE = "ResourceNotFoundException"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -70,11 +70,11 @@ class CloudWatchLogGroup(Source):
             hours, size = _spans(group, window.end)
             arn = str(group.get("logGroupArn") or group["arn"].removesuffix(":*"))
             fields = {"tp_source_name": str(group["logGroupName"])}
-            withheld = _UNREADABLE if group.get("logGroupClass", _STANDARD) != _STANDARD else ""
+            unavailable = _UNREADABLE if group.get("logGroupClass", _STANDARD) != _STANDARD else ""
             for day in window.days():
                 for hour in range(0, 24, hours):
                     uri = f"{arn}/{day}" if hours == 24 else f"{arn}/{day}T{hour:02}"
-                    yield Artifact(uri, size, day=day, kind="range", fields=fields, withheld=withheld, path=uri)
+                    yield Artifact(uri, size, day=day, kind="range", fields=fields, unavailable=unavailable, path=uri)
 
     def open(self, artifact: Artifact) -> Iterator[Event]:
         """The events of the range; a page at a time is held in memory."""

@@ -151,8 +151,8 @@ class S3Queue(S3Bucket):
 
 def _left(queue: str, message: Message) -> Artifact:
     """What is reported of a message that stays in the queue."""
-    reason = "because the message is no event of this bucket: it stays in the queue"
-    return Artifact(f"{queue}#{message.id}", kind="object", withheld=reason)
+    reason = "the message is not an event of this bucket; it stays in the queue"
+    return Artifact(f"{queue}#{message.id}", kind="object", unavailable=reason)
 
 
 class _Note:

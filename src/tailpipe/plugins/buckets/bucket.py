@@ -106,7 +106,7 @@ class Bucket(ABC):
             kind="object",
             fields={"tp_source_name": self.name},
             path=path or key.name,
-            withheld=reason,
+            unavailable=reason,
         )
 
 

@@ -96,7 +96,7 @@ class File(Source):
         """What a path without files would give if links were followed: to be told of, not to be taken."""
         with contextlib.suppress(UsageError):
             for artifact in replace(self, paths=[path], follow_symlinks=True).artifacts(window):
-                yield replace(artifact, withheld="because it contains only symbolic links: set follow_symlinks = true")
+                yield replace(artifact, unavailable="contains only symbolic links; set follow_symlinks = true")
 
     def open(self, artifact: Artifact) -> BinaryIO:
         """The file's bytes. What has its name by now may be something else, such as a pipe that nobody writes to."""

@@ -128,11 +128,11 @@ class HttpSource(Source):
         for day in window.days():
             for name, span in self.window.spans(day):
                 forgotten = f"older than {self.window.max_age}, which is all that the service keeps"
-                withheld = forgotten if self.window.is_forgotten(span, now) else ""
+                unavailable = forgotten if self.window.is_forgotten(span, now) else ""
                 for place, names in places:
                     fields = {"tp_source_name": ", ".join(self._listed(names).values()) or self.connection.name}
                     uri = f"{place}#{name}"
-                    yield Artifact(uri, day=day, kind="range", fields=fields, withheld=withheld, path=uri)
+                    yield Artifact(uri, day=day, kind="range", fields=fields, unavailable=unavailable, path=uri)
 
     def _combinations(self) -> Iterator[Mapping[str, str]]:
         """The values of `each`, and of the options that a preset adds, in all combinations."""

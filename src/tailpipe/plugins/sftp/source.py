@@ -26,7 +26,7 @@ _MOST_FILES = 1_000_000
 _DEEPEST = 64
 _BUFFER = 256 * 1024
 _MAGIC = frozenset("*?[")
-_LINKS = "because symbolic links are not followed: name what they point to"
+_LINKS = "symbolic links are not followed; name their targets"
 Entry = tuple[str, Any]
 """Name and attributes."""
 
@@ -76,7 +76,7 @@ class SftpFiles(Source):
                         )
                     yield self._artifact(found, base, facts)
             if links and len(seen) == before:
-                yield Artifact(self._uri(links[0]), withheld=_LINKS)
+                yield Artifact(self._uri(links[0]), unavailable=_LINKS)
         for where, reason in walk.problems.items():
             text = _spelt(where)
             yield Artifact(

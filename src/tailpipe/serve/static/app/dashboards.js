@@ -34,7 +34,7 @@ function PanelCard({ dashboard, at }) {
     <div class="panel-body ${panel.kind}">
       <${ErrorBox} error=${error} />
       ${data ? html`<${Chart} answer=${data} kind=${panel.kind} height=${220} label=${panel.title} />` : null}
-      ${data?.cut ? html`<p class="muted note">Cut: only the first rows are shown.</p>` : null}
+      ${data?.truncated ? html`<p class="muted note">Truncated: only the first rows are shown.</p>` : null}
     </div>
   </section>`;
 }

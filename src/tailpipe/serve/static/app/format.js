@@ -74,11 +74,11 @@ export function visible(text) {
   });
 }
 
-/** A value that the server cut, or null. @param {unknown} value @returns {{text: string, length: number} | null} */
+/** A value that the server truncated, or null. @param {unknown} value @returns {{text: string, length: number} | null} */
 export function cutValue(value) {
   if (!value || typeof value !== "object" || Array.isArray(value)) return null;
-  const { cut, text, length } = /** @type {any} */ (value);
-  return cut === true && typeof text === "string" && typeof length === "number" ? { text, length } : null;
+  const { truncated, text, length } = /** @type {any} */ (value);
+  return truncated === true && typeof text === "string" && typeof length === "number" ? { text, length } : null;
 }
 
 /** The whole text of a value, as it would be copied. @param {unknown} value @returns {string} */

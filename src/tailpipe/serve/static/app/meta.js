@@ -27,15 +27,15 @@ export function tableNamed(name) {
 
 /** The table that is shown when none is named: the one with the newest row. */
 export function usualTable() {
-  const tables = (meta.value?.tables || []).filter((table) => table.last);
-  tables.sort((one, other) => ((one.last || "") < (other.last || "") ? 1 : -1));
+  const tables = (meta.value?.tables || []).filter((table) => table.last_event);
+  tables.sort((one, other) => ((one.last_event || "") < (other.last_event || "") ? 1 : -1));
   return tables[0]?.name || meta.value?.tables[0]?.name || "";
 }
 
 /** First and last moment of a table, or of all. @param {string} name */
 export function boundsOf(name) {
   const tables = (meta.value?.tables || []).filter((table) => name === ALL || table.name === name);
-  const first = tables.flatMap((table) => table.first || []).sort()[0] || null;
-  const last = tables.flatMap((table) => table.last || []).sort().at(-1) || null;
+  const first = tables.flatMap((table) => table.first_event || []).sort()[0] || null;
+  const last = tables.flatMap((table) => table.last_event || []).sort().at(-1) || null;
   return { first, last };
 }

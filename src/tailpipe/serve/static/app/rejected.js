@@ -7,8 +7,7 @@ import { ErrorBox, useLoad } from "./ui.js";
 
 /** @param {{row: import("./types.js").RejectedRow}} props */
 function RejectedRow({ row }) {
-  const place = row.position === null || row.position === "" ? "" : typeof row.position === "number" ? ` line ${row.position}` : ` ${row.position}`;
-  return html`<li><p><b>${visible(row.reason)}</b> <span class="muted mono">${visible(row.artifact)}${place}</span></p><pre tabindex="0">${visible(plain(row.text).slice(0, 2000))}</pre></li>`;
+  return html`<li><p><b>${visible(row.reason)}</b> <span class="muted mono">${visible(row.file)} line ${row.line}</span></p><pre tabindex="0">${visible(plain(row.text).slice(0, 2000))}</pre></li>`;
 }
 
 /** @param {{partition: string}} props */

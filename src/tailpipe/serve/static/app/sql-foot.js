@@ -11,7 +11,7 @@ import { Copy } from "./ui.js";
 
 /** @param {import("./types.js").Cost} cost */
 function costOf(cost) {
-  const files = cost.files ? ` · ${number(cost.files.read)} of ${count(cost.files.of, "file")}` : "";
+  const files = cost.files ? ` · ${number(cost.files.read)} of ${count(cost.files.total, "file")}` : "";
   return `${duration(cost.ms)}${files}`;
 }
 

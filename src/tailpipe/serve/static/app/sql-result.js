@@ -13,8 +13,8 @@ const KINDS = /** @type {const} */ (["table", "line", "bar", "number"]);
 /** @param {{shown: import("./sql-state.js").Result}} props */
 function Summary({ shown }) {
   const { end, rows, isStopped } = shown;
-  const files = end?.files ? ` · ${number(end.files.read)} of ${count(end.files.of, "file")} read` : "";
-  const cut = end?.cut ? ` · cut: ${end.reason || "limit reached"}` : "";
+  const files = end?.files ? ` · ${number(end.files.read)} of ${count(end.files.total, "file")} read` : "";
+  const cut = end?.truncated ? ` · truncated: limit of ${end.reason || "rows"} reached` : "";
   return html`<p class="summary" role="status">${count(rows.length, "row")}${isRunning.value ? " …" : ""}${isStopped ? " · stopped" : ""}${end ? ` · ${duration(end.ms)}${files}` : ""}${cut ? html`<b>${cut}</b>` : null}</p>`;
 }
 

@@ -9,7 +9,7 @@ import { navigate, route } from "./route.js";
 /**
  * @typedef {{
  *   sql: string, columns: import("./types.js").Column[], rows: Value[][], error: unknown, isStopped: boolean,
- *   end: {rows: number, cut: boolean, reason?: string | null, ms: number, files?: import("./types.js").Files} | null,
+ *   end: {rows: number, truncated: boolean, reason?: string | null, ms: number, files?: import("./types.js").Files} | null,
  * }} Result
  */
 /** @template T @typedef {import("../vendor/core.js").Signal<T>} Signal */

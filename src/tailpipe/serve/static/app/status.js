@@ -14,7 +14,7 @@ import { Empty, ErrorBox, Loading, useLoad } from "./ui.js";
 
 /** @param {{partition: Partition, isChosen: boolean, now: number}} props */
 function PartitionRow({ partition, isChosen, now }) {
-  const { name, rows, bytes: size, last, last_run, outcome, gaps, rejected_rows: rejected } = partition;
+  const { name, rows, bytes: size, last_event: last, last_run, outcome, gap_days: gaps, rejected_rows: rejected } = partition;
   return html`<tr class=${isChosen ? "chosen opens" : "opens"} onClick=${() => change({ partition: name }, { replace: true })}>
     <th scope="row"><a href=${href("status", { partition: name })} aria-current=${isChosen ? "true" : undefined}>${name}</a></th>
     <td><span class="outcome ${outcome || "none"}">${outcome || (partition.is_in_config === false ? "not in config" : "never run")}</span></td>

@@ -26,7 +26,7 @@ function Leaf({ value }) {
   const cut = cutValue(value);
   if (value === null || value === undefined) return html`<span class="value null">null</span>`;
   const kind = cut ? "string" : typeof value;
-  return html`<span class="value ${kind}">${visible(plain(value))}${cut ? html`<em class="muted"> … cut, ${bytes(cut.length)} in all</em>` : null}</span>`;
+  return html`<span class="value ${kind}">${visible(plain(value))}${cut ? html`<em class="muted"> … truncated, ${bytes(cut.length)} in total</em>` : null}</span>`;
 }
 
 /** @param {{name: string, field: string, value: unknown, actions: Actions, isColumn: boolean}} props */

@@ -6,7 +6,7 @@
  * @typedef {{name: string, type: string}} Column
  * @typedef {Column & {description?: string, facet?: boolean}} TableColumn
  * @typedef {{
- *   name: string, description?: string, rows: number | null, first: string | null, last: string | null,
+ *   name: string, description?: string, rows: number | null, first_event: string | null, last_event: string | null,
  *   columns: TableColumn[], default_columns: string[],
  * }} Table
  * @typedef {{rows: number, bytes: number, seconds: number, statements: number}} Limits
@@ -15,7 +15,7 @@
  *   schemas: {name: string, tables: string[]}[],
  * }} Meta
  * @typedef {{table: string, q: string, from: string | null, to: string | null}} Search
- * @typedef {{read: number, of: number}} Files
+ * @typedef {{read: number, total: number}} Files
  * @typedef {{sql: string, ms: number, files?: Files}} Cost
  * @typedef {{t: string, n: number, by: Record<string, number> | null}} Bucket
  * @typedef {Cost & {
@@ -34,14 +34,14 @@
  * @typedef {{name?: string, title: string, kind: ChartKind, query: string, params: Record<string, Value>, width?: number}} Panel
  * @typedef {{name: string, title?: string, panels: Panel[]}} Dashboard
  * @typedef {{
- *   name: string, table: string, rows: number | null, bytes: number | null, first: string | null, last: string | null,
- *   last_run: string | null, outcome: string | null, lag_seconds: number | null, gaps: number | null,
+ *   name: string, table: string, rows: number | null, bytes: number | null, first_event: string | null,
+ *   last_event: string | null, last_run: string | null, outcome: string | null, lag_seconds: number | null, gap_days: number | null,
  *   rejected_rows?: number | null, is_in_config?: boolean,
  * }} Partition
  * @typedef {"covered" | "missing" | "dropped" | "not_requested"} DayState
  * @typedef {{day: string, state: DayState, rows: number | null}} Day
  * @typedef {{
- *   partition: string, time: string | null, artifact: string, position: string | number | null, reason: string, text: Value,
+ *   partition: string, file: string, line: number, reason: string, text: Value,
  * }} RejectedRow
  * @typedef {{name: string, title?: string, severity: string, table: string, mitre?: string[], enabled: boolean}} Detection
  * @typedef {{

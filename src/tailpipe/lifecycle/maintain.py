@@ -1,4 +1,4 @@
-"""Tidy up after a collection: drop what has expired, then merge small files of the days it touched where that pays."""
+"""Maintain a partition after a collection: drop expired days, then merge small files of new days where that pays."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tailpipe.kernel.engine import Engine
 from tailpipe.lifecycle.compact import Subject, compact
 from tailpipe.lifecycle.policy import Wanted
 from tailpipe.lifecycle.retain import expire, preview, why_not_yet
+from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.partition import Partition
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.table import Table
-from tailpipe.model.tidied import Tidied
 
 if TYPE_CHECKING:
     from tailpipe.lifecycle.compact import LandingOf
 
-__all__ = ["tidy"]
+__all__ = ["maintain"]
 
 
-def tidy(
+def maintain(
     catalog: Catalog,
     engine: Engine,
     partition: Partition,
@@ -31,38 +31,37 @@ def tidy(
     request: CollectRequest,
     units: Collection[str],
     landing_of: LandingOf = lambda _: None,
-) -> Tidied:
+) -> Maintenance:
     """Do both, for the units that a run has committed; what was collected is safe, so a failure is only reported."""
-    done = Tidied()
+    done = Maintenance()
     try:
         done = _expire(catalog, partition, request)
         if units:
             wanted = Wanted(units=units, is_full_pass=False)
             landing = landing_of(partition.address)
             made = compact(catalog, engine, Subject(partition.address, table, wanted=wanted), landing)
-            done = replace(done, files=made.files, new_files=made.new_files or 0)
+            done = replace(done, compacted_files=made.files, new_files=made.new_files or 0)
     except TailpipeError as error:
-        done = replace(done, notes=(*done.notes, f"cleanup failed: {error.message}"))
+        done = replace(done, warnings=(*done.warnings, f"maintenance failed: {error.message}"))
     return done
 
 
-def _expire(catalog: Catalog, partition: Partition, request: CollectRequest) -> Tidied:
+def _expire(catalog: Catalog, partition: Partition, request: CollectRequest) -> Maintenance:
     if partition.retention is None:
-        return Tidied()
+        return Maintenance()
     oldest = partition.retention.oldest(request.now)
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if request.window is not None and request.window.start.date() < oldest:
         # They were requested by this very run.
-        notes = (
-            f"days before {oldest} are older than {partition.retention.keep}: the next run without --from drops them",
-        )
+        keep = partition.retention.keep
+        warnings = (f"days before {oldest} exceed the retention of {keep}; the next run without --from deletes them",)
         oldest = request.window.start.date()
     if why := why_not_yet(catalog, request.now):
         if preview(catalog, partition.address, oldest).dates:
-            notes = (
-                *notes,
-                f"nothing expired: {why}; if it is right, run: tailpipe expire {partition.address} --force",
+            warnings = (
+                *warnings,
+                f"no days expired: {why}; if the clock is right, run: tailpipe expire {partition.address} --force",
             )
-        return Tidied(notes=notes)
+        return Maintenance(warnings=warnings)
     gone = expire(catalog, partition.address, oldest)
-    return Tidied(gone.dates, gone.rows, notes=notes)
+    return Maintenance(gone.dates, gone.rows, warnings=warnings)

@@ -1,0 +1,90 @@
+"""The report of a run, and the preview of one, as records for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tailpipe.cli.pushes import push_record
+from tailpipe.collect import events
+from tailpipe.collect.packing import fetched_bytes
+from tailpipe.collect.planner import Planned
+from tailpipe.model.meter import ordered
+from tailpipe.model.partition import Partition
+
+__all__ = ["preview_record", "summary_record"]
+
+
+def summary_record(summary: events.Summary) -> dict[str, Any]:
+    """What became of one partition. The names are public: `docs/reference/collect.md` has a row for each."""
+    maintenance = summary.maintenance
+    return {
+        "partition": summary.partition,
+        "is_done": summary.is_done,
+        "error": summary.error,
+        "row_counts": asdict(summary.accounts),
+        "committed": [
+            {"unit": one.unit, "artifacts": one.artifacts, "row_counts": asdict(one.accounts), "reason": one.reason}
+            for one in summary.committed
+        ],
+        "failed": [{"unit": one.unit, "reasons": one.reasons} for one in summary.failed],
+        "bad_artifacts": summary.bad_artifacts,
+        "changed_artifacts": summary.changed_artifacts,
+        "listed": summary.listed,
+        "skipped": summary.skipped,
+        **_seen(summary),
+        "type_errors": summary.type_errors,
+        "warnings": summary.warnings,
+        "is_stale": summary.is_stale,
+        "empty_columns": summary.empty_columns,
+        "rejected_samples": [
+            {"uri": one.uri, "position": one.position, "reason": one.reason, "text": one.text}
+            for one in summary.rejected_samples
+        ],
+        "incomplete_artifacts": summary.incomplete_artifacts,
+        "gaps": str(summary.gaps),
+        "not_requested": str(summary.not_requested),
+        "lost": str(summary.lost),
+        "maintenance": {**asdict(maintenance), "expired_days": str(maintenance.expired_days)},
+        "push": push_record(summary.push) if summary.push else None,
+        "bytes": summary.bytes,
+        "seconds": round(summary.seconds, 3),
+        "run": summary.run,
+        "profile": {
+            phase: {"wall_seconds": round(spent.wall, 3), "cpu_seconds": round(spent.cpu, 3)}
+            for phase, spent in ordered(summary.profile).items()
+        },
+    }
+
+
+def preview_record(partition: Partition, planned: Planned) -> dict[str, Any]:
+    """What a run of a partition would do."""
+    return {
+        "partition": partition.address,
+        "listed": planned.listed,
+        "units": [
+            {
+                "unit": str(unit.unit),
+                "kind": unit.kind,
+                "reason": unit.reason,
+                "artifacts": len(unit.artifacts),
+                "bytes": sum(fetched_bytes(one) for one in unit.artifacts),
+            }
+            for unit in planned.plan.units
+        ],
+        "skipped": planned.plan.reasons,
+        **_seen(planned),
+        "problems": [problem for some in planned.problems.values() for problem in some],
+    }
+
+
+def _seen(found: events.Summary | Planned) -> dict[str, Any]:
+    """What sources have listed and the run does not read, by source."""
+    return {
+        "unmatched_files": [asdict(one) for one in found.unmatched_files],
+        "unavailable_artifacts": [asdict(one) for one in found.unavailable_artifacts],
+        "unlisted_days": [
+            {**asdict(one), "first_day": str(one.first_day), "last_day": str(one.last_day)}
+            for one in found.unlisted_days
+        ],
+    }
