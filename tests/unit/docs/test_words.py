@@ -10,7 +10,7 @@ import pytest
 from tests.command_page import COMMANDS
 from tests.prose import findings_in, message_findings, page_findings, pages, words_of
 
-MOST_WORDS = 45_000
+MOST_WORDS = 41_000
 """The README and docs, without generated parts and decisions. Shorten a page before you raise it."""
 
 
