@@ -71,7 +71,7 @@ pages: setup ## write the generated pages and tables of docs/ from the declarati
 	$(BIN)/python -m tests.message_page
 
 docs: setup ## build the documentation site into site/, without a network
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-serve: docs ## show the documentation site on 127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
