@@ -11,7 +11,7 @@ EXTRAS  = $(addprefix --extra ,aws azure connect evtx gcp google mcp serve sftp 
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages docs docs-serve vendor soak lock clean
+.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages terminal docs docs-serve vendor soak lock clean
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +70,11 @@ pages: setup ## write the generated pages and tables of docs/ from the declarati
 	$(BIN)/python -m tests.reference_pages
 	$(BIN)/python -m tests.message_page
 
+terminal: setup ## draw the terminal pictures of docs/ from real runs
+	$(BIN)/python -m tests.terminal_pages
+
 docs: setup ## build the documentation site into site/, without a network
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-serve: docs ## show the documentation site on 127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000

@@ -12,6 +12,7 @@ from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.option import Option, options_of, variants_of
 from tailpipe.model.partition import Partition, Schema
+from tailpipe.model.saved import QueryDirectory, SavedQuery
 from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
@@ -30,6 +31,8 @@ def declared_blocks() -> dict[str, type[Any]]:
         "partition": Partition,
         "schema": Schema,
         "dataset": Dataset,
+        "query": SavedQuery,
+        "queries": QueryDirectory,
         "detection": Detection,
         "detections": DetectionSet,
         "sigma": SigmaRules,

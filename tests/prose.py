@@ -50,6 +50,14 @@ TURNS = {
     r"says? nothing about": "plain words",
     r"tell (?:the )?whole": "plain words",
     r"without a word": "silently",
+    r"in the place of": "instead of",
+    r"of (?:ours|yours|theirs)": "our, your, their",
+    r"keeps? to (?:it|them|that|the first)|which the \w+ keeps to": "respect",
+    r"without any config": "by default",
+    r"what you see": "message",
+    r"worth an alarm": "alert if",
+    r"(?:is|are) waited for": "waits",
+    r"by which (?:it|they|queries|detections|a \w+) (?:is|are)": "that identify, that select",
 }
 REPORT_TURNS = {
     r"repair with": "to repair:",

@@ -21,11 +21,14 @@ from tailpipe.formats.delimited import Delimited
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import Option, type_name
 from tailpipe.model.source import Source
+from tailpipe.plugin import Registry
 from tests.command_page import COMMANDS, EVERYWHERE, with_commands
 from tests.declared_blocks import BLOCKS, described_options
+from tests.unit.docs.pages import built_in
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 OPTION_HEAD = "| option | type | default | meaning |"
+PRESET_HEAD = "| preset | meaning |"
 FLAG_HEAD = "| flag | description |"
 _CODE = re.compile(r"(?<![\w`/.-])(--[a-z][a-z-]*|tp_[a-z]+|\.tpc|s3://|[A-Z]+\.tpc)(?![\w`])")
 _SECTION = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -64,13 +67,20 @@ def config_page(page: str) -> str:
             return None
         return [option_row(one) for one in described_options(BLOCKS[title]) if one.kind != "label"]
 
-    return with_tables(_INTRO.sub(_intro, page), OPTION_HEAD, rows_of)
+    page = with_tables(_INTRO.sub(_intro, page), OPTION_HEAD, rows_of)
+    return with_tables(page, PRESET_HEAD, lambda title, _: preset_rows() if title == "Presets" else None)
+
+
+def preset_rows() -> list[str]:
+    """The rows of the predefined formats: reference and description."""
+    presets = Registry(built_in()).presets
+    return [f"| `format.{name}` | {_escaped(one.description or '')} |" for name, one in sorted(presets.items())]
 
 
 def config_by_hand(page: str) -> str:
     """The page of the config language without its generated parts."""
     without = _INTRO.sub(lambda found: f"{found[1]}\n" if found[2] in BLOCKS else found[0], page)
-    return re.sub(r"^\| option \|.*\n(?:\|.*\n)+", "", without, flags=re.MULTILINE)
+    return re.sub(r"^\| (?:option|preset) \|.*\n(?:\|.*\n)+", "", without, flags=re.MULTILINE)
 
 
 def _intro(found: re.Match[str]) -> str:

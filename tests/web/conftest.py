@@ -105,7 +105,7 @@ def browser() -> Iterator[Browser]:
     Not for the whole session: as long as it runs, its thread has a running event loop, and others need one there.
     """
     if not CHROMIUM.exists():
-        pytest.skip(f"no {CHROMIUM}: the pages of the explorer are NOT tested; apt-get install chromium")
+        pytest.skip(f"no {CHROMIUM}: the explorer and the site are NOT tested; apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

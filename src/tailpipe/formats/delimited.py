@@ -58,11 +58,11 @@ class Delimited(Format):
         check=check_count,
     )
     loose_quotes: bool = option(
-        "Whether a quote inside quotes that no delimiter follows is text; then a value without quotes cannot hold one.",
+        "Whether a quote inside a quoted value is text, unless a delimiter follows. Other values then have no quotes.",
         default=False,
     )
     known_fields: Sequence[str] = option(
-        "Names by which a header is known: a first line of mostly these is one.", default=()
+        "Field names that identify a header: a first line with mostly these names is one.", default=()
     )
     wrapped_in: str | None = option(
         "Key of the line's text in the JSON objects that a delivery stream may have made of the lines.", default=None
@@ -108,7 +108,7 @@ class W3cLog(Format):
 
     type = "w3c"
     plus_as_blank: bool = option(
-        "Whether IIS's `+` in a value is a blank again, except in addresses of pages, where it may be meant.",
+        "Whether to convert IIS's `+` in values back to spaces, except in URLs.",
         default=True,
     )
     timezone: str | None = timezone_option()

@@ -53,9 +53,7 @@ class Jsonl(Format):
     field_map: Mapping[str, str] = option(
         "Other names for fields: name = field in the log.", default={}, check=_check_map
     )
-    prefixed: bool = option(
-        "Whether a line may have text before its object, such as a header of syslog; it is skipped.", default=False
-    )
+    prefixed: bool = option("Whether to skip text before the object of a line, such as a syslog header.", default=False)
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
@@ -92,7 +90,7 @@ class Json(Format):
         check=_check_paths,
     )
     document: str | None = option(
-        "Name of a field that gives each record the document around it, without the records.", default=None
+        "Name of a field for the document around each record, without the records.", default=None
     )
     csv_column: str | None = option(
         "Column of a CSV with a header that has the document in each row; an artifact that is JSON is read as it is.",

@@ -21,9 +21,9 @@ class Dataset(Declared):
 
     name: str = label("Name of the dataset.", check=check_reference_name)
     description: str | None = option("What the dataset is for, in a sentence.", default=None)
-    tables: Sequence[str] = option("Tables to bring; wildcards are allowed.", default=("*",), check=check_selectors)
+    tables: Sequence[str] = option("Tables to fetch; wildcards are allowed.", default=("*",), check=check_selectors)
     partitions: Sequence[str] = option(
-        "Partitions to bring, by name or by table and name; wildcards are allowed.",
+        "Partitions to fetch, by name or by table and name; wildcards are allowed.",
         default=("*",),
         check=check_selectors,
     )
@@ -31,7 +31,7 @@ class Dataset(Declared):
     to: str | None = option(
         "Only days before this time; a bare date includes that day.", default=None, check=check_moment
     )
-    indexes: Sequence[str] = option("Values of `tp_index` to bring; wildcards are allowed.", default=("*",))
+    indexes: Sequence[str] = option("Values of `tp_index` to fetch; wildcards are allowed.", default=("*",))
 
     def has(self, partition: str) -> bool:
         """Whether a `table.partition` belongs to it."""

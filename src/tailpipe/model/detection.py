@@ -88,7 +88,7 @@ class Detection(Declared):
     mitre: Sequence[str] = option(
         "Tactics and techniques of MITRE ATT&CK, such as `TA0001:T1078`.", default=(), check=_check_mitre
     )
-    tags: Sequence[str] = option("Words by which detections are selected.", default=())
+    tags: Sequence[str] = option("Words that select detections.", default=())
     group_by: Sequence[str] = option("SQL expressions; rows with equal values form a group.", default=())
     threshold: int | None = option("Number of rows of a group that make a hit.", default=None, check=_check_threshold)
     distinct: str | None = option(

@@ -49,14 +49,14 @@ class Partition(Declared):
 
     table: str = label("Table that the rows go into.", check=check_name)
     name: str = label("Name of the partition.", check=check_partition_name)
-    description: str | None = option("What the partition holds, in a sentence.", default=None)
+    description: str | None = option("Description of the partition, in a sentence.", default=None)
     filter: str | None = option("DuckDB SQL condition; only rows that meet it are kept.", default=None)
     tp_index: str | None = option("Column by whose value the files are divided.", default=None)
     dedupe_key: Sequence[str] = option(
         "Columns that identify an event; of rows that agree in all of them one is kept.", default=(), check=_check_key
     )
-    dedupe: bool = option("Whether one row is kept of those that agree in the table's `row_key`.", default=False)
-    store: Store | None = option("Store that also holds the files; the workspace's if not given.", default=None)
+    dedupe: bool = option("Whether to keep only one of the rows with the same `row_key` of the table.", default=False)
+    store: Store | None = option("Store of the files; default: that of the workspace.", default=None)
     sources: Sequence[Source] = nested("Where the logs come from; at least one.", block="source")
     retention: Retention | None = nested(
         "How long rows are kept; for ever without it.", block="retention", default=None
@@ -90,5 +90,5 @@ class Schema(Declared):
     )
     where: str | None = option("DuckDB SQL condition on the rows.", default=None)
     materialized: bool = option(
-        "Whether a copy of the rows is kept, and made again after each collection that touched it.", default=False
+        "Whether to keep a copy of the rows, updated after each collection that changes them.", default=False
     )

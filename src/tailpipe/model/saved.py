@@ -48,10 +48,8 @@ class SavedQuery(Declared):
     title: str | None = option("What the query answers, in a few words.", default=None)
     description: str | None = option("What the answer means, in a sentence or two.", default=None)
     sql: str | None = option("The statement.", default=None)
-    file: str | None = option(
-        "File that holds the statement, relative to the config file; `~` is allowed.", default=None
-    )
-    tags: Sequence[str] = option("Words by which queries are selected.", default=())
+    file: str | None = option("File with the statement, relative to the config file; `~` is allowed.", default=None)
+    tags: Sequence[str] = option("Words that select queries.", default=())
     params: Sequence[Parameter] = nested("The parameters of the statement.", block="param", default=())
     statement: str = fact("The statement that `file` holds.", default="")
     line: int = fact("Lines of the file before the statement.", default=0)

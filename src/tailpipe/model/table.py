@@ -42,18 +42,17 @@ class Column(Declared, kw_only=False):
         default=None,
         check=parse_type,
     )
-    description: str | None = option("What the column holds, in a sentence.", default=None)
+    description: str | None = option("Description of the column, in a sentence.", default=None)
     source: str | None = option(
         "Field of the format; defaults to the field of the same name. In JSON it may be a path: `actor.name`,"
         " `target[*].id`. `*` is all fields that have no column, as one object, `x_*` those whose names begin so.",
         default=None,
     )
-    transform: str | None = option("DuckDB SQL expression over the fields that gives the value.", default=None)
+    transform: str | None = option("DuckDB SQL expression over the fields that computes the value.", default=None)
     null_if: str | None = option("Text that means null; wins over the table's.", default=None)
     required: bool = option("Whether a row without a value is rejected.", default=False)
     keys: Literal["camel", "pascal"] | None = option(
-        "How JSON spells the fields of a struct, if not as the type does: `camel` for userName, `pascal` for UserName."
-        " A transform then gives JSON.",
+        "Case of the keys in JSON: `camel` for userName, `pascal` for UserName. A transform then returns JSON.",
         default=None,
     )
     time_format: str | Sequence[str] | None = option(
@@ -137,8 +136,7 @@ class Table(Declared):
     name: str = label("Name of the table.", check=check_name)
     description: str = option("What a row of the table is, in a sentence.", default="")
     extend: str | None = option(
-        "Table to take everything from that this one does not say itself: columns of the same name are changed, others"
-        " are added.",
+        "Table to extend: columns of the same name are changed, others are added.",
         default=None,
     )
     format: Format | None = option("Format of the logs, unless the source names its own.", default=None, block="format")

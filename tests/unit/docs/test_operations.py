@@ -15,7 +15,7 @@ from tailpipe.kernel.task import Limits
 from tailpipe.query.views import COPIES
 from tailpipe.unpack.streams import UnpackLimits
 from tailpipe.unpack.unpack import _FOREIGN
-from tests.unit.docs.pages import ROOT, codes, fences, read, rows, section
+from tests.unit.docs.pages import PAGES, ROOT, codes, fences, read, rows, section
 
 MEGABYTE = 1024 * 1024
 
@@ -28,6 +28,16 @@ def test_every_file_of_a_workspace_is_in_the_tree() -> None:
     inside = {str(place.relative_to(f"/w/{INTERNAL}")) for place in places if place not in (layout.internal,)}
     inside -= {str(layout.catalog_lock.relative_to(f"/w/{INTERNAL}"))}
     assert inside | {COPIES, INTERNAL, layout.client_database("tailpipe").name} <= shown
+
+
+def test_only_one_page_draws_the_tree() -> None:
+    drawn = [
+        page
+        for page in PAGES
+        for fence in fences(read(page))
+        if "tp_table=" in fence.body and "manifests/" in fence.body
+    ]
+    assert drawn == ["docs/reference/files.md"]
 
 
 def test_the_limits_are_those_of_the_code() -> None:

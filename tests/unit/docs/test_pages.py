@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,11 @@ def test_every_page_is_found_from_the_index() -> None:
     }
     found |= {path / "README.md" for path in found if path.is_dir()}
     assert {ROOT / page for page in PAGES if page.startswith("docs/")} - found == {index}
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    shown = set(re.findall(r": ([\w-]+\.md)$", read("mkdocs.yml"), re.MULTILINE))
+    assert {Path(page).name for page in PAGES if Path(page).parent == Path("docs")} <= shown
 
 
 def test_no_file_names_the_host_of_a_registry_or_a_path_of_one_machine() -> None:

@@ -46,10 +46,10 @@ class CloudWatchLogGroup(Source):
     yields_events = True
     event_fields = ("ingestion_time", "log_group", "log_stream")
     log_group_name: str | Sequence[str] = option(
-        "Name of the log group, or a list; `*` stands for any text, `?` for a character.", check=_check_groups
+        "Name of the log group, or a list; `*` matches any text, `?` one character.", check=_check_groups
     )
     log_stream_names: Sequence[str] = option(
-        "Log streams to read, all if not given; `*` stands for any text, `?` for a character.",
+        "Log streams to read, all if not given; `*` matches any text, `?` one character.",
         default=(),
         check=_check_streams,
     )

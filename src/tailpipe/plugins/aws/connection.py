@@ -39,7 +39,7 @@ class Aws(Connection):
     access_key: str | None = option("Access key id.", default=None)
     secret_key: Secret | None = option("Secret access key.", default=None)
     session_token: Secret | None = option("Token of a temporary session.", default=None)
-    region: str | None = option("Region to ask when the source names none.", default=None)
+    region: str | None = option("Default region of sources.", default=None)
     role_arn: str | None = option("Role to assume after logging in.", default=None)
     external_id: Secret | None = option("External id that the role requires.", default=None)
     endpoint_url: str | None = option(
@@ -48,7 +48,7 @@ class Aws(Connection):
         check=_check_endpoint,
     )
     s3_force_path_style: bool = option("Whether the bucket's name is in the path, not in the host.", default=False)
-    max_retries: int = option("How often a request is tried again.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
 
     def __post_init__(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):

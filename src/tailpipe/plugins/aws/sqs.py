@@ -61,7 +61,7 @@ class S3Queue(S3Bucket):
     queue_url: str = option("Address of the queue that gets the bucket's event notifications.", check=_check_queue)
     queue_connection: Aws | None = option("How to log in to the queue, if not as to the bucket.", default=None)
     full_listing: str = option(
-        "How often the bucket is listed, so that a lost message loses no object.", default="1d", check=_check_span
+        "How often to list the bucket, to find objects whose messages were lost.", default="1d", check=_check_span
     )
     visibility_timeout_seconds: int = option(
         "How long received messages stay hidden if a run does not end.", default=600, check=_check_hidden

@@ -60,19 +60,17 @@ class Azure(Connection):
         "PEM or PKCS #12 file with certificate and key of the application.", default=None
     )
     certificate_password: Secret | None = option("Password of that file.", default=None)
-    account_name: str | None = option("Storage account to use when the source names none.", default=None)
+    account_name: str | None = option("Default storage account of sources.", default=None)
     account_key: Secret | None = option("Key of the storage account.", default=None, check=_check_account_key)
     sas_token: Secret | None = option("Shared access signature of a container or account.", default=None)
     environment: Literal["public", "usgov", "china"] = option("Which cloud.", default="public")
-    authority_host: str | None = option(
-        "Host that logs in, if it is none of these clouds.", default=None, check=_check_authority
-    )
+    authority_host: str | None = option("Login host, for other clouds.", default=None, check=_check_authority)
     endpoint_url: str | None = option(
         "Address of the storage account, if it is not the usual one, such as an emulator.",
         default=None,
         check=_check_endpoint,
     )
-    max_retries: int = option("How often a request is tried again.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
 
     def __post_init__(self) -> None:
         ways = [

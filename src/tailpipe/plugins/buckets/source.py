@@ -58,7 +58,7 @@ class BucketSource(Source):
     remembered_days = 1
     scheme: ClassVar[str] = ""
     """What `paths` begin with."""
-    prefix: str = option("Folder of the bucket that holds the logs.", default="")
+    prefix: str = option("Folder of the logs in the bucket.", default="")
     file_layout: str | None = option(
         "Grok pattern of the keys below the prefix; its groups `year`, `month`, `day` date the object.", default=None
     )

@@ -46,7 +46,7 @@ class Gcp(Connection):
     endpoint_url: str | None = option(
         "Address of a server to use instead of Google's, such as an emulator.", default=None, check=_check_endpoint
     )
-    max_retries: int = option("How often a request is tried again.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
 
     @property
     def storage_url(self) -> str:

@@ -109,7 +109,7 @@ class OAuth2(Auth):
 
     type = "oauth2"
     renews = True
-    token_url: str = option("Address that gives out tokens.")
+    token_url: str = option("Address of the token endpoint.")
     client_id: str = option("Id of the client.")
     client_secret: Secret | None = option("Secret of the client.", default=None)
     private_key: Secret | None = option(

@@ -51,9 +51,7 @@ class RateLimit(Declared):
     per: str = option("The time for that many requests.", default="1m", check=check_span)
     parallel: int = option("How many requests are sent at a time.", default=4, check=_check_count)
     remaining: str = option("Header that has the number of requests that remain.", default="X-RateLimit-Remaining")
-    reset: str = option(
-        "Header that says when there are more: seconds, or a time since 1970.", default="X-RateLimit-Reset"
-    )
+    reset: str = option("Header with the time of the reset: in seconds, or since 1970.", default="X-RateLimit-Reset")
 
     @property
     def per_second(self) -> float | None:
@@ -73,7 +71,7 @@ class HttpConnection(Connection):
     )
     rate_limit: RateLimit | None = nested("How many requests are sent.", block="rate_limit", default=None)
     timeout: str = option("How long to wait for the service to send something.", default="60s", check=check_span)
-    max_retries: int = option("How often a request that fails is sent again.", default=5, check=_check_retries)
+    max_retries: int = option("How many times to retry a failed request.", default=5, check=_check_retries)
     max_wait: str = option(
         "How long a request may wait in all, for limits and retries.", default="1h", check=check_span
     )

@@ -84,7 +84,7 @@ class Cursor(Pagination):
     record: str = option("Path of the token in the last record of a page, instead.", default="")
     param: str = option("Parameter that takes the token.", default="")
     body: str = option("Key of the body that takes the token, instead.", default="")
-    has_more: str = option("Path that says whether there is another page.", default="")
+    has_more: str = option("Path of the value that is true if there is another page.", default="")
     alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
     join: str = option("Separator of the parts of a token that is a list.", default=",")
 

@@ -73,7 +73,7 @@ class HttpSource(Source):
     headers: Mapping[str, str] = option("Additional headers.", default={})
     body: Mapping[str, Any] = option("Body of a POST, sent as JSON; texts may hold `{from}` and `{to}`.", default={})
     each: Mapping[str, Sequence[str]] = option(
-        "Names and values; each value is requested by itself, and `{name}` stands for it.", default={}
+        "Names and values, with one request per value; `{name}` is replaced by it.", default={}
     )
     window: TimeRange = nested("How time is requested.", block="window", default=TimeRange())
     response: Literal["auto", "json", "ndjson"] = option("What the body of an answer is.", default="auto")
@@ -92,7 +92,7 @@ class HttpSource(Source):
         default="last",
     )
     max_records: int | None = option(
-        "How many records the service gives for a range at most. A range with as many fails: there may be more.",
+        "Most records that the service returns for a range. A range with that many fails, because there may be more.",
         default=None,
         check=_check_most,
     )

@@ -44,7 +44,7 @@ def _check_retries(count: int) -> None:
 
 
 class Sftp(Connection):
-    """An SFTP server, how to log in, and the keys by which it is verified."""
+    """An SFTP server, how to log in, and the keys that verify it."""
 
     type = "sftp"
     host: str = option("Name or address of the server.", default="", check=_check_host)
@@ -61,7 +61,7 @@ class Sftp(Connection):
         "Public key of the server, such as `ssh-ed25519 AAAA…`, instead of `known_hosts`.", default=None
     )
     timeout: str = option("How long to wait for the server to answer.", default="30s", check=_check_timeout)
-    max_retries: int = option("How often a lost connection is made again.", default=3, check=_check_retries)
+    max_retries: int = option("How many times to reconnect.", default=3, check=_check_retries)
 
     @property
     def server(self) -> str:
