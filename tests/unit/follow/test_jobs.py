@@ -275,7 +275,7 @@ def test_a_service_that_never_answers_turns_health_red_and_the_others_go_on(tmp_
         until(loop, lambda: loop.status.state.partitions["app.h"].is_stuck)
         with pytest.raises(HTTPError) as red:
             urlopen(health)
-        assert (red.value.code, json.load(red.value)["problems"]) == (503, {"app.h": "it hangs"})
+        assert (red.value.code, json.load(red.value)["problems"]) == (503, {"app.h": "the run is stuck"})
         red.value.close()
         client, _ = silent.accept()
         for number in range(3):
