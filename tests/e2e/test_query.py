@@ -234,7 +234,7 @@ def test_a_schema_shows_which_of_its_tables_hold_rows(run: Run, output: str) -> 
     if output == "jsonl":
         record = json.loads(done.out)
         assert [(table["table"], table["rows"]) for table in record["tables"]] == [("app_log", 3)]
-        assert "aws_vpc_flow_log" in record["without_rows"]
+        assert "aws_vpc_flow_log" in record["empty_tables"]
 
 
 # Parameters

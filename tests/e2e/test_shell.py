@@ -70,7 +70,7 @@ def test_statements_commands_and_mistakes(shell: Open, tmp_path: Path, data: Wor
 
         terminal.ask(".mode line", "output format: line")
         terminal.ask("SELECT 1 AS a, NULL AS b;", "a = 1", "b =")
-        terminal.ask(".mode xml", "there are: pretty, plain, line")
+        terminal.ask(".mode xml", "choose one of: pretty, plain, line")
         terminal.ask(".mode parquet")
         terminal.ask("SELECT 1;", "is not text")
         terminal.ask(".mode csv")

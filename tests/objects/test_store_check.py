@@ -22,7 +22,7 @@ from tests.aws.server import ACCESS_KEY, READER_KEY, READER_SECRET, SECRET_KEY, 
 from tests.object_faults import FaultyObjects, Lost, script
 from tests.objects.conftest import remote
 
-NAMES = ["write", "read", "list", "one writer", "delete"]
+NAMES = ["write", "read", "list", "conditional write", "delete"]
 
 
 class Overwriting(DirectoryObjects):
@@ -65,7 +65,7 @@ def test_a_store_that_can_be_used_passes_and_is_left_empty(objects: Objects) -> 
 def test_a_server_without_conditional_writes_is_found_out(directory: Path) -> None:
     objects = Overwriting(directory, str(directory))
     (failed,) = [step for step in check_store(objects) if step.result != "ok"]
-    assert failed.name == "one writer"
+    assert failed.name == "conditional write"
     assert "overwritten" in failed.message
     assert list(objects.list("")) == []
 

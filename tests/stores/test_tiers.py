@@ -208,7 +208,7 @@ def test_a_lost_local_file_is_fetched_from_the_store(lake: Shared) -> None:
         path.unlink()
     findings = [one for one in doctor.examine(lake.home) if one.problem == "missing"]
     assert len(findings) == 2
-    assert all("the store has it" in one.message for one in findings)
+    assert all("the store has a copy" in one.message for one in findings)
     done = repair(lake.home, fetch=lambda _, key, target: lake.objects.fetch(key, target), host="web-1")
     assert (done.healed, done.remote, done.lost_units) == (2, 0, ())
     assert len(lake.stored()) == len(lake.hive()) == 2

@@ -24,28 +24,28 @@ _PERMISSIONS = {
         "write": "s3:PutObject",
         "read": "s3:GetObject",
         "list": "s3:ListBucket",
-        "one writer": "a server that honours If-None-Match on PUT",
+        "conditional write": "a server that honours If-None-Match on PUT",
         "delete": "s3:DeleteObject",
     },
     "gs": {
         "write": "storage.objects.create",
         "read": "storage.objects.get",
         "list": "storage.objects.list",
-        "one writer": "a server that honours x-goog-if-generation-match",
+        "conditional write": "a server that honours x-goog-if-generation-match",
         "delete": "storage.objects.delete",
     },
     "az": {
         "write": "Storage Blob Data Contributor",
         "read": "Storage Blob Data Contributor",
         "list": "Storage Blob Data Contributor",
-        "one writer": "a server that honours If-None-Match on PUT",
+        "conditional write": "a server that honours If-None-Match on PUT",
         "delete": "Storage Blob Data Contributor",
     },
     "file": {
         "write": "write permission on the directory",
         "read": "read permission on the directory",
         "list": "read permission on the directory",
-        "one writer": "a file system with hard links or locks",
+        "conditional write": "a file system with hard links or locks",
         "delete": "write permission on the directory",
     },
 }
@@ -114,13 +114,13 @@ class _Probe:
             ("write", self.write),
             ("read", self.read),
             ("list", self.list),
-            ("one writer", self.race),
+            ("conditional write", self.race),
             ("delete", self.delete),
         )
 
     def write(self) -> None:
         if not self.objects.put(self.keys[0], self.data):
-            raise _LackError("a new object is said to exist already")
+            raise _LackError("the store reports that a new object exists already")
         self.is_written = True
 
     def read(self) -> None:
@@ -161,7 +161,7 @@ class _Probe:
         self.objects.delete(self.keys)
         left = [key for key in self.keys if self.objects.head(key) is not None]
         if left:
-            raise _LackError("an object is there after it was deleted")
+            raise _LackError("a deleted object still exists")
 
     def clean(self) -> None:
         """Delete what is left, as far as that is allowed."""

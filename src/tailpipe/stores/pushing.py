@@ -266,8 +266,8 @@ class Pushing:
 
     def _with_rest(self, catalog: Catalog, name: str, use: StoreUse) -> PushReport:
         """The report of a partition, with what is not pushed."""
-        known, pending = self._reports.get(name, PushReport(name, use.store.name)), self._pending(catalog, name)
-        return replace(known, unpushed_commits=len(pending), unpushed_since=unpushed_since(catalog.database, name))
+        known, unpushed = self._reports.get(name, PushReport(name, use.store.name)), self._pending(catalog, name)
+        return replace(known, unpushed_commits=len(unpushed), unpushed_since=unpushed_since(catalog.database, name))
 
 
 def _unproved(target: Target, keys: tuple[str, ...]) -> str:
