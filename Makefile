@@ -40,10 +40,10 @@ demo-store: setup ## two hosts that collect into one store, and a third that rea
 	@$(BIN)/python examples/shared/demo.py
 
 test: setup ## run the tests
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not soak"
 
 test-slow: setup ## run the tests that need minutes: kills of whole runs, a cluster
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow and not soak"
 
 check: lint types imports test ## what must be green before a commit: lint, types, import rules, tests
 
@@ -87,6 +87,7 @@ soak: setup ## kill collectors 10,000, pushes and detections 1,000 times, and ho
 	TAILPIPE_COMMITS=1000 $(BIN)/python -m pytest -o faulthandler_timeout=0 -s -m slow tests/stores/test_many_hosts.py tests/crash/test_host_kills.py
 	TAILPIPE_CYCLES=100 $(BIN)/python -m pytest -m slow tests/unit/follow tests/crash/test_follow.py
 	TAILPIPE_EXAMPLES=all $(BIN)/python -m pytest -n $(JOBS) tests/properties
+	$(BIN)/python -m pytest -n $(JOBS) -m soak
 
 lock: $(UV) ## resolve the dependencies anew into requirements/*.txt
 	echo uv | $(COMPILE) - -o requirements/uv.txt

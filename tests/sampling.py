@@ -8,6 +8,12 @@ from typing import Any
 import pytest
 
 
+def campaign(cases: Iterable[Any], every: int) -> list[Any]:
+    """Each case as a parameter; all but the first of every so many run only with `make soak`."""
+    marks = [pytest.mark.soak]
+    return [pytest.param(case, marks=marks if number % every else []) for number, case in enumerate(cases)]
+
+
 def sampled(cases: Iterable[Any], every: int) -> list[Any]:
     """Each case as a parameter; all but the first of every so many are slow. A tuple is a case of several values."""
     found = []

@@ -106,12 +106,11 @@ def test_secrets_do_not_travel_where_others_may_listen() -> None:
 
 
 ACCOUNTS = ("111111111111", "222222222222", "333333333333")
-OBJECTS = 20_000
 DAYS = 40
 
 
-def _put_all(bucket: TestBucket, today: date) -> dict[date, int]:
-    """Twenty thousand objects of two rows each; how many rows there are of each day."""
+def _put_all(bucket: TestBucket, today: date, objects: int) -> dict[date, int]:
+    """Objects of two rows each; how many rows there are of each day."""
     client, counts = bucket.client, dict[date, int]()
 
     def put(number: int) -> None:
@@ -122,8 +121,8 @@ def _put_all(bucket: TestBucket, today: date) -> dict[date, int]:
         client.put_object(Bucket=bucket.name, Key=key, Body=gzip.compress(text.encode(), 1))
 
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(put, range(OBJECTS)))
-    for number in range(OBJECTS):
+        list(pool.map(put, range(objects)))
+    for number in range(objects):
         day = today - timedelta(days=number % DAYS)
         counts[day] = counts.get(day, 0) + 2
     return counts
@@ -154,15 +153,16 @@ def _within_a_day() -> Iterator[date]:
 
 
 @pytest.mark.slow
-def test_twenty_thousand_objects_are_taken_once_each_and_only_the_days_wanted_are_listed(
-    bucket: TestBucket, proxy: Proxy, tmp_path: Path
+@pytest.mark.parametrize("objects", [2_000, pytest.param(20_000, marks=pytest.mark.soak)])
+def test_thousands_of_objects_are_taken_once_each_and_only_the_days_wanted_are_listed(
+    bucket: TestBucket, proxy: Proxy, tmp_path: Path, objects: int
 ) -> None:
     with _within_a_day() as today:
-        _check_windows(bucket, proxy, tmp_path, today)
+        _check_windows(bucket, proxy, tmp_path, today, objects)
 
 
-def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date) -> None:
-    counts = _put_all(bucket, today)
+def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date, objects: int) -> None:
+    counts = _put_all(bucket, today, objects)
     install = Install(tmp_path / "install", proxy.url, bucket.name)
 
     def collect(*arguments: str) -> str:
@@ -191,7 +191,7 @@ def _check_windows(bucket: TestBucket, proxy: Proxy, tmp_path: Path, today: date
     assert _skipped(proxy, today) == {21}
     assert install.rows() == [{"found": total(30) + 2}]
 
-    replaced = next(number for number in range(OBJECTS) if number % DAYS == 2)
+    replaced = next(number for number in range(objects) if number % DAYS == 2)
     day = today - timedelta(days=2)
     bucket.put_rows(f"{ACCOUNTS[replaced % 3]}/{day:%Y/%m/%d}/{replaced:05}.jsonl.gz", "replaced", day=day)
     collect()

@@ -23,6 +23,7 @@ from tailpipe.plugins.aws.s3_events import named_objects
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Proxy
 from tests.aws.world import s3_world
+from tests.sampling import campaign
 from tests.unit.collect.support import LocalEngine, World
 
 TODAY = date(2024, 3, 10)
@@ -248,7 +249,7 @@ def test_it_travels_to_the_workers_without_its_messages(feed: Feed) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", ["staging.made", "commit.before", "commit.after", "publish.after"])
+@pytest.mark.parametrize("point", campaign(["commit.before", "staging.made", "commit.after", "publish.after"], 2))
 def test_a_kill_loses_no_row_and_doubles_none(feed: Feed, tmp_path: Path, point: str) -> None:
     feed.world.text = feed.world.text.replace("queue_url", "visibility_timeout_seconds = 30\n    queue_url", 1)
     feed.world.collect()

@@ -16,7 +16,6 @@ from tests.aws.conftest import TestBucket, bucket, no_credentials, proxy
 from tests.bucket_server import Asked
 from tests.crash.harness import Server
 from tests.crash.hosts import Fleet
-from tests.sampling import sampled
 
 __all__ = ["bucket", "no_credentials", "proxy"]
 
@@ -24,7 +23,8 @@ HOSTS = 4
 COMMITS = int(os.environ.get("TAILPIPE_COMMITS", "100"))
 
 
-@pytest.mark.parametrize("name", sampled(SHARED_NAMES, len(SHARED_NAMES)))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHARED_NAMES)
 def test_a_host_that_is_killed_where_it_meets_others_goes_on(
     server: Server, place: Path, bucket: TestBucket, name: str
 ) -> None:

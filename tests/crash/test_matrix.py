@@ -22,7 +22,7 @@ def _prepared(server: Server, home: Path, **options: object) -> Harness:
     return harness
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 3))
+@pytest.mark.parametrize("name", sampled(NAMES, 5))
 def test_a_kill_at_any_failpoint_leaves_whole_days(server: Server, place: Path, name: str) -> None:
     disk = "neither" if name == "project.copy" else "no-exchange" if name == "project.unlink" else "plain"
     harness = _prepared(server, place / "ws", seed=NAMES.index(name), disk=disk)

@@ -32,7 +32,7 @@ def _prepared(server: Server, home: Path, store: str, **options: object) -> Lake
     return harness
 
 
-@pytest.mark.parametrize("name", sampled(STORE_NAMES, 3))
+@pytest.mark.parametrize("name", sampled(STORE_NAMES, 5))
 def test_a_push_that_is_killed_anywhere_is_finished_by_the_next(
     server: Server, place: Path, store: str, name: str
 ) -> None:
@@ -91,7 +91,9 @@ def test_random_kills_and_faults_lose_nothing(server: Server, place: Path, store
 
 
 @pytest.mark.xdist_group("s3")
-@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills", [3, pytest.param(20, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.soak)]
+)
 def test_kills_lost_replies_and_cut_bodies_of_a_real_bucket_lose_nothing(
     server: Server, place: Path, bucket: TestBucket, proxy: proxies.Proxy, kills: int
 ) -> None:

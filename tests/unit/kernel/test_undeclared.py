@@ -282,12 +282,16 @@ def test_thousands_of_keys_are_judged_some_at_a_time() -> None:
     assert max(noting.lengths) < 100_000
 
 
-@pytest.mark.slow
-def test_a_record_that_brings_a_key_beyond_the_limit_is_rejected_and_the_others_are_kept() -> None:
-    odd = [{f"k{number:05}": 1} for number in range(FIELDS_LIMIT + 500)]
+@pytest.mark.parametrize("limit", [60, pytest.param(FIELDS_LIMIT, marks=pytest.mark.soak)])
+def test_a_record_that_brings_a_key_beyond_the_limit_is_rejected_and_the_others_are_kept(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("kernel.plan", "formats.key_limit"):
+        monkeypatch.setattr(f"tailpipe.{place}.FIELDS_LIMIT", limit)
+    odd = [{f"k{number:05}": 1} for number in range(limit + 500)]
     done, types = settled(task(lines({"often": 1}, *odd, {"often": 2}), of=ALL))
-    assert len(types) == FIELDS_LIMIT
+    assert len(types) == limit
     assert "often" in types  # the most frequent come first
     accounts = done.outcome.accounts
-    assert (accounts.kept, accounts.rejected) == (FIELDS_LIMIT - len({"time", "often"} & types.keys()) + 2, 502)
-    assert done.outcome.samples[0].reason == "brings more than 2,000 different keys"
+    assert (accounts.kept, accounts.rejected) == (limit - len({"time", "often"} & types.keys()) + 2, 502)
+    assert done.outcome.samples[0].reason == f"brings more than {limit:,} different keys"

@@ -321,6 +321,7 @@ def test_a_statement_ends_when_the_browser_leaves(world: World) -> None:
             assert client.lines("SELECT 1 AS x")[-1]["end"]["rows"] == 1
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_while_it_waits_gives_up_its_turn(world: World) -> None:
     with serving(world.open(), Limits(statements=1)) as client, client.raw() as first:
         _post(first, client, "sql", {"sql": SLOW})
