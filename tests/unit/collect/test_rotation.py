@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sampled
 from tests.unit.collect import rotating
 from tests.unit.collect.live import collect_while_it_turns
 from tests.unit.collect.rotating import Turning, at, happen
