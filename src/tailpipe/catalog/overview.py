@@ -69,6 +69,11 @@ class Overview:
     """The dates of rows that were lost and have not been collected again."""
     store: StoreState = field(default_factory=StoreState)
 
+    @classmethod
+    def empty(cls, name: str) -> Overview:
+        """That of a partition that the catalog does not know."""
+        return cls(PartitionTotals(name, 0, 0, 0, None, None, 0))
+
 
 def overview(database: Database, with_store: Container[str] = ()) -> list[Overview]:
     """All partitions that ever held something or were tried, by name.
@@ -90,7 +95,7 @@ def overview(database: Database, with_store: Container[str] = ()) -> list[Overvi
         stores = _stores(connection, with_store)
     return [
         Overview(
-            held.get(name) or PartitionTotals(name, 0, 0, 0, None, None, 0),
+            held.get(name) or Overview.empty(name).totals,
             coverage[key],
             _last_run(database, name, *runs[key]) if key in runs else None,
             lost[key],

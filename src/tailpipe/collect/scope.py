@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from tailpipe.collect.plan import SourceState
 from tailpipe.errors import TailpipeError
@@ -18,7 +19,20 @@ from tailpipe.model.partition import Partition
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.window import LOOKBACK
 
-__all__ = ["Scope", "check_clock", "goes_on", "listing", "moved_frontiers", "not_requested", "open_days", "scope_of"]
+if TYPE_CHECKING:
+    from tailpipe.catalog.overview import Overview
+
+__all__ = [
+    "Scope",
+    "check_clock",
+    "goes_on",
+    "listing",
+    "missing_days",
+    "moved_frontiers",
+    "not_requested",
+    "open_days",
+    "scope_of",
+]
 
 CLOCK_DAYS = 2
 """A clock that was ahead by so many days and is right again is no reason to stop."""
@@ -159,6 +173,11 @@ def open_days(coverage: Mapping[str, Coverage], partition: Partition | None, now
         return NO_DAYS
     known = [coverage.get(source.name, Coverage()) for source in partition.sources]
     return DaySet.union(one.gaps(_day(now)) for one in known) & _kept(partition, now)
+
+
+def missing_days(one: Overview, partition: Partition | None, now: datetime) -> DaySet:
+    """The gaps of a partition, and the days that it has lost."""
+    return open_days(one.coverage, partition, now) | one.lost
 
 
 def not_requested(coverage: Mapping[str, Coverage], partition: Partition | None, now: datetime) -> DaySet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from tailpipe.config.former import former_block
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
+from tailpipe.config.partitions import completed, partition_problems
 from tailpipe.config.saved import SavedQueries
 from tailpipe.config.scope import LABELS, Located, Scope
-from tailpipe.config.syntax import Block, Span
-from tailpipe.config.tables import extended, mapped, says, table_problems
+from tailpipe.config.syntax import Block
+from tailpipe.config.tables import extended, mapped, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.dashboard import Dashboard
@@ -29,11 +30,9 @@ from tailpipe.model.format import Format
 from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.notifier import NOTIFIERS
-from tailpipe.model.option import construct
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
 from tailpipe.model.settings import WorkspaceSettings
-from tailpipe.model.source import Source
 from tailpipe.model.store import Store, index_names
 from tailpipe.model.table import Table
 from tailpipe.plugin.registry import Registry
@@ -220,10 +219,9 @@ class _Builder:
             if value is not None:
                 self._check_mapping(located, value, value.format)
         elif reference.kind == "partition" and len(reference.labels) == LABELS["partition"]:
-            for problem in self._partition_problems(reference.labels[0], value, located.block):
-                self.decoder.report(located.text, problem)
+            self._check_partition(reference.labels[0], value, located)
         if isinstance(value, Partition):
-            self.decoded[reference] = dataclasses.replace(value, sources=_named(value.sources), **self._defaults(value))
+            self.decoded[reference] = completed(value, self._table(value.table))
         elif isinstance(value, Table):
             self.decoded[reference] = mapped(value)
         elif isinstance(value, SavedQuery):
@@ -302,14 +300,6 @@ class _Builder:
     def _of_kind(self, kind: str) -> list[Any]:
         return [value for reference, value in self.decoded.items() if reference.kind == kind]
 
-    def _defaults(self, partition: Partition) -> dict[str, Any]:
-        """What a partition has of its table, as it does not say it itself."""
-        table = self._table(partition.table)
-        index = table.tp_index if partition.tp_index is None and table is not None else partition.tp_index
-        if not partition.dedupe or partition.dedupe_key or table is None:
-            return {"tp_index": index}
-        return {"tp_index": index, "dedupe_key": table.row_key}
-
     def _table(self, name: str) -> Table | None:
         """The table of that name: of the config, or of a plugin."""
         reference = Reference("table", (name,))
@@ -338,31 +328,20 @@ class _Builder:
         self.decoder.report(located.text if text is None else text, problem)
         return None
 
-    def _partition_problems(self, name: str, partition: Partition | None, block: Block) -> Iterable[Problem]:
+    def _check_partition(self, name: str, partition: Partition | None, located: Located) -> None:
         own = Reference("table", (name,))
+        declared = self.scope.blocks.get(own)
         table = self.decoded.get(own) or self.registry.tables.get(name)
-        if table is None and own not in self.scope.blocks:
+        if table is None and declared is None:
             hint = did_you_mean(name, self._known_tables(), f'define it: table "{name}" {{ … }}, or install its plugin')
-            yield Problem(f'unknown table "{name}"', block.labels[0].span, hint)
+            self.decoder.report(located.text, Problem(f'unknown table "{name}"', located.block.labels[0].span, hint))
         if table is None or partition is None:
             return  # the problems of each are told
-        inner = [candidate for candidate in block.body.blocks if candidate.type == "source"]
-        names: dict[str, Span] = {}
-        for source, source_block in zip(partition.sources, inner, strict=True):
-            span = source_block.labels[-1].span
-            if source.name and source.name in names:
-                note = ("first here", names[source.name])
-                yield Problem(f'two sources are named "{source.name}"', span, "give each its own name", note)
-            names.setdefault(source.name, span)
-        if partition.dedupe and not partition.dedupe_key and not table.row_key:
-            span = next((one.span for one in block.body.attributes if one.name == "dedupe"), block.span)
-            yield Problem(f'table "{table.name}" has no row_key', span, 'name the columns: dedupe_key = ["…"]')
-        for source, source_block in zip(partition.sources, inner, strict=True):
-            if source.format is None and table.format is None and not self._says_format(own, source_block):
-                hint = "add one to the source, or to the table: format = format.jsonl.default"
-                yield Problem(f'neither the source nor table "{table.name}" has a format', source_block.span, hint)
-            if source.format is not None and own in self.scope.blocks:
-                self._check_mapping(self.scope.blocks[own], table, source.format)
+        for problem in partition_problems(partition, located.block, table, declared.block if declared else None):
+            self.decoder.report(located.text, problem)
+        for source in partition.sources:
+            if source.format is not None and declared is not None:
+                self._check_mapping(declared, table, source.format)
 
     def _check_mapping(self, located: Located, table: Table, format: Format | None) -> None:
         """Check the fields that a table names against the format; each problem is reported once."""
@@ -377,12 +356,6 @@ class _Builder:
             text, span = self.decoder.spans[address]
             message = f'the table "{table.name}" has columns of these names: the map is the wrong way round'
             self.decoder.report(text, Problem(message, span, f'write name = "field in the log": {fix}'))
-
-    def _says_format(self, table: Reference, source: Block) -> bool:
-        """Whether a format is named that could not be made; what is wrong with it is told where it stands."""
-        located = self.scope.blocks.get(table)
-        blocks = [source, *([located.block] if located else [])]
-        return any(says(block, "format") or any(one.type == "format" for one in block.body.blocks) for block in blocks)
 
     def _config(self, texts: Sequence[ConfigText]) -> Config:
         kinds: dict[str, dict[str, Any]] = {kind: {} for kind in LABELS}
@@ -407,21 +380,6 @@ class _Builder:
             files=tuple(text.name for text in texts),
             spans=self.decoder.spans,
         )
-
-
-def _named(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """Give each source without a name its type's, then `type_2` and so on."""
-    taken = {source.name for source in sources if source.name}
-    named: list[Source] = []
-    for source in sources:
-        name, count = source.name or source.type, 1
-        while not source.name and name in taken:
-            count += 1
-            name = f"{source.type}_{count}"
-        taken.add(name)
-        fields = {field.name: getattr(source, field.name) for field in dataclasses.fields(source)}
-        named.append(construct(type(source), {**fields, "name": name}))
-    return tuple(named)
 
 
 def _order(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.scope import open_days
+from tailpipe.collect.scope import missing_days
 from tailpipe.errors import TailpipeError
 from tailpipe.follow.metrics import Facts, PartitionFacts
 
@@ -56,7 +56,7 @@ def read_facts(workspace: Workspace) -> Facts:
             one.totals.rows,
             one.totals.rejected_rows,
             (event if event.tzinfo else event.replace(tzinfo=UTC)).timestamp() if event else None,
-            len(open_days(one.coverage, partition, now) | one.lost),
+            len(missing_days(one, partition, now)),
             store.name if store else None,
             one.store.unpushed,
             since.timestamp() if since else None,

@@ -8,14 +8,14 @@ with a bracket, if JSON allows none there.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from tailpipe.formats.json_places import Places, complete, end_of_values, is_array, match_end, value_of_key, values_at
+from tailpipe.formats.json_places import Places, complete, end_of_values, is_array, match_end, values_at
 from tailpipe.formats.json_structure import BLANKS, SCALAR, Structure, clean_run, structure, with_scalars
+from tailpipe.formats.json_target import JsonTarget
 
 __all__ = ["Places", "Splitter"]
 
@@ -23,12 +23,10 @@ _SKIPPED = re.compile(rb"[ \t\r\n,]*")
 _STRAY = re.compile(rb'"(?:[^"\\\n]|\\.)*"|[^\[{\n]+')
 """Text between documents: a string, or the rest of a line up to the next document."""
 _OPENING = re.compile(rb'\{[ \t\r\n]*"(?:[^"\\]|\\.)*"')
-_ONE_EACH = "; if each line is a record, set format = format.jsonl.default in the source"
 _CUT_OFF = "the document is cut off: another one begins before its end"
 _AT_ONCE = 65_536
 _SHOWN_BYTES = 64 * 1024
 """How much text of what is no record is handed on; a rejected row holds less."""
-_KINDS = {b"{": "an object", b'"': "a string", b"n": "null", b"t": "a boolean", b"f": "a boolean"}
 
 
 class Splitter:
@@ -49,11 +47,9 @@ class Splitter:
         keeps_frames: bool = False,
         choices: Sequence[Sequence[str]] = (),
     ) -> None:
-        self._paths = tuple(map(tuple, choices)) or (tuple(path),)
-        self._path = self._paths[0]
+        self._target = JsonTarget(path, choices)
+        self._path = self._target.paths[0]
         """The path of the document that is being read."""
-        self._is_choice = bool(choices)
-        self._name = " or ".join(f'"{".".join(one)}"' for one in self._paths)
         self._limit = limit
         self._data = b""
         self._at = 0
@@ -85,7 +81,7 @@ class Splitter:
         while self._step(found):
             pass
         if len(self._data) - self._at > self._limit and not self._inside:
-            what = "a record" if self._in_array or not self._path else f"what stands before {self._name}"
+            what = "a record" if self._in_array or not self._path else f"what stands before {self._target.name}"
             found += self._give_up(f"{what} is longer than {self._limit:,} bytes")
         return found
 
@@ -110,7 +106,7 @@ class Splitter:
             return rest, "the document ends inside a record" if rest else "the document ends early"
         if rest.startswith(b"{") or (self._is_wrapped and not rest):
             return rest, "the document ends early"
-        return rest, f"there is no array {self._name} in the document" if rest else None
+        return rest, self._target.missing if rest else None
 
     @property
     def open_bytes(self) -> int:
@@ -137,7 +133,7 @@ class Splitter:
             self._is_wrapped = not self._is_wrapped
             self._at += 1
             return True
-        if first == b"{" and self._is_choice and not self._keeps_frames and self._bare(found):
+        if first == b"{" and self._target.is_choice and not self._keeps_frames and self._bare(found):
             return True
         return self._document(found) if first in (b"{", b"[") else self._stray(found)
 
@@ -152,22 +148,12 @@ class Splitter:
         if not len(starts):
             return False
         cut = self._cut(self._at, int(ends[-1]))
-        end = self._holder(seen, outside + 1, int(ends[-1]) if cut is None else cut)
+        end = self._target.first_key(data, self._at, int(ends[-1]) if cut is None else cut, seen, outside + 1)
         starts, ends = clean_run(data, *complete((starts, ends), end)[:2])
         if len(starts):
             found.append(Places(data, starts, ends))
             self._at = int(ends[-1])
         return len(starts) > 0
-
-    def _holder(self, seen: Structure, level: int, end: int) -> int:
-        """Where the first key stands that may lead to records; `end` if there is none before it."""
-        for token in {json.dumps(path[0], ensure_ascii=False).encode() for path in self._paths}:
-            place = self._data.find(token, self._at, end)
-            while place >= 0:
-                if seen.depth_before(seen.bracket_at(place)) == level and np.searchsorted(seen.quotes, place) % 2 == 0:
-                    end = place
-                place = self._data.find(token, place + 1, end)
-        return end
 
     def _singles(self, found: list[Places]) -> bool:
         """Documents that are themselves the records, up to the next that is an array."""
@@ -198,7 +184,7 @@ class Splitter:
         end = match.end() if match else self._at + 1
         if end == len(self._data):
             return False
-        found += self._bad(end, f"there is no array {self._name} in the document")
+        found += self._bad(end, self._target.missing)
         self._forward(end)  # its quotes may be no pairs
         return True
 
@@ -210,7 +196,8 @@ class Splitter:
         closing = seen.first_at(outside, first)
         end = int(seen.places[closing]) + 1 if closing is not None else len(data)
         cut = self._cut(self._at, end)
-        after, reason = self._array(seen, outside, end if cut is None else cut)
+        path, after, reason = self._target.find(data, self._at, end if cut is None else cut, seen, outside)
+        self._path = path or self._path
         if after is not None and data[after : after + 1] == b"{":
             return self._object(found, after, end, cut) if closing is not None or cut is not None else False
         if after is not None:
@@ -222,7 +209,7 @@ class Splitter:
         if cut is not None:
             self._cut_off(found, cut)
         elif closing is not None:
-            is_record = self._is_choice and data[self._at : self._at + 1] == b"{"
+            is_record = self._target.is_choice and data[self._at : self._at + 1] == b"{"
             found += [self._single(self._at, end)] if is_record else self._bad(end, reason)
             self._at = end
         return cut is not None or closing is not None
@@ -244,33 +231,6 @@ class Splitter:
         here = Places(self._data, np.array([start]), np.array([end]), len(self.frames))
         self.frames += [b"null"] if self._keeps_frames else []
         return here
-
-    def _array(self, seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
-        """Where the array at a path begins, or the object of a choice, or why there is none before `end`."""
-        reason = ""
-        for path in self._paths:
-            after, why = self._array_at(path, seen, outside, end)
-            if after is not None:
-                self._path = path
-                return after, ""
-            reason = reason or why
-        return None, reason
-
-    def _array_at(self, path: Sequence[str], seen: Structure, outside: int, end: int) -> tuple[int | None, str]:
-        missing = f"there is no array {self._name} in the document"
-        after = self._at
-        for level, key in enumerate(path, 1):
-            place = None
-            if self._data[after : after + 1] == b"{":
-                missing += _ONE_EACH if level == 1 else ""
-                place = value_of_key(self._data, key, outside + level, after, end, seen)
-            if place is None:
-                return None, missing
-            after = place
-        kind = self._data[after : after + 1]
-        if kind == b"[" or (kind == b"{" and self._is_choice):
-            return after, ""
-        return None, f"{self._name} is {_KINDS.get(kind, 'a number')}, not an array"
 
     def _enter_array(self) -> bool:
         self._at += 1

@@ -68,7 +68,7 @@ def search(
     from tailpipe.query.needle import Needle
     from tailpipe.query.search import search, searched_views
 
-    needle, most = Needle.parse(text), limits.rows_for(20 if limit is None else limit)
+    needle, most = Needle.parse(text), limits.rows_for(limit, usual=20)
     found: list[Found] = []
     truncated: list[str] = []
     with stop.session(workspace, narrowed(start or _SINCE, end)) as session:

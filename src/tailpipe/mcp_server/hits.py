@@ -61,7 +61,7 @@ def hits(
     conditions = [f"severity IN ({wanted})"]
     if detection:
         conditions.append(f"detection GLOB {literal(detection)}")
-    most = limits.rows_for(20 if limit is None else limit)
+    most = limits.rows_for(limit, usual=20)
     with stop.session(workspace, narrowed(start, end)) as session:
         rows = Rows(limits, most).take(
             _hits(session, f"WHERE {' AND '.join(conditions)} ORDER BY tp_timestamp DESC, tp_id LIMIT {most + 1}")

@@ -12,6 +12,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from tailpipe.errors import UsageError
 from tailpipe.http_guard.guard import App, Guard
 from tailpipe.http_guard.programs import ProgramAccess, text_refusal
+from tailpipe.http_guard.sockets import listen_on
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -50,17 +51,12 @@ def guarded_app(server: MCPServer, token: str, port: int) -> App:
 
 def listening(port: int) -> socket.socket:
     """A socket on loopback; port 0 is any that is free."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((HOST, port))
-        found.listen()
+        return listen_on(HOST, port)
     except OSError as error:
-        found.close()
         raise UsageError(
             f"cannot listen on {HOST}:{port}: {error.strerror}", hint="choose another with --port"
         ) from None
-    return found
 
 
 def serve(server: MCPServer, token: str, bound: socket.socket) -> None:

@@ -28,10 +28,10 @@ class Limits:
     bytes: int = 65_536
     seconds: float = 30.0
 
-    def rows_for(self, requested: int | None) -> int:
-        """How many rows an answer has at most, or a `UsageError`."""
+    def rows_for(self, requested: int | None, usual: int | None = None) -> int:
+        """How many rows an answer has at most, or a `UsageError`; `usual` is for answers with fewer than others."""
         if requested is None:
-            return min(self.rows, self.most_rows)
+            return min(usual or self.rows, self.most_rows)
         if not 1 <= requested <= self.most_rows:
             raise UsageError(f"limit must be from 1 to {self.most_rows}")
         return requested

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.catalog.overview import Overview
-from tailpipe.catalog.read import PartitionTotals
-from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.collect.scope import missing_days, not_requested
 from tailpipe.mcp_server.limits import Limits, Rows, answer
 from tailpipe.model.coverage import DaySet
 from tailpipe.query.json_values import plain
@@ -25,9 +24,9 @@ def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, 
     rows = []
     for name in workspace.select((partition,) if partition else ()):
         configured = workspace.config.partitions.get(name)
-        one = known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0))
+        one = known.get(name) or Overview.empty(name)
         covered = DaySet.union(days.covered for days in one.coverage.values())
-        missing = open_days(one.coverage, configured, datetime.now(UTC)) | one.lost
+        missing = missing_days(one, configured, datetime.now(UTC))
         never = not_requested(one.coverage, configured, datetime.now(UTC))
         run, totals = one.last_run, one.totals
         rows.append(
@@ -53,7 +52,7 @@ def rejected(workspace: Workspace, limits: Limits, partition: str, limit: int | 
     """Rows that could not be used, with place, reason and text."""
     from tailpipe.query.rejected import rejected_rows
 
-    most = limits.rows_for(20 if limit is None else limit)
+    most = limits.rows_for(limit, usual=20)
     chosen = set(workspace.select((partition,) if partition else ()))
     found = {name: held.rejected_rows for name, held in workspace.held().items() if name in chosen}
     rows = Rows(limits, most)

@@ -20,6 +20,7 @@ from tailpipe.query import inet
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.locked import connect_locked
+from tailpipe.query.made_views import MadeViews
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params, bound
 from tailpipe.query.shown import Address, Needed, Shown
@@ -240,8 +241,10 @@ class Session:
     def _take(self, snapshot: Snapshot | LargeSnapshot) -> None:
         self._shown = Shown(snapshot, self._tables, self._schemas, self._narrowing, has_copies=self._has_copies)
         self.sequence = snapshot.sequence
-        self._made: dict[Address | str, object] = {}
-        self._is_outlined = False
+        self._made = self._none_made()
+
+    def _none_made(self) -> MadeViews:
+        return MadeViews(self._shown, {schema.name for schema in self._schemas})
 
     @property
     def column_sets(self) -> ColumnSets:
@@ -297,7 +300,7 @@ class Session:
         """
         self._disconnect()
         self._connection = self._connect()
-        self._made, self._is_outlined = {}, False
+        self._made = self._none_made()
 
     def _make_views(self, sql: str, values: Params) -> None:
         """Make the views that the statement names, over the files that it needs."""
@@ -305,56 +308,23 @@ class Session:
         schemas = said | {self.schema.lower()}
         if not self._has_inet and (said & INET_WORDS or self._ask_for_inet(schemas)):
             self._load_inet()
-        is_about_known = bool(said & KNOWN)
         needed = self.needed(sql, values)
         for view, _ in needed:
             self._check(view.schema)
         paths = self._paths(sql, needed)
-        for view, files in needed:
-            made = files, is_about_known or bool(view.conditions)
-            if self._made.get(view.address) != made or view.address in paths:
-                self._make(view if made[1] else view.plain, files, paths.get(view.address))
-                self._made[view.address] = made
+        self._made.make(
+            self._connection, needed, paths, lambda error: self._told(error, ""), is_about_known=bool(said & KNOWN)
+        )
         if CATALOG in said:
-            self._make_catalog(sql, values)
+            self._made.make_catalog(
+                self._connection, lambda names: self._planning().read_tables(sql, (), self.schema, names, values)
+            )
         classes = self._shown.ocsf_views(sql)
         for statement in classes:
             self._connection.execute(statement)
         is_lost = not needed and not classes and bool(said & _NAMES_TABLES)
-        if not self._is_outlined and (is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said)):
-            self._outline()
-
-    def _outline(self) -> None:
-        """Make the views that nobody has named yet, without rows."""
-        if CATALOG not in self._made:
-            from tailpipe.query.summary import outline_summary
-
-            outline_summary(self._connection)
-        from tailpipe.query.ocsf import ocsf_outlines
-
-        for statement in ocsf_outlines():
-            self._connection.execute(statement)
-        for view in self.views:
-            if view.address not in self._made:
-                self._connection.execute(view.outline)
-                self._made[view.address] = None
-        self._is_outlined = True
-
-    def _make_catalog(self, sql: str, values: Params) -> None:
-        """Fill the tables of the catalog's own facts."""
-        from tailpipe.query.summary import make_large_summary, make_summary  # late, because few statements ask for it
-
-        large = self._shown.large_whole
-        if large is None:
-            if CATALOG not in self._made:
-                make_summary(self._connection, self._shown.all_files())
-                self._made[CATALOG] = True
-            return
-        read = self._planning().read_tables(sql, (), self.schema, ("days", "files"), values)
-        with_files = read != ["days"]
-        if CATALOG not in self._made or (with_files and not self._made[CATALOG]):
-            make_large_summary(self._connection, large, with_files=with_files)
-            self._made[CATALOG] = with_files
+        if is_lost or any(word.startswith(_ASKS_WHAT_THERE_IS) for word in said):
+            self._made.outline(self._connection)
 
     def _paths(self, sql: str, needed: Sequence[Needed]) -> dict[Address, list[str]]:
         """Where the files are that are not all on this disk, fetched where need be; DuckDB is let in where they are."""
@@ -378,17 +348,6 @@ class Session:
 
             self._files = RemoteFiles(self._open_reader, self._spill.path)
         return self._files
-
-    def _make(self, view: View, files: Sequence[LiveFile], paths: Sequence[str] | None) -> None:
-        """Make a view over these files; a mistake in its condition is told of its schema, not of the statement."""
-        try:
-            self._connection.execute(view.over(files) if paths is None else view.plain.over_paths(paths))
-        except (duckdb.BinderException, duckdb.CatalogException) as error:
-            if not (view.conditions and any(schema.name == view.schema for schema in self._schemas)):
-                raise
-            told = self._told(error, "")
-            hint = getattr(told, "hint", "") or "see where with: tailpipe config check --sql"
-            raise UsageError(f'the where of schema "{view.schema}" cannot be used: {told}', hint=hint) from error
 
     def _check(self, name: str) -> None:
         """Refuse the views of a schema whose `where` is more than a condition; those of the others can be used."""

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.http_guard.guard import App
+from tailpipe.http_guard.sockets import listen_on
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.pool import Pool
 
@@ -39,21 +40,15 @@ def bind(host: str, port: int | None) -> socket.socket:
     """A socket that listens; without a port, the first free one from the usual one on."""
     wanted = range(PORT, PORT + _TRIED) if port is None else (port,)
     for number in wanted:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((host, number))
-            found.listen(128)
+            return listen_on(host, number)
         except OSError as error:
-            found.close()
             if error.errno == errno.EADDRINUSE and port is None:
                 continue
             if error.errno == errno.EADDRINUSE:
                 hint = "choose another --port, or omit it to use a free one"
                 raise UsageError(f"port {number} is in use", hint=hint) from error
             raise UsageError(f'cannot listen on "{host}" port {number}: {error.strerror or error}') from error
-        return found
     raise TailpipeError(f"the ports {PORT} to {PORT + _TRIED - 1} are in use", hint="choose another with --port")
 
 

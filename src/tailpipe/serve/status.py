@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.catalog.overview import Overview
-from tailpipe.catalog.read import PartitionTotals
-from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.collect import scope
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
@@ -34,7 +33,7 @@ def missing_days(workspace: Workspace) -> dict[str, DaySet]:
     found: dict[str, list[DaySet]] = {}
     for one in workspace.overview():
         name = one.totals.name
-        days = open_days(one.coverage, workspace.config.partitions.get(name), now) | one.lost
+        days = scope.missing_days(one, workspace.config.partitions.get(name), now)
         found.setdefault(name.partition(".")[0], []).append(days)
     return {table: DaySet.union(days) for table, days in found.items()}
 
@@ -46,7 +45,7 @@ def status(workspace: Workspace, body: Body) -> dict[str, Any]:
     known = {one.totals.name: one for one in workspace.overview()}
     partitions = workspace.config.partitions
     names = sorted({*partitions, *(name for name, one in known.items() if one.totals.files or one.last_run)})
-    overviews = [known.get(name) or Overview(PartitionTotals(name, 0, 0, 0, None, None, 0)) for name in names]
+    overviews = [known.get(name) or Overview.empty(name) for name in names]
     return {
         "partitions": [_partition(workspace, one, now) for one in overviews],
         "stores": _stores(workspace, overviews),
@@ -57,7 +56,7 @@ def status(workspace: Workspace, body: Body) -> dict[str, Any]:
 
 def _partition(workspace: Workspace, one: Overview, now: datetime) -> dict[str, Any]:
     totals, run = one.totals, one.last_run
-    missing = open_days(one.coverage, workspace.config.partitions.get(totals.name), now) | one.lost
+    missing = scope.missing_days(one, workspace.config.partitions.get(totals.name), now)
     last = totals.last_event
     return {
         "name": totals.name,
@@ -114,10 +113,10 @@ def coverage(workspace: Workspace, session: Session, body: Body) -> dict[str, An
     known, partition = workspace.coverage(name), workspace.config.partitions.get(name)
     lost = DaySet.union(one.lost for one in workspace.overview() if one.totals.name == name)
     states: Mapping[str, DaySet] = {
-        "missing": open_days(known, partition, now) | lost,
+        "missing": scope.open_days(known, partition, now) | lost,
         "covered": DaySet.union(one.covered for one in known.values()),
         "dropped": DaySet.union(one.dropped for one in known.values()),
-        "not_requested": not_requested(known, partition, now),
+        "not_requested": scope.not_requested(known, partition, now),
     }
     rows: dict[date, int] = {}
     for piece in session.shown.pieces(name.partition(".")[0]):

@@ -161,3 +161,9 @@ def test_rows_beyond_the_limit_are_not_read() -> None:
         raise AssertionError("a row too many was read")
 
     assert Rows(Limits(), 3).take(rows()).kept == [0, 1, 2]
+
+
+def test_answers_that_are_short_by_default_stay_within_a_small_limit() -> None:
+    assert Limits(most_rows=10).rows_for(None, usual=20) == 10
+    assert Limits().rows_for(None, usual=20) == 20
+    assert Limits().rows_for(30, usual=20) == 30

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
+from tailpipe.plugins.checks import check_retries
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,11 +24,6 @@ _MAKING = threading.Lock()
 def _check_endpoint(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise UsageError(f'"{url}" is not the address of a server', hint="write it as https://host:port")
-
-
-def _check_retries(count: int) -> None:
-    if not 0 <= count <= 100:
-        raise UsageError("max_retries must be between 0 and 100")
 
 
 class Aws(Connection):
@@ -48,7 +44,7 @@ class Aws(Connection):
         check=_check_endpoint,
     )
     s3_force_path_style: bool = option("Whether the bucket's name is in the path, not in the host.", default=False)
-    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=check_retries)
 
     def __post_init__(self) -> None:
         if (self.access_key is None) != (self.secret_key is None):

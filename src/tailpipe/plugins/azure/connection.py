@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
+from tailpipe.plugins.checks import check_retries
 
 __all__ = ["CLOUDS", "Azure"]
 
@@ -34,11 +35,6 @@ def _check_endpoint(url: str) -> None:
 def _check_authority(host: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9.-]+(:\d+)?", host):
         raise UsageError(f'"{host}" is not a host', hint="write it as login.example.com")
-
-
-def _check_retries(count: int) -> None:
-    if not 0 <= count <= 100:
-        raise UsageError("max_retries must be between 0 and 100")
 
 
 def _check_account_key(key: Secret) -> None:
@@ -70,7 +66,7 @@ class Azure(Connection):
         default=None,
         check=_check_endpoint,
     )
-    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=check_retries)
 
     def __post_init__(self) -> None:
         ways = [
@@ -111,23 +107,12 @@ class Azure(Connection):
 def _login(connection: Azure) -> Any:
     from tailpipe.plugins.buckets.login import Login
 
-    held: list[Any] = []
+    return Login.by(lambda: _credential(connection), _token, lambda error: _no_token(connection, error))
 
-    def fetch() -> tuple[str, datetime]:
-        from tailpipe.plugins.buckets.rest import imported
 
-        imported("azure.identity", "azure")
-        faults = imported("azure.core.exceptions", "azure")
-        try:
-            if not held:
-                held.append(_credential(connection))
-            token = held[0].get_token(_SCOPE)
-        except Exception as error:  # noqa: BLE001 - a library that raises many kinds
-            held.clear()
-            raise _no_token(connection, error, faults) from None
-        return token.token, datetime.fromtimestamp(token.expires_on, UTC)
-
-    return Login(fetch)
+def _token(credential: Any) -> tuple[str, datetime]:
+    token = credential.get_token(_SCOPE)
+    return token.token, datetime.fromtimestamp(token.expires_on, UTC)
 
 
 def _credential(connection: Azure) -> Any:
@@ -154,7 +139,10 @@ def _credential(connection: Azure) -> Any:
     )
 
 
-def _no_token(connection: Azure, error: Exception, faults: Any) -> TailpipeError:
+def _no_token(connection: Azure, error: Exception) -> TailpipeError:
+    from tailpipe.plugins.buckets.rest import imported
+
+    faults = imported("azure.core.exceptions", "azure")
     own = connection.address
     has_own = connection.client_secret is not None or connection.certificate_path is not None
     if isinstance(error, OSError):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from tailpipe.plugin import TailpipeError
 
 __all__ = ["Login"]
 
+T = TypeVar("T")
 _EARLY = timedelta(minutes=4)
 Token = tuple[str, datetime]
 """A token, and when it expires."""
@@ -20,6 +24,26 @@ class Login:
         self._fetch = fetch
         self._held: Token | None = None
         self._lock = threading.Lock()
+
+    @classmethod
+    def by(
+        cls, make: Callable[[], T], token_of: Callable[[T], Token], explain: Callable[[Exception], Exception]
+    ) -> Login:
+        """Tokens by the credential of a library; after a failure, which `explain` explains, it is made anew."""
+        held: list[T] = []
+
+        def fetch() -> Token:
+            try:
+                if not held:
+                    held.append(make())
+                return token_of(held[0])
+            except Exception as error:
+                held.clear()
+                if isinstance(error, TailpipeError):  # the library is not installed
+                    raise
+                raise explain(error) from None
+
+        return cls(fetch)
 
     def token(self) -> Token:
         """A token that is good for some minutes."""

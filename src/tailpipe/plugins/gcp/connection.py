@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
+from tailpipe.plugins.checks import check_retries
 
 __all__ = ["Gcp"]
 
@@ -22,11 +23,6 @@ _HOUR = timedelta(hours=1)
 def _check_endpoint(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc or urlsplit(url).query:
         raise UsageError(f'"{url}" is not the address of a server', hint="write it as https://host:port")
-
-
-def _check_retries(count: int) -> None:
-    if not 0 <= count <= 100:
-        raise UsageError("max_retries must be between 0 and 100")
 
 
 class Gcp(Connection):
@@ -46,7 +42,7 @@ class Gcp(Connection):
     endpoint_url: str | None = option(
         "Address of a server to use instead of Google's, such as an emulator.", default=None, check=_check_endpoint
     )
-    max_retries: int = option("How many times to retry a request.", default=9, check=_check_retries)
+    max_retries: int = option("How many times to retry a request.", default=9, check=check_retries)
 
     @property
     def storage_url(self) -> str:
@@ -71,24 +67,16 @@ class Gcp(Connection):
 def _login(connection: Gcp, is_write: bool) -> Any:
     from tailpipe.plugins.buckets.login import Login
 
-    held: list[Any] = []
+    scope = _WRITE_SCOPE if is_write else _SCOPE
+    return Login.by(lambda: _credentials(connection, scope), _token, lambda error: _no_token(connection, error))
 
-    def fetch() -> tuple[str, datetime]:
-        from tailpipe.plugins.buckets.rest import imported
 
-        faults = imported("google.auth.exceptions", "gcp")
-        transport = imported("google.auth.transport.requests", "gcp")
-        try:
-            if not held:
-                held.append(_credentials(connection, _WRITE_SCOPE if is_write else _SCOPE))
-            held[0].refresh(transport.Request())
-        except Exception as error:  # noqa: BLE001 - a library that raises many kinds
-            held.clear()
-            raise _no_token(connection, error, faults) from None
-        expiry = held[0].expiry
-        return held[0].token, expiry.replace(tzinfo=UTC) if expiry else datetime.now(UTC) + _HOUR
+def _token(credentials: Any) -> tuple[str, datetime]:
+    from tailpipe.plugins.buckets.rest import imported
 
-    return Login(fetch)
+    credentials.refresh(imported("google.auth.transport.requests", "gcp").Request())
+    expiry = credentials.expiry
+    return credentials.token, expiry.replace(tzinfo=UTC) if expiry else datetime.now(UTC) + _HOUR
 
 
 def _credentials(connection: Gcp, scope: str) -> Any:
@@ -128,7 +116,10 @@ def _key_facts(text: str) -> dict[str, Any]:
     return facts
 
 
-def _no_token(connection: Gcp, error: Exception, faults: Any) -> TailpipeError:
+def _no_token(connection: Gcp, error: Exception) -> TailpipeError:
+    from tailpipe.plugins.buckets.rest import imported
+
+    faults = imported("google.auth.exceptions", "gcp")
     own, name = connection.address, type(error).__name__
     if isinstance(error, faults.DefaultCredentialsError) and connection.credentials is None:
         hint = f"run: gcloud auth application-default login, or set credentials of {own}"

@@ -9,6 +9,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tailpipe.plugin import Connection, Declared, Secret, UsageError, nested, option, parse_duration
+from tailpipe.plugins.checks import check_retries
 from tailpipe.plugins.http.auth import ApiKey, Auth, AwsSigV4, Basic, Bearer, Google, Header, Hmac, OAuth2
 from tailpipe.plugins.http.template import added_options, filled_in, placeholders
 
@@ -39,11 +40,6 @@ def _check_count(count: int) -> None:
         raise UsageError("must be at least 1")
 
 
-def _check_retries(count: int) -> None:
-    if not 0 <= count <= 100:
-        raise UsageError("max_retries must be between 0 and 100")
-
-
 class RateLimit(Declared):
     """How many requests are sent, by all tasks on a host together."""
 
@@ -71,7 +67,7 @@ class HttpConnection(Connection):
     )
     rate_limit: RateLimit | None = nested("How many requests are sent.", block="rate_limit", default=None)
     timeout: str = option("How long to wait for the service to send something.", default="60s", check=check_span)
-    max_retries: int = option("How many times to retry a failed request.", default=5, check=_check_retries)
+    max_retries: int = option("How many times to retry a failed request.", default=5, check=check_retries)
     max_wait: str = option(
         "How long a request may wait in all, for limits and retries.", default="1h", check=check_span
     )
