@@ -112,8 +112,9 @@ def open_target(text: str, sources: Mapping[str, type[Source]], connection: Conn
         is_file, is_directory = real.is_file(), real.is_dir()
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            hint = "name a file, a directory, or a bucket such as s3://bucket/folder/"
-            raise UsageError(f'there is no "{text}"', hint=hint) from None
+            raise UsageError(
+                f'there is no "{text}"', hint="name a file, a directory, or a bucket such as s3://bucket/folder/"
+            ) from None
         raise UsageError(f'cannot read "{text}": {(error.strerror or str(error)).lower()}') from None
     if not is_file and not is_directory:
         raise UsageError(f'"{text}" is neither a file nor a directory')
