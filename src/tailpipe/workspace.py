@@ -262,6 +262,7 @@ class Workspace:
                 catalog,
                 engine,
                 Options(request, source=source),
+                self._warn,
             )
 
     def scan(self, partition: str, window: Window) -> DataFrame:
@@ -277,7 +278,7 @@ class Workspace:
         with self.data.catalog() as catalog:
             [(chosen, table)] = choose_ready(self.config, self.known_tables, partition)
             request = CollectRequest(datetime.now(UTC), window)
-            tasks = tasks_to_scan(chosen, table, catalog, self.engine or spark, request)
+            tasks = tasks_to_scan(chosen, table, catalog, self.engine or spark, request, self._warn)
         return scan_tasks(spark.session, tasks)
 
     def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
@@ -302,7 +303,7 @@ class Workspace:
 
         chosen = choose_ready(self.config, self.known_tables, partition, source)
         check_sql(self.config, chosen)
-        return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC))
+        return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC), self._warn)
 
     def check_sql(self) -> None:
         """Raise `ConfigError` with every problem in the SQL of partitions, their tables, schemas and detections."""
@@ -447,6 +448,9 @@ class Workspace:
         return self.data.databases().script(database)
 
     # Parts
+
+    def _warn(self, text: str) -> None:
+        self._say(f"warning: {text}")
 
     def kept_engine(self) -> SparkEngine:
         """Spark for many verbs, started by the first job that needs it: give it to a workspace, and close it."""
