@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
@@ -119,7 +119,14 @@ class Collecting:
         return self.data.followed(done, not any(one.compacted_files or one.expired_days for one in done.values()))
 
     def preview(
-        self, partitions: Selection, window: Window | None, *, overwrite: bool, fill: bool, source: str | None
+        self,
+        partitions: Selection,
+        window: Window | None,
+        *,
+        overwrite: bool,
+        fill: bool,
+        source: str | None,
+        warn: Callable[[str], None],
     ) -> list[tuple[Partition, Planned]]:
         """What collecting would do; nothing is changed."""
         from tailpipe.collect.collect import preview
@@ -129,9 +136,11 @@ class Collecting:
         request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
         with self.working() as (catalog, engine):
             chosen = choose_ready(self.data.config, self.data.tables, partitions, source)
-            return preview(chosen, catalog, engine, Options(request, source=source))
+            return preview(chosen, catalog, engine, Options(request, source=source), warn)
 
-    def scan(self, partition: str, window: Window, spark: SparkEngine, planner: Engine) -> DataFrame:
+    def scan(
+        self, partition: str, window: Window, spark: SparkEngine, planner: Engine, warn: Callable[[str], None]
+    ) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame."""
         from tailpipe.collect.scan import tasks_to_scan
         from tailpipe.model.request import CollectRequest
@@ -140,7 +149,7 @@ class Collecting:
         with self.data.catalog() as catalog:
             [(chosen, table)] = choose_ready(self.data.config, self.data.tables, partition)
             request = CollectRequest(datetime.now(UTC), window)
-            tasks = tasks_to_scan(chosen, table, catalog, planner, request)
+            tasks = tasks_to_scan(chosen, table, catalog, planner, request, warn)
         return scan_tasks(spark.session, tasks)
 
     def _note_history(self, catalog: Catalog, report: Report, now: datetime) -> None:
@@ -163,6 +172,7 @@ def try_source(
     start: str | None,
     end: str | None,
     limit: int,
+    warn: Callable[[str], None],
 ) -> SourceTrial:
     """What a source of one partition lists, and what the newest artifact becomes; nothing is written."""
     from tailpipe.collect.check import check_sql
@@ -170,7 +180,7 @@ def try_source(
 
     chosen = choose_ready(config, tables, partition, source)
     check_sql(config, chosen)
-    return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC))
+    return try_source(*chosen[0], source, (start, end), limit, datetime.now(UTC), warn)
 
 
 def check_config_sql(config: Config, tables: Mapping[str, Table]) -> None:

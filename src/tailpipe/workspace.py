@@ -217,7 +217,9 @@ class Workspace:
         source: str | None = None,
     ) -> list[tuple[Partition, Planned]]:
         """What collecting would do; nothing is changed."""
-        return self.collecting.preview(partitions, window, overwrite=overwrite, fill=fill, source=source)
+        return self.collecting.preview(
+            partitions, window, overwrite=overwrite, fill=fill, source=source, warn=self._warn
+        )
 
     def scan(self, partition: str, window: Window) -> DataFrame:
         """The standardised rows of a window as a lazy Spark DataFrame, equal to what collecting would land.
@@ -225,7 +227,7 @@ class Workspace:
         The session stays open; `frame.sparkSession.stop()` ends it.
         """
         spark = self._engines.spark()
-        return self.collecting.scan(partition, window, spark, self.engine or spark)
+        return self.collecting.scan(partition, window, spark, self.engine or spark, self._warn)
 
     def try_file(self, path: Path, table: Table, format_: Format | None, limit: int) -> Trial:
         """What a table makes of one file; nothing is written."""
@@ -244,7 +246,9 @@ class Workspace:
         self, partition: str, source: str | None, *, start: str | None, end: str | None, limit: int
     ) -> SourceTrial:
         """What a source of one partition lists, and what the newest artifact becomes; nothing is written."""
-        return try_source(self.config, self.known_tables, partition, source, start=start, end=end, limit=limit)
+        return try_source(
+            self.config, self.known_tables, partition, source, start=start, end=end, limit=limit, warn=self._warn
+        )
 
     def check_sql(self) -> None:
         """Raise `ConfigError` with every problem in the SQL of partitions, their tables, schemas and detections."""
@@ -384,6 +388,9 @@ class Workspace:
         return self.data.databases().script(database)
 
     # Engines
+
+    def _warn(self, text: str) -> None:
+        self._say(f"warning: {text}")
 
     def kept_engine(self) -> SparkEngine:
         """Spark for many verbs, started by the first job that needs it: give it to a workspace, and close it."""

@@ -16,9 +16,12 @@ from urllib.parse import quote_plus
 
 import boto3
 import pytest
+from click.testing import CliRunner
 
+from tailpipe.cli.app import app
+from tailpipe.collect.listing import released
 from tailpipe.errors import ConfigError
-from tailpipe.plugin import TailpipeError, UsageError
+from tailpipe.plugin import TailpipeError, UsageError, Window
 from tailpipe.plugins.aws.s3_events import named_objects
 from tests.aws.conftest import TestBucket
 from tests.aws.proxy import Proxy
@@ -86,8 +89,15 @@ class Feed:
     @property
     def left(self) -> int:
         """How many messages the queue has, visible or not."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        facts = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]
+        return self._count("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+
+    @property
+    def visible(self) -> int:
+        """How many messages a collection would get now."""
+        return self._count("ApproximateNumberOfMessages")
+
+    def _count(self, *names: str) -> int:
+        facts = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=list(names))["Attributes"]
         return sum(int(facts[name]) for name in names)
 
 
@@ -172,6 +182,47 @@ def test_a_run_that_fails_deletes_nothing(feed: Feed) -> None:
     feed.put(0, "one")  # as if it came again
     assert feed.world.collect().is_done
     assert feed.world.rows() == ["one"]
+
+
+@pytest.mark.parametrize("command", [("source", "test"), ("collect", "--dry-run")])
+def test_commands_that_collect_nothing_give_messages_back_at_once(
+    feed: Feed, tmp_path: Path, command: tuple[str, str]
+) -> None:
+    for number in range(12):
+        feed.put(0, f"{number:02}", name=f"{number:02}.jsonl")
+    feed.send("no event")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "main.tpc").write_text(feed.world.text)
+    words = [*command, "app.x", "--from", str(TODAY), "--to", str(TODAY)]
+    done = CliRunner().invoke(app, words, env={"TAILPIPE_INSTALL_DIR": str(tmp_path)})
+    assert done.exit_code == 0, done.output
+    assert "warning" not in done.output
+    assert feed.visible == 13
+    assert feed.world.collect().is_done
+    assert feed.world.rows() == [f"{number:02}" for number in range(12)]
+    assert feed.left == 1
+
+
+def test_messages_that_cannot_be_given_back_are_a_warning(feed: Feed) -> None:
+    feed.put(0, "one")
+    (source,), said = feed.world.config.partitions["app.x"].sources, list[str]()
+    with released([source], said.append):
+        assert list(source.artifacts(Window.of_day(TODAY)))
+        feed.client.delete_queue(QueueUrl=feed.url)
+    assert said == [f'there is no queue "{feed.url}" (correct "queue_url")']
+
+
+def test_idle_cycles_delete_messages_of_known_objects_and_remember_their_listing(feed: Feed, proxy: Proxy) -> None:
+    name = feed.put(0, "one")
+    assert feed.world.collect(is_cycle=True).is_done
+    feed.world.now += timedelta(days=1)  # time for a listing
+    for _ in range(3):
+        feed.tell(record(feed.bucket.name, name))
+        summary = feed.world.collect(is_cycle=True)
+        assert (summary.is_done, summary.committed, feed.left) == (True, (), 0)
+    proxy.asked.clear()
+    assert feed.world.collect(is_cycle=True).is_done
+    assert proxy.lists == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -15,31 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.bucket_server import Asked
-from tests.clouds.server import ACCOUNT, ACCOUNT_KEY, Answer, Cloud
+from tests.clouds.commands import azure_config, done, started
+from tests.clouds.server import ACCOUNT_KEY, Answer, Cloud
 
 pytestmark = pytest.mark.slow
 
 TODAY = datetime.now(UTC).date()
-CONFIG = """
-connection "azure" "c" {
-  endpoint_url = "URL"
-  account_key  = "KEY"
-}
-table "app" {
-  format     = format.jsonl.default
-  map_fields = []
-  column "tp_timestamp" { source = "time" }
-  column "message" { type = "varchar" }
-}
-partition "app" "x" {
-  source "azure_blob_storage" {
-    container    = "logs"
-    account_name = "ACCOUNT"
-    connection   = connection.azure.c
-    file_layout  = `%{WORD:account}/%{WORD:region}/%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}`
-  }
-}
-"""
 
 
 def filled(cloud: Cloud, accounts: int) -> None:
@@ -49,22 +29,7 @@ def filled(cloud: Cloud, accounts: int) -> None:
 
 
 def command(root: Path, cloud: Cloud, *arguments: str) -> subprocess.Popen[str]:
-    (root / "config").mkdir(parents=True, exist_ok=True)
-    text = (
-        CONFIG.replace("URL", f"{cloud.url}/{ACCOUNT}").replace("KEY", ACCOUNT_KEY).replace('"ACCOUNT"', f'"{ACCOUNT}"')
-    )
-    (root / "config" / "main.tpc").write_text(text)
-    env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(root)}
-    words = [sys.executable, "-m", "tailpipe", *arguments]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(words, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
-
-
-def done(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=200)
-    assert "Traceback" not in err, err
-    assert ACCOUNT_KEY not in out + err
-    return process.returncode, out, err
+    return started(root, azure_config(cloud), *arguments)
 
 
 def test_source_test_shows_rows_and_says_what_is_wrong(cloud: Cloud, tmp_path: Path) -> None:

@@ -25,10 +25,14 @@ _SHOWN = 8
 @click.command(
     "init",
     epilog=examples(
-        "tailpipe init /var/log/nginx", "tailpipe init app.log --dry-run", "tailpipe init s3://my-logs/AWSLogs/"
+        "tailpipe init /var/log/nginx",
+        "tailpipe init app.log --dry-run",
+        "tailpipe init s3://my-logs/AWSLogs/",
+        "tailpipe init gs://my-logs/cloudaudit.googleapis.com/",
+        "tailpipe init abfss://insights-activity-logs@acmelogs.dfs.core.windows.net/",
     ),
 )
-@click.argument("target", metavar="[FILE|DIRECTORY|s3://…]", required=False)
+@click.argument("target", metavar="[FILE|DIRECTORY|s3://…|gs://…|az://…]", required=False)
 @click.option("--name", metavar="NAME", help="Name of the new table; of the partition, if the table is shipped.")
 @click.option(
     "--output",
@@ -36,7 +40,7 @@ _SHOWN = 8
     type=click.Path(path_type=Path),
     help="File to write. Defaults to NAME.tpc in the config directory.",
 )
-@click.option("--connection", metavar="NAME", help="AWS connection of the config, for s3:// [default: default].")
+@click.option("--connection", metavar="NAME", help="Connection of the config, for buckets [default: default].")
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--dry-run", is_flag=True, help="Print the config to stdout without writing it.")
 @common
@@ -75,7 +79,7 @@ def command(
 def inferred(workspace: Any, target: str, name: str | None, connection: str | None = None) -> tuple[Known, Inference]:
     """What is known already, and what the target holds."""
     from tailpipe.infer.inference import Known, infer
-    from tailpipe.infer.places import open_target
+    from tailpipe.infer.places import connection_type, open_target
     from tailpipe.model.names import check_name
     from tailpipe.model.nearest import named
 
@@ -86,7 +90,12 @@ def inferred(workspace: Any, target: str, name: str | None, connection: str | No
     tables = workspace.registry.tables if config is None else workspace.known_tables
     partitions = () if config is None else tuple(config.partitions)
     connections = {} if config is None else config.connections
-    chosen = named("connection", f"aws.{connection}", connections) if connection else connections.get("aws.default")
+    kind = connection_type(target)
+    if connection and kind is None:
+        raise UsageError("--connection needs a bucket", hint="such as s3://bucket/folder/")
+    chosen = (
+        named("connection", f"{kind}.{connection}", connections) if connection else connections.get(f"{kind}.default")
+    )
     known = Known(tables, presets, partitions)
     return known, infer(open_target(target, workspace.registry.sources, chosen), known, datetime.now(UTC), name)
 
@@ -118,7 +127,7 @@ def _suggest() -> None:
     for place in places:
         if not place.is_readable:
             render.say(f"  {place.path}: not readable by this user")
-    render.say("run one of these, or name a file, a directory or s3://bucket/folder/: tailpipe init PATH")
+    render.say("run one of these, or name a file, a directory or a bucket (s3://, gs://, az://): tailpipe init PATH")
 
 
 def _config(workspace: Any) -> Any:
@@ -136,7 +145,7 @@ def _file(workspace: Any, inference: Inference, name: str | None) -> Path:
     if directory is None:
         raise UsageError(f'"{places[0]}" is not a directory', hint="name the file to write with --output")
     first = inference.found[0].partition
-    found = Path(inference.target.rstrip("/")).stem if len(inference.found) > 1 else first.table
+    found = Path(inference.target.rstrip("/").partition("@")[0]).stem if len(inference.found) > 1 else first.table
     return Path(directory / f"{name or found or 'logs'}.tpc")
 
 

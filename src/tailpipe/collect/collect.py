@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect import events
 from tailpipe.collect.check import check_sql
 from tailpipe.collect.conduct import conduct
 from tailpipe.collect.job import Emit, Job, Options
+from tailpipe.collect.listing import released
 from tailpipe.collect.planner import Planned, plan_job
 from tailpipe.collect.run import run_partition
 from tailpipe.config.config import Config
@@ -32,7 +33,10 @@ def collect(
     return events.Report(tuple(conduct((run_partition(job) for job in jobs), engine)))
 
 
-def preview(chosen: Chosen, catalog: Catalog, engine: Engine, options: Options) -> list[tuple[Partition, Planned]]:
+def preview(
+    chosen: Chosen, catalog: Catalog, engine: Engine, options: Options, warn: Callable[[str], None] = lambda _: None
+) -> list[tuple[Partition, Planned]]:
     """What collecting would do; nothing is changed."""
     jobs = [Job(partition, table, catalog, engine, options, lambda _: None) for partition, table in chosen]
-    return [(job.partition, plan_job(job, catalog.state(job.address))) for job in jobs]
+    with released([source for job in jobs for source in job.sources.values()], warn):
+        return [(job.partition, plan_job(job, catalog.state(job.address))) for job in jobs]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -21,7 +22,7 @@ from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.linear import Regex
 
-__all__ = ["Listing", "list_source"]
+__all__ = ["Listing", "list_source", "released"]
 
 
 _COUNTED = 100
@@ -104,6 +105,19 @@ def list_source(
         tuple(problems),
         is_cut=seen == most,
     )
+
+
+@contextmanager
+def released(sources: Iterable[Source], warn: Callable[[str], None]) -> Iterator[None]:
+    """List sources of which nothing is collected: afterwards they give back what they have taken."""
+    try:
+        yield
+    finally:
+        for source in sources:
+            try:
+                source.release()
+            except TailpipeError as error:
+                warn(error.with_hint)
 
 
 def _window(days: DaySet, today: date) -> Window:

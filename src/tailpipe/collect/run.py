@@ -49,7 +49,9 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
             planned = _plan(job, writer, state, free)
             if _is_idle(job, planned) and writer.fold_idle(job.options.command):
                 is_stale = state.recipe not in (None, recipe)
-                return summarise(job, planned, Executed(planned), state.coverage, is_stale=is_stale)
+                idle = summarise(job, planned, Executed(planned), state.coverage, is_stale=is_stale)
+                _acknowledge(job, is_whole=idle.is_done)
+                return idle
             done = yield from execute(job, writer, planned, state)
             run_id = writer.run_id
             if done.error is not None:

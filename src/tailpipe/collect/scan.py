@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.collect.listing import released
 from tailpipe.collect.packing import Recipe, pieces_of
 from tailpipe.collect.planner import plan_partition
 from tailpipe.collect.types import known_types, sampled_types
@@ -19,12 +21,18 @@ __all__ = ["tasks_to_scan"]
 
 
 def tasks_to_scan(
-    partition: Partition, table: Table, catalog: Catalog, engine: Engine, request: CollectRequest
+    partition: Partition,
+    table: Table,
+    catalog: Catalog,
+    engine: Engine,
+    request: CollectRequest,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> list[Task]:
     """The tasks that replace the whole window, none of which stages anything; their fields have types."""
     sources = {source.name: source for source in partition.sources}
     state = catalog.state(partition.address)
-    planned = plan_partition(sources, table, state, replace(request, overwrite=True), engine)
+    with released(sources.values(), warn):
+        planned = plan_partition(sources, table, state, replace(request, overwrite=True), engine)
     for problem in (one for some in planned.problems.values() for one in some):
         raise TailpipeError(problem, hint="change its permissions; a scan cannot skip files")
     types = known_types(state.columns, table)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.collect.item import WorkItem
-from tailpipe.collect.listing import Listing, list_source
+from tailpipe.collect.listing import Listing, list_source, released
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.task import Reading, Task
@@ -46,9 +46,22 @@ def try_source(
     ends: tuple[str | None, str | None],
     limit: int,
     now: datetime,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> SourceTrial:
     """List a source of the partition, its only one if none is named, and open one artifact of the last days."""
     source = _source(partition, name)
+    with released([source], warn):
+        return _tried(partition, table, source, ends, limit, now)
+
+
+def _tried(
+    partition: Partition,
+    table: Table,
+    source: Source,
+    ends: tuple[str | None, str | None],
+    limit: int,
+    now: datetime,
+) -> SourceTrial:
     today = now.astimezone(UTC).date()
     window = None if ends == (None, None) else Window.parse(*ends, now=now)
     days = DaySet.of(window.days() if window else [today - timedelta(days=back) for back in range(_DAYS)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -122,7 +121,7 @@ def infer(target: Target, known: Known, now: datetime, name: str | None = None) 
     found = []
     for one in looked:
         others = [artifact for other in looked if other is not one for artifact in other.artifacts]
-        joined = replace(one, groups=_joined(one.groups, others))
+        joined = replace(one, groups=_joined(target, one.groups, others))
         found.append(_found(target, joined, taken, now, name, is_all=is_all))
         taken.add(found[-1].partition.address)
     return Inference(target.text, tuple(found), tuple(skipped))
@@ -203,11 +202,11 @@ def _found(
         kind,
         looked.groups,
         (*kind.points, *layout_points),
-        _start(sources, artifacts, kind, now),
+        _start(target, sources, artifacts, kind, now),
     )
 
 
-def _joined(groups: Sequence[Group], others: Sequence[Artifact]) -> tuple[Group, ...]:
+def _joined(target: Target, groups: Sequence[Group], others: Sequence[Artifact]) -> tuple[Group, ...]:
     """The groups, those whose files differ in name alone as one, unless its layout would match other files too."""
     families: dict[tuple[str, str, bool], list[Group]] = {}
     for group in groups:
@@ -216,7 +215,7 @@ def _joined(groups: Sequence[Group], others: Sequence[Artifact]) -> tuple[Group,
     for members in families.values():
         template = Template.merged(group.template for group in members).any_name
         is_one = len(members) > 1 and template.is_dated == any(group.template.is_dated for group in members)
-        if is_one and not any(_match(template.layout, one) is not None for one in others):
+        if is_one and not any(_match(target, template.layout, one) is not None for one in others):
             found.append(Group(template, tuple(one for group in members for one in group.artifacts)))
         else:
             found += members
@@ -224,9 +223,8 @@ def _joined(groups: Sequence[Group], others: Sequence[Artifact]) -> tuple[Group,
 
 
 def _partition_name(target: Target) -> str:
-    if target.text.startswith("s3://"):
-        return partition_name(target.text.removeprefix("s3://").partition("/")[0])
-    return "local"
+    _, colon, place = target.text.partition("://")
+    return partition_name(place.partition("/")[0].partition("@")[0]) if colon else "local"
 
 
 def _sources(target: Target, looked: _Looked, *, is_all: bool) -> tuple[list[Source], list[Point]]:
@@ -235,7 +233,9 @@ def _sources(target: Target, looked: _Looked, *, is_all: bool) -> tuple[list[Sou
     others = [group for group in looked.groups if not group.template.is_dated]
     points = [sure(f"layout with a date: {group.template.layout}") for group in dated[:1]]
     own = looked.kind.table.layout(target.source)
-    if own is not None and all(_match(own, one) is not None for group in looked.groups for one in group.artifacts):
+    if own is not None and all(
+        _match(target, own, one) is not None for group in looked.groups for one in group.artifacts
+    ):
         return [target.source], [sure("paths match the layout of the table")]
     if len(dated) > _SOURCES:
         dated, others, points = [], [*looked.groups], []
@@ -250,15 +250,15 @@ def _sources(target: Target, looked: _Looked, *, is_all: bool) -> tuple[list[Sou
     return given, points
 
 
-def _match(layout: str, artifact: Artifact) -> dict[str, str | None] | None:
+def _match(target: Target, layout: str, artifact: Artifact) -> dict[str, str | None] | None:
     """The groups of a layout in the path of an artifact, or in its whole key; None if it matches neither."""
     compiled = compile_layout(layout)
-    match = compiled.fullmatch(artifact.path) or compiled.fullmatch(re.sub(r"^\w+://[^/]+/", "", artifact.uri))
+    match = compiled.fullmatch(artifact.path) or compiled.fullmatch(target.base + artifact.path)
     return None if match is None else dict(match.groupdict())
 
 
-def _day(layout: str, artifact: Artifact) -> date | None:
-    groups = _match(layout, artifact) or {}
+def _day(target: Target, layout: str, artifact: Artifact) -> date | None:
+    groups = _match(target, layout, artifact) or {}
     year, month, day = (groups.get(name) for name in ("year", "month", "day"))
     try:
         return date(int(year), int(month), int(day)) if year and month and day else None
@@ -266,12 +266,14 @@ def _day(layout: str, artifact: Artifact) -> date | None:
         return None
 
 
-def _start(sources: Sequence[Source], artifacts: Sequence[Artifact], kind: Kind, now: datetime) -> date | None:
+def _start(
+    target: Target, sources: Sequence[Source], artifacts: Sequence[Artifact], kind: Kind, now: datetime
+) -> date | None:
     """The first day of the files, if a first collection does not go back as far."""
     days = [kind.earliest.astimezone(UTC).date()] if kind.earliest else []
     for source in sources:
         layout = getattr(source, "file_layout", None) or kind.table.layout(source)
-        days += [day for one in artifacts if layout and (day := _day(layout, one)) is not None]
+        days += [day for one in artifacts if layout and (day := _day(target, layout, one)) is not None]
     first = min(days, default=None)
     is_usual = first is None or first > (now - timedelta(days=_USUAL_DAYS)).date()
     return None if is_usual else first

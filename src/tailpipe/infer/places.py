@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from glob import has_magic
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
@@ -20,7 +20,10 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.source import Source
 from tailpipe.model.window import Window
 
-__all__ = ["Group", "Place", "Target", "groups_of", "open_target", "rotated_beside", "usual_places"]
+if TYPE_CHECKING:
+    from tailpipe.plugins.buckets.source import BucketSource
+
+__all__ = ["Group", "Place", "Target", "connection_type", "groups_of", "open_target", "rotated_beside", "usual_places"]
 
 _LISTED = 5000
 _USUAL = (
@@ -40,6 +43,14 @@ _USUAL = (
     "log",
 )
 """Where logs are as a rule; those that are not absolute are below the current directory."""
+_BUCKETS = {
+    "s3": ("aws_s3_bucket", "aws"),
+    "gs": ("gcp_storage_bucket", "gcp"),
+    "az": ("azure_blob_storage", "azure"),
+    "abfs": ("azure_blob_storage", "azure"),
+    "abfss": ("azure_blob_storage", "azure"),
+}
+"""By the scheme of an address: the source that reads it, and the type of its connection, which is an extra too."""
 _ANY_DAY = Window.of_day(date(2000, 1, 1))
 """Without a layout no artifact has a day, and all of them are listed."""
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
@@ -52,6 +63,8 @@ class Target:
     text: str
     source: Source
     is_file: bool = False
+    base: str = ""
+    """The folder of a bucket that all paths are below."""
 
     def artifacts(self) -> list[Artifact]:
         """What is there; of very much the first few thousand."""
@@ -81,6 +94,12 @@ class Place:
     is_readable: bool
 
 
+def connection_type(text: str) -> str | None:
+    """The type of the connection that a target needs; None for a path."""
+    scheme, colon, _ = text.partition("://")
+    return _BUCKETS[scheme][1] if colon and scheme in _BUCKETS else None
+
+
 def open_target(text: str, sources: Mapping[str, type[Source]], connection: Connection | None) -> Target:
     """The target that a path, a glob or the address of a bucket names."""
     if "://" in text:
@@ -93,7 +112,9 @@ def open_target(text: str, sources: Mapping[str, type[Source]], connection: Conn
         is_file, is_directory = real.is_file(), real.is_dir()
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            raise UsageError(f'there is no "{text}"', hint="name a file, a directory or s3://bucket/folder/") from None
+            raise UsageError(
+                f'there is no "{text}"', hint="name a file, a directory, or a bucket such as s3://bucket/folder/"
+            ) from None
         raise UsageError(f'cannot read "{text}": {(error.strerror or str(error)).lower()}') from None
     if not is_file and not is_directory:
         raise UsageError(f'"{text}" is neither a file nor a directory')
@@ -101,19 +122,21 @@ def open_target(text: str, sources: Mapping[str, type[Source]], connection: Conn
 
 
 def _bucket(text: str, sources: Mapping[str, type[Source]], connection: Connection | None) -> Target:
-    if not text.startswith("s3://"):
+    scheme = text.partition("://")[0]
+    if scheme not in _BUCKETS:
         raise UsageError(
-            f'"{text}" is not a file, directory or bucket', hint="name a file, a directory or s3://bucket/folder/"
+            f'"{text}" is not a file, directory or bucket',
+            hint="name a file, a directory, or a bucket such as s3://bucket/folder/, gs://… or az://…",
         )
-    if "aws_s3_bucket" not in sources:
-        raise UsageError('there is no source "aws_s3_bucket"', hint="install tailpipe with [aws]")
-    given: dict[str, Any] = {} if connection is None else {"connection": connection}
-    bucket, _, prefix = text.removeprefix("s3://").partition("/")
-    if not prefix or prefix.endswith("/"):
-        given |= {"bucket": bucket, "prefix": prefix.removesuffix("/")}
-    else:
-        given |= {"paths": (text,)}
-    return Target(text, sources["aws_s3_bucket"](name="aws_s3_bucket", **given))
+    type_, extra = _BUCKETS[scheme]
+    if type_ not in sources:
+        raise UsageError(f'there is no source "{type_}"', hint=f"install tailpipe with [{extra}]")
+    made = cast("type[BucketSource]", sources[type_])
+    given = made.options_at(text, connection)
+    if connection is not None:
+        given["connection"] = connection
+    source = made(name=type_, **given)
+    return Target(text, source, base=source.places()[0][1])
 
 
 def groups_of(artifacts: Sequence[Artifact]) -> list[Group]:

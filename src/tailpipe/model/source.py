@@ -71,6 +71,12 @@ class Source(Declared, ABC):
         nothing, so whatever is not acknowledged must come again. An error is a warning: the rows are committed.
         """
 
+    def release(self) -> None:
+        """Called instead of `acknowledge` if nothing is collected, as by `source test` and `--dry-run`.
+
+        What the listing has taken, such as messages of a queue, is given back. An error is a warning.
+        """
+
     @property
     def watched_paths(self) -> tuple[str, ...]:
         """Local paths whose changes mean that there is something to collect, for `collect --follow`; none as a rule."""

@@ -36,7 +36,9 @@ def test_a_missing_file_a_pipe_and_an_empty_directory_are_named(tmp_path: Path) 
         with pytest.raises(TailpipeError, match=message):
             looked_at(tmp_path / name)
     with pytest.raises(TailpipeError, match="is not a file, directory or bucket"):
-        open_target("gs://bucket", REGISTRY.sources, None)
+        open_target("ftp://bucket", REGISTRY.sources, None)
+    with pytest.raises(TailpipeError, match='there is no source "gcp_storage_bucket"'):
+        open_target("gs://bucket", {"file": REGISTRY.sources["file"]}, None)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

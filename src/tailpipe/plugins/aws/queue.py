@@ -92,18 +92,23 @@ class Queue:
 
     def delete(self, messages: Sequence[Message]) -> None:
         """Delete messages; one that cannot be deleted comes again, which does no harm."""
-        for start in range(0, len(messages), _BATCH):
-            entries = [
-                {"Id": str(number), "ReceiptHandle": one.handle}
-                for number, one in enumerate(messages[start : start + _BATCH])
-            ]
+        for entries in _batches(messages):
             answer = self._ask("delete from", partial(self._delete, entries))
             if failed := answer.get("Failed"):
                 code = failed[0].get("Code")
                 raise TailpipeError(f'{len(failed)} messages of queue "{self.url}" were not deleted: {code}')
 
-    def _delete(self, entries: list[dict[str, str]], client: Any) -> dict[str, Any]:
+    def show(self, messages: Sequence[Message]) -> None:
+        """Hide messages no longer; one that fails shows itself when its time is over."""
+        for entries in _batches(messages):
+            self._ask("change the visibility of messages in", partial(self._show, entries))
+
+    def _delete(self, entries: list[dict[str, Any]], client: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", client.delete_message_batch(QueueUrl=self.url, Entries=entries))
+
+    def _show(self, entries: list[dict[str, Any]], client: Any) -> None:
+        shown = [{**one, "VisibilityTimeout": 0} for one in entries]
+        client.change_message_visibility_batch(QueueUrl=self.url, Entries=shown)
 
     def _ask(self, verb: str, call: Callable[[Any], T]) -> T:
         exceptions = imported("botocore.exceptions")
@@ -113,3 +118,10 @@ class Queue:
             if code_of(error) in _NOWHERE:
                 raise UsageError(f'there is no queue "{self.url}"', hint='correct "queue_url"') from None
             raise told(error, self.connection, f'{verb} queue "{self.url}"') from None
+
+
+def _batches(messages: Sequence[Message]) -> Iterator[list[dict[str, Any]]]:
+    """The handles of messages, as many at a time as a request takes."""
+    for start in range(0, len(messages), _BATCH):
+        some = messages[start : start + _BATCH]
+        yield [{"Id": str(number), "ReceiptHandle": one.handle} for number, one in enumerate(some)]

@@ -95,6 +95,12 @@ class S3Queue(S3Bucket):
         inbox.clear()
         self._queue.delete(done)
 
+    def release(self) -> None:
+        """Let the next collection see the messages at once."""
+        messages = list(self._inbox.messages.values())
+        self._inbox.clear()
+        self._queue.show(messages)
+
     @property
     def _inbox(self) -> Inbox:
         assert self.inbox is not None  # noqa: S101 - each source has one

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, option
 from tailpipe.plugins.checks import check_retries
 
-__all__ = ["CLOUDS", "Azure"]
+__all__ = ["CLOUDS", "LOCATION", "Azure"]
 
 CLOUDS = {
     "public": ("login.microsoftonline.com", "core.windows.net"),
@@ -22,7 +22,8 @@ CLOUDS = {
 """The host that logs in, and what the hosts of storage accounts end with."""
 _WAYS = ("client_secret", "certificate_path", "account_key", "sas_token")
 _SCOPE = "https://storage.azure.com/.default"
-_LOCATION = re.compile(r"([^@]+)@([a-z0-9]+)\.(?:dfs|blob)\.([a-z0-9.-]+)")
+LOCATION = re.compile(r"([^@]+)@([a-z0-9]+)\.(?:dfs|blob)\.([a-z0-9.-]+)")
+"""Container, storage account, and what the host ends with, of an `abfss://` location."""
 
 
 def _check_endpoint(url: str) -> None:
@@ -94,7 +95,7 @@ class Azure(Connection):
         parts = urlsplit(location)
         if parts.scheme not in self.object_schemes:
             return super().object_store(location)
-        if (match := _LOCATION.fullmatch(parts.netloc)) is not None:
+        if (match := LOCATION.fullmatch(parts.netloc)) is not None:
             return make_store(self, match[2], match[1], f"https://{match[2]}.blob.{match[3]}")
         if self.account_name is None:
             raise UsageError(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tailpipe.plugin import Artifact, UsageError, option
-from tailpipe.plugins.azure.connection import Azure
+from tailpipe.plugin import Artifact, Connection, UsageError, option
+from tailpipe.plugins.azure.connection import CLOUDS, LOCATION, Azure
 from tailpipe.plugins.buckets.source import BucketSource, Place, check_bucket_name, paths_check
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
@@ -26,6 +26,7 @@ class BlobStorage(BucketSource):
 
     type = "azure_blob_storage"
     scheme = "az"
+    bucket_option = "container"
     account_name: str | None = option(
         "Storage account; without one it is the connection's.", default=None, check=_check_account
     )
@@ -36,6 +37,25 @@ class BlobStorage(BucketSource):
         check=paths_check("az"),
     )
     connection: Azure = option("How to log in.", default=Azure())
+
+    @classmethod
+    def options_at(cls, location: str, connection: Connection | None) -> dict[str, Any]:
+        """The options for `az://container/folder/`, or `abfss://container@account.dfs.core.windows.net/folder/`."""
+        login = connection if isinstance(connection, Azure) else Azure()
+        container, _, below = location.partition("://")[2].partition("/")
+        if (match := LOCATION.fullmatch(container)) is None:
+            if login.account_name is None:
+                raise UsageError(
+                    f'"{location}" names no storage account',
+                    hint=f"set account_name of {login.address}, or write abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/",
+                )
+            return super().options_at(location, connection)
+        container, account, cloud = match.groups()
+        if login.endpoint_url is None and cloud != CLOUDS[login.environment][1]:
+            raise UsageError(
+                f'"{location}" is not in the cloud of {login.address}', hint=f"set environment of {login.address}"
+            )
+        return {"account_name": account, **super().options_at(f"az://{container}/{below}", connection)}
 
     def __post_init__(self) -> None:
         self.check_places(self.container, self.paths, "container")

@@ -6,10 +6,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from tailpipe.formats.grok import check_patterns, compile_layout
-from tailpipe.plugin import Artifact, Source, UsageError, Window, option
+from tailpipe.plugin import Artifact, Connection, Source, UsageError, Window, option
 from tailpipe.plugin.linear import compile_linear
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
@@ -58,6 +58,8 @@ class BucketSource(Source):
     remembered_days = 1
     scheme: ClassVar[str] = ""
     """What `paths` begin with."""
+    bucket_option: ClassVar[str] = "bucket"
+    """The option that names the bucket."""
     prefix: str = option("Folder of the logs in the bucket.", default="")
     file_layout: str | None = option(
         "Grok pattern of the keys below the prefix; its groups `year`, `month`, `day` date the object.", default=None
@@ -68,6 +70,15 @@ class BucketSource(Source):
         default=2,
         check=_check_overlap,
     )
+
+    @classmethod
+    def options_at(cls, location: str, connection: Connection | None) -> dict[str, Any]:  # noqa: ARG003 - Azure's counts
+        """The options for what an address such as `s3://bucket/folder/` names: a folder, an object or a glob."""
+        bucket, _, below = location.partition("://")[2].partition("/")
+        check_bucket_name(bucket)
+        if below and not below.endswith("/"):
+            return {"paths": (f"{cls.scheme}://{bucket}/{below}",)}
+        return {cls.bucket_option: bucket, "prefix": below.removesuffix("/")}
 
     @abstractmethod
     def places(self) -> list[Place]:
