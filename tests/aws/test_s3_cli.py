@@ -103,6 +103,13 @@ def test_secrets_do_not_travel_where_others_may_listen() -> None:
         check_secrets([command], "spark://h:7077", {})
     check_secrets([Command(command=["x"])], "spark://h:7077", {})
     check_secrets([S3Bucket(bucket="bkt", connection=Aws(profile="p"))], "spark://h:7077", {})
+    local = {"spark.master": "local[2]"}  # of a Spark Connect server
+    check_secrets([source], "sc://127.0.0.1", local)
+    with pytest.raises(SparkError) as caught:
+        check_secrets([source], "sc://h:15002", local, is_private=False)
+    assert caught.value.hint.startswith("add /;use_ssl=true to the address in remote")
+    with pytest.raises(SparkError):  # it hides its properties
+        check_secrets([source], "sc://h:15002", {})
 
 
 ACCOUNTS = ("111111111111", "222222222222", "333333333333")

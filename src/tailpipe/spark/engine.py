@@ -56,24 +56,24 @@ def check_secrets(
     users: Iterable[Source | Store | Destination], master: str, conf: Mapping[str, str], *, is_private: bool = True
 ) -> None:
     """Raise if a source or store holds a secret and the cluster, or the way to it, is open to those who listen."""
-    missing = [name for name in PROTECTION if conf.get(name) != "true" and not is_local(conf.get("spark.master", ""))]
-    if not is_private:
-        missing.append("use_ssl")
-    if is_local(master) or not missing:
+    is_open = not is_local(conf.get("spark.master", master))
+    missing = [name for name in PROTECTION if is_open and conf.get(name) != "true"]
+    if is_private and not missing:
         return
+    todo = f"set {', '.join(missing)} there and in conf" if missing else "add /;use_ssl=true to the address in remote"
     for source in users:
         for field in fields(source):
             value = getattr(source, field.name)
             if isinstance(value, Connection) and value.holds_secrets:
                 raise SparkError(
                     f"{value.address} holds secrets, and the cluster {master} does not encrypt its traffic",
-                    hint=f"set {', '.join(missing)} there and in conf, or use a profile or a role of its hosts",
+                    hint=f"{todo}, or use a profile or a role of its hosts",
                 )
         if isinstance(source, Source) and secrets_in(source):
             raise SparkError(
                 f"source {source.name or source.type} holds secrets, and the cluster {master} does not protect them on"
                 " their way",
-                hint=f"set {', '.join(missing)} there and in conf",
+                hint=todo,
             )
 
 
