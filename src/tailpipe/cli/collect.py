@@ -71,7 +71,7 @@ class CollectCommand(click.Command):
 @click.option("--from", "start", metavar="TIME", help="Start time, such as 2024-01-31, 2024-01-31T10:00Z or T-7d.")
 @click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
 @click.option("--fill", is_flag=True, help="Also collect days since the oldest one that no run has requested.")
-@click.option("--overwrite", is_flag=True, help="Collect again and replace existing data.")
+@click.option("--overwrite", is_flag=True, help="Collect again and replace the rows of unchanged artifacts.")
 @click.option("--dry-run", is_flag=True, help="Print the plan without collecting.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
 @click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)

@@ -14,7 +14,7 @@ from tailpipe.cli.records import texts_of
 from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
 from tailpipe.collect.planner import Planned
-from tailpipe.collect.planning import NOT_REPLACED
+from tailpipe.collect.remains import ADDED, NOT_REPLACED, REWRITTEN
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Spent, added, ordered
@@ -135,8 +135,13 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     lines += [f"  {line}" for line in _outside(summary, days_outside)]
     if summary.incomplete_artifacts:
         lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
+    if added := summary.skipped.get(ADDED):
+        lines.append(f"  {render.counted(added, 'file')} rewritten: new rows were added, and the earlier rows stay")
     kept = {why: count for why, count in summary.skipped.items() if why in NOT_REPLACED}
     lines += [f"  {render.counted(count, 'artifact')} not overwritten: {why}" for why, count in kept.items()]
+    if added or REWRITTEN in kept:
+        day = f"{name} --from DAY --to DAY"
+        lines.append(f"  to replace a day: tailpipe partition delete {day}, then tailpipe collect {day}")
     lines += [f"  {line}" for line in _maintenance(summary.maintenance)]
     lines += [f"  {line}" for line in push_lines(summary.push)]
     if summary.gaps:

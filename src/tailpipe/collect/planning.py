@@ -16,6 +16,7 @@ from typing import get_args
 from tailpipe.collect.identity import NOBODY
 from tailpipe.collect.item import Cause, WorkItem
 from tailpipe.collect.plan import Plan, Skip, SourceState, UnitPlan, kind_of
+from tailpipe.collect.remains import gone, left, rewritten_days, stays
 from tailpipe.collect.scope import Scope, listing, moved_frontiers, scope_of
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
@@ -24,7 +25,7 @@ from tailpipe.model.packing import fill
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 
-__all__ = ["NOT_REPLACED", "UNFINISHED", "WRITTEN", "plan_units"]
+__all__ = ["UNFINISHED", "WRITTEN", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
@@ -34,14 +35,6 @@ UNFINISHED = "ends in an unfinished line"
 
 WRITTEN = "is still being written"
 """Why a copy is skipped beside the log that it is made of: it cannot be read to its end, or the log is not cut yet."""
-
-LEFT = "no longer listed: its rows stay"
-"""Why nothing is read of an artifact whose rows were to be overwritten."""
-
-REWRITTEN = "rewritten since: the rows of its earlier content stay"
-"""The same, if its source lists another content under that name."""
-
-NOT_REPLACED = (LEFT, REWRITTEN)
 
 _NOT_READ = {
     "repeated": "listed twice",
@@ -76,13 +69,19 @@ def plan_units(
     groups = {
         unit: [_cut(one, unit, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()
     }
+    rewritten = rewritten_days([one for one in items if one.fate not in _NOT_READ], items, entries)
     builder = _Builder(sources, request, requested, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, request))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
     moved = moved_frontiers(sources, request)
     return Plan(
         units,
-        (*skipped, *_left(units, items, scopes), *_gone(units, items, scopes, redone, entries)),
+        (
+            *skipped,
+            *left(units, items, scopes, lost, rewritten),
+            *gone(units, items, scopes, redone, entries),
+            *stays(units, lost, rewritten),
+        ),
         {name: days for name, scope in scopes.items() if (days := scope.unrequested | (planned & requested[name]))},
         (*noted, *_corrected(units, ledger, scopes, moved, request)),
         tuple(_closing(sources, request, requested, planned)),
@@ -292,39 +291,6 @@ class _Builder:
         for one in artifacts:
             dates = dates if one.dates is None else dates & one.dates
         return dates
-
-
-def _left(units: Iterable[UnitPlan], items: Iterable[WorkItem], scopes: Mapping[str, Scope]) -> list[Skip]:
-    """The artifacts of units that are done again which their source no longer lists."""
-    found = {item.entry.identity for item in items if item.entry is not None}
-    return [
-        Skip(entry.source, entry.uri or entry.origin, LEFT)
-        for unit in units
-        for entry in unit.keeps
-        if entry.identity not in found and entry.source in scopes
-    ]
-
-
-def _gone(
-    units: Iterable[UnitPlan],
-    items: Iterable[WorkItem],
-    scopes: Mapping[str, Scope],
-    redone: Mapping[Unit, Cause],
-    entries: Mapping[Unit, Sequence[LedgerEntry]],
-) -> list[Skip]:
-    """What was to be overwritten, and cannot be: no artifact has that content now, so its rows are all there is of it.
-
-    A file may have been rewritten in place; what it holds now is another artifact, and is taken beside.
-    """
-    planned, listed = {unit.unit for unit in units}, {item.artifact.uri for item in items}
-    found = {item.entry.identity for item in items if item.entry is not None}
-    return [
-        Skip(entry.source, entry.uri or entry.origin, REWRITTEN if entry.uri in listed else LEFT)
-        for unit, cause in redone.items()
-        if cause == "overwritten" and unit not in planned
-        for entry in entries[unit]
-        if entry.identity not in found and entry.source in scopes
-    ]
 
 
 def _corrected(

@@ -391,6 +391,37 @@ def test_overwriting_a_file_that_was_rewritten_in_place_says_that_its_earlier_ro
     ]
 
 
+def rewritten_day() -> tuple[LedgerEntry, LedgerEntry]:
+    """Entries of files of one Day, of which the first has another content now."""
+    old, other = known("a", 3).entry, known("b", 3).entry
+    assert old is not None
+    assert other is not None
+    return old, other
+
+
+def test_overwriting_a_day_keeps_the_earlier_rows_of_a_file_that_was_rewritten_and_says_so() -> None:
+    old, other = rewritten_day()
+    request = CollectRequest(NOW, window(3, 3), overwrite=True)
+    again = replace(new("a", 3), generation=1)
+    kept = {"a": "rewritten since: the rows of its earlier content stay"}
+    plan = make(source(covered=span(1, 30)), [again], request=request, gone=[old])
+    assert [(unit.kind, unit.drops) for unit in plan.units] == [("append", ())]
+    assert reasons(plan) == kept
+    plan = make(source(covered=span(1, 30)), [again, known("b", 3)], request=request, gone=[old])
+    assert [(unit.kind, unit.drops, unit.keeps) for unit in plan.units] == [("rewrite", (other,), (old,))]
+    assert reasons(plan) == kept
+    deleted = {old.unit: span(3, 3)}
+    plan = make(source(covered=span(1, 30)), [again], request=request, gone=[old], lost=deleted)
+    assert reasons(plan) == {}, "there are no rows to stay"
+
+
+def test_a_file_of_a_day_that_was_rewritten_is_added_and_the_report_says_so() -> None:
+    old, _ = rewritten_day()
+    plan = make(source(covered=span(1, 30)), [replace(new("a", 3), generation=1)], gone=[old])
+    assert [(unit.kind, unit.drops) for unit in plan.units] == [("append", ())]
+    assert reasons(plan) == {"a": "rewritten: its new rows are added to those of its earlier content"}
+
+
 def test_overwriting_without_a_window_means_the_last_thirty_days_but_nothing_dropped() -> None:
     state = source(covered=span(1, 29), dropped=june(30))
     plan = make(state, [known("a", 29), known("b", 30)], request=CollectRequest(NOW, overwrite=True))

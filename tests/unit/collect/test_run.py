@@ -405,6 +405,31 @@ def test_a_missing_directory_fails_its_partition_and_not_the_others(tmp_path: Pa
     assert "nowhere" in report.partitions[1].error
 
 
+def test_a_day_whose_files_were_rewritten_is_replaced_by_deleting_and_collecting_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day = str(days_ago(1))
+    world.write(f"{day}-a.jsonl", "a1", "a2")
+    world.collect()
+    way = (
+        "to replace a day: tailpipe partition delete app.x --from DAY --to DAY,"
+        " then tailpipe collect app.x --from DAY --to DAY"
+    )
+    for count, overwrite in ((1, False), (2, True)):
+        world.write(f"{day}-a.jsonl", f"new {count}", f"more {count}")
+        print_report(world.report(day, day, overwrite=overwrite), "pretty")
+        out = capsys.readouterr().out
+        assert way in out
+        said = "1 file rewritten: new rows were added, and the earlier rows stay"
+        assert ("1 artifact not overwritten: rewritten since" if overwrite else said) in out
+    with world.catalog() as catalog:
+        catalog.delete("app.x", DaySet.of([days_ago(1)]))
+    print_report(world.report(day, day), "pretty")
+    assert world.rows() == ["more 2", "new 2"]
+    assert "stay" not in capsys.readouterr().out
+    assert not world.has_twins()
+
+
 def test_overwriting_keeps_the_rows_of_artifacts_that_are_gone(world: World) -> None:
     world.write(f"{days_ago(1)}-a.jsonl", "a1", "a2")
     gone = world.write(f"{days_ago(1)}-b.jsonl", "b1")
