@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args
 import pytest
 
 from tailpipe.cli.trial import NOWHERE
-from tailpipe.collect import planning, scope
+from tailpipe.collect import planning, remains, scope
 from tailpipe.collect.item import Cause
 from tailpipe.collect.listing import list_source
 from tailpipe.formats.grok_patterns import PATTERNS
@@ -120,7 +120,7 @@ def test_every_layout_dates_the_file_as_is_said(tmp_path: Path) -> None:
 def test_every_reason_to_read_or_to_skip_is_described() -> None:
     described = section(read("docs/reference/collect.md"), "Dry run")
     told = {codes(cells[0])[0] for cells in rows(described)}
-    source = inspect.getsource(planning) + inspect.getsource(scope)
+    source = "".join(map(inspect.getsource, (planning, remains, scope)))
     assert set(get_args(Cause)) - {"new"} <= told
     for reason in told - set(get_args(Cause)):
         assert f'"{reason}"' in source, reason
