@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tailpipe.cli.app import app
+from tailpipe.plugins.azure.storage import BlobStorage
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
 from tests.clouds.commands import service_account
@@ -74,7 +75,7 @@ def test_a_bucket_of_google_is_inferred_and_collected(google: Cloud, tmp_path: P
     ("target", "more"),
     [
         ("az://logs/app/", f'account_name = "{ACCOUNT}"'),
-        (f"abfss://logs@{ACCOUNT}.dfs.core.windows.net/app", ""),
+        pytest.param(f"abfss://logs@{ACCOUNT}.dfs.core.windows.net/app", "", marks=pytest.mark.slow),
     ],
 )
 def test_a_container_of_azure_is_inferred_and_collected(cloud: Cloud, tmp_path: Path, target: str, more: str) -> None:
@@ -88,6 +89,18 @@ def test_a_container_of_azure_is_inferred_and_collected(cloud: Cloud, tmp_path: 
     assert (f'"{ACCOUNT}"' in text) == target.startswith("abfss")
     assert ACCOUNT_KEY not in text + done.output
     assert collected(tmp_path) == [(10, 2, 20)]
+
+
+@pytest.mark.parametrize(
+    ("location", "options"),
+    [
+        ("abfss://logs@acme.dfs.core.windows.net", {"account_name": "acme", "container": "logs", "prefix": ""}),
+        ("abfs://logs@acme.blob.core.windows.net/a/", {"account_name": "acme", "container": "logs", "prefix": "a"}),
+        ("abfss://logs@acme.dfs.core.windows.net/a/*.gz", {"account_name": "acme", "paths": ("az://logs/a/*.gz",)}),
+    ],
+)
+def test_an_address_of_azure_names_account_container_and_folder(location: str, options: dict[str, object]) -> None:
+    assert BlobStorage.options_at(location, None) == options
 
 
 def test_another_connection_is_named_and_tables_are_recognised_by_the_whole_key(cloud: Cloud, tmp_path: Path) -> None:

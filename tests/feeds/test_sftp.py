@@ -227,11 +227,18 @@ def test_a_wrong_login_is_told_without_the_secret(server: Server, root: Path, tm
         names(source(server, private_key=str(tmp_path / "nowhere")))
 
 
-def test_a_key_with_a_passphrase_logs_in(root: Path, tmp_path: Path) -> None:
-    key = asyncssh.generate_private_key("ssh-ed25519")
-    (tmp_path / "id").write_bytes(key.export_private_key("pkcs8-pem", passphrase="sesame"))
-    (tmp_path / "authorized").write_bytes(key.export_public_key())
-    server = Server(root, str(tmp_path / "authorized"))
+@pytest.mark.parametrize("kind", ["openssh", "pkcs8-pem"])
+def test_a_key_with_a_passphrase_logs_in(root: Path, tmp_path: Path, kind: str) -> None:
+    if kind == "openssh":
+        if shutil.which("ssh-keygen") is None:
+            pytest.skip("there is no ssh-keygen: apt install openssh-client")
+        words = ["-q", "-t", "ed25519", "-N", "sesame", "-f", str(tmp_path / "id")]
+        subprocess.run(["ssh-keygen", *words], check=True, capture_output=True)
+    else:
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        (tmp_path / "id").write_bytes(key.export_private_key("pkcs8-pem", passphrase="sesame"))
+        (tmp_path / "id.pub").write_bytes(key.export_public_key())
+    server = Server(root, str(tmp_path / "id.pub"))
     try:
         (root / "a.log").write_text("x")
         options = {"password": None, "private_key": str(tmp_path / "id"), "passphrase": Secret("sesame")}

@@ -118,7 +118,7 @@ class Session:
         except (library.KeyImportError, library.KeyEncryptionError) as error:
             raise UsageError(
                 f'the private key "{options.private_key}" cannot be read: {error}',
-                hint="check the file and its passphrase; encrypted OpenSSH keys need: pip install bcrypt",
+                hint="check the file and its passphrase; encrypted OpenSSH keys need: pip install 'tailpipe[sftp]'",
             ) from None
         except FileNotFoundError as error:
             raise UsageError(f'there is no file "{error.filename}"', hint=f"correct {options.address}") from None
