@@ -17,6 +17,7 @@ _SOME = 0.3
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
 _LONGEST_FIRST = sorted(_LEVELS.split("|"), key=len, reverse=True)
 _ANY_LEVEL = "|".join([*_LONGEST_FIRST, *(level.lower() for level in _LONGEST_FIRST)])
+_LOGGER = r"[A-Za-z_][\w$]*(?:[./:][\w$-]+)+"
 _MOST_FIELDS = 6
 
 _TOKENS: tuple[tuple[str, str], ...] = (
@@ -25,7 +26,7 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("pid", r"\[(?P<pid>\d+)\]:?"),
     ("pid", r"(?P<pid>\d+)(?:#\d+)?:"),
     ("thread", r"\[(?P<thread>[^\]\[]*)\]:?"),
-    ("logger", r"(?P<logger>[A-Za-z_][\w$]*(?:[./:][\w$-]+)+):?(?= |$)"),
+    ("logger", rf"(?P<logger>{_LOGGER}):?(?= |$)"),
     ("ip", r"(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?= |:|$)"),
     ("thread", r"\((?P<thread>[^()]*)\):?"),
     ("", r"[-:|*]"),
@@ -98,12 +99,18 @@ def _fields(rests: list[str]) -> str:
             break
         name = next((name for name, step in _TOKENS if step == found), "")
         blank = r"\s+" if pattern or all(rest[:1].isspace() for rest in rests) else r"\s*"
-        # RE2 looks neither ahead nor back, and a level that the sample does not have is one, too.
-        pattern += blank + found.replace("(?= |$)", "").replace("(?= |:|$)", "").replace(_ANY_LEVEL, r"[A-Za-z]+")
+        pattern += blank + _open(found)
         compiled = re.compile(blank + found)
         rests = [rest[match.end() :] for rest in rests if (match := compiled.match(rest))]
         taken.add(name or f"mark {len(taken)}")
     return pattern + (r"\s*" if pattern or any(rest[:1].isspace() for rest in rests) else "")
+
+
+def _open(step: str) -> str:
+    """A field as the layout has it: a level or a logger that the sample does not have is one, too."""
+    for seen, any_such in ((_ANY_LEVEL, r"[A-Za-z]+"), (rf"{_LOGGER}):?", r"\S+?):?")):
+        step = step.replace(seen, any_such)
+    return step.replace("(?= |$)", "").replace("(?= |:|$)", "")  # RE2 looks neither ahead nor back
 
 
 def _fits(step: str, rests: Sequence[str], has_more: bool) -> bool:

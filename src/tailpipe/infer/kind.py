@@ -72,9 +72,8 @@ def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
     ]
     alike = [one.table.name for one in others if one.score >= 0.5 * best.score]
     if alike:
-        points.append(
-            guessed(f"{', '.join(alike[:3])} would read it too; to use one, change the name of the partition's table")
-        )
+        also = f"{', '.join(alike[:3])} would read it too"
+        points.append(guessed(f"{also}; to use it instead, rename the partition's table to {alike[0]}"))
     points += [*_few(best.fit), *_misfits(best.nulls)]
     return Kind(table, True, best.fit, tuple(points), earliest_in(table, sample, now))
 
