@@ -13,6 +13,8 @@ __all__ = ["free_text"]
 _NEAR = 60
 """The time stands among the first characters of a line."""
 _ALL = 0.98
+_MOST = 0.9
+"""The part of the lines that must have all fields of the layout; a broken line among them is rejected later."""
 _SOME = 0.3
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
 _LONGEST_FIRST = sorted(_LEVELS.split("|"), key=len, reverse=True)
@@ -91,14 +93,15 @@ def _has_zone_name(rests: Sequence[str]) -> bool:
 
 
 def _fields(rests: list[str]) -> str:
-    """The fields that stand before the message in nearly all lines, as a pattern."""
-    pattern, taken = "", set[str]()
+    """The fields that stand before the message in most lines, as a pattern."""
+    pattern, taken, least = "", set[str](), _MOST * len(rests)
     while len(taken) < _MOST_FIELDS and rests:
-        found = next((step for name, step in _TOKENS if name not in taken and _fits(step, rests, bool(pattern))), None)
+        blank = r"\s+" if pattern else r"\s*"
+        found = next((s for name, s in _TOKENS if name not in taken and _count(blank + s, rests) >= least), None)
         if found is None:
             break
         name = next((name for name, step in _TOKENS if step == found), "")
-        blank = r"\s+" if pattern or all(rest[:1].isspace() for rest in rests) else r"\s*"
+        blank = r"\s+" if pattern or _count(r"\s", rests) >= least else r"\s*"
         pattern += blank + _open(found)
         compiled = re.compile(blank + found)
         rests = [rest[match.end() :] for rest in rests if (match := compiled.match(rest))]
@@ -108,11 +111,11 @@ def _fields(rests: list[str]) -> str:
 
 def _open(step: str) -> str:
     """A field as the layout has it: a level or a logger that the sample does not have is one, too."""
-    for seen, any_such in ((_ANY_LEVEL, r"[A-Za-z]+"), (rf"{_LOGGER}):?", r"\S+?):?")):
+    for seen, any_such in ((_ANY_LEVEL, r"[A-Za-z]+"), (rf"{_LOGGER}):?", r"\S*[^\s:]):?")):
         step = step.replace(seen, any_such)
     return step.replace("(?= |$)", "").replace("(?= |:|$)", "")  # RE2 looks neither ahead nor back
 
 
-def _fits(step: str, rests: Sequence[str], has_more: bool) -> bool:
-    compiled = re.compile((r"\s+" if has_more else r"\s*") + step)
-    return sum(1 for rest in rests if compiled.match(rest)) >= _ALL * len(rests)
+def _count(step: str, rests: Sequence[str]) -> int:
+    compiled = re.compile(step)
+    return sum(1 for rest in rests if compiled.match(rest))

@@ -147,7 +147,7 @@ def earliest_in(table: Table, sample: Sample, now: datetime) -> datetime | None:
 
 
 def _counted(fit: Fit, sample: Sample) -> str:
-    what = "rows" if sample.is_whole else "rows from the start of the file"
+    what = "rows" if sample.is_whole else "sampled rows"
     what = "row" if fit.read == 1 and sample.is_whole else what
     return f"{fit.kept:,} of {fit.read:,} {what} parsed"
 

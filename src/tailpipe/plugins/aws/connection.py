@@ -30,9 +30,7 @@ def _check_endpoint(url: str) -> None:
 
 def _check_role(arn: str) -> None:
     if not _ROLE.fullmatch(arn):
-        raise UsageError(
-            f'"{arn}" is not the ARN of a role', hint="write it as arn:aws:iam::123456789012:role/NAME"
-        )
+        raise UsageError(f'"{arn}" is not the ARN of a role', hint="write it as arn:aws:iam::123456789012:role/NAME")
 
 
 class Aws(Connection):
@@ -45,9 +43,7 @@ class Aws(Connection):
     secret_key: Secret | None = option("Secret access key.", default=None)
     session_token: Secret | None = option("Token of a temporary session.", default=None)
     region: str | None = option("Default region of sources.", default=None)
-    role_arn: str | None = option(
-        "ARN of a role to assume after logging in.", default=None, check=_check_role
-    )
+    role_arn: str | None = option("ARN of a role to assume after logging in.", default=None, check=_check_role)
     external_id: Secret | None = option("External id that the role requires.", default=None)
     endpoint_url: str | None = option(
         "Address that receives all requests (S3, STS, CloudWatch, SQS) instead of AWS.",
