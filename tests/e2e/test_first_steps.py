@@ -104,7 +104,8 @@ def test_a_trial_tells_values_that_do_not_fit_and_a_few_rows_of_each_kind(
     assert done.err == (
         "empty common columns are hidden; to show all columns: --output line\n"
         + "".join(f"a.jsonl line {number}: the line is not JSON: {{\n" for number in (2, 3, 4))
-        + "column n: 1 value of the wrong type set to null\n"
+        + "6 more rejected rows not shown\n"
+        "column n: 1 value of the wrong type set to null\n"
         "10 rows read: 1 accepted, 9 rejected\n"
         "invalid bytes were replaced by \ufffd; set the encoding of the format\n"
     )

@@ -9,7 +9,7 @@ from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_time", "about_width", "empty_columns", "type_errors"]
+__all__ = ["about_field", "about_layout", "about_time", "about_width", "empty_columns", "type_errors"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" has no time')
@@ -52,6 +52,15 @@ def about_width(reasons: Iterable[str]) -> str:
         if found := _WIDTH.fullmatch(reason):
             have = f"the format has {found['fields']} fields and the log {found['values']}"
             return f"{have}; choose another format, or define one that names the fields of the log in order"
+    return ""
+
+
+def about_layout(reasons: Collection[str]) -> str:
+    """How to find the part of a layout that does not match; empty if a row was rejected for anything else."""
+    from tailpipe.formats.regex_parser import NO_MATCH  # late: it brings Arrow, and most runs need no advice
+
+    if reasons and all(reason == NO_MATCH for reason in reasons):
+        return "to find the part that does not match, shorten the layout until `tailpipe format test` prints fields"
     return ""
 
 

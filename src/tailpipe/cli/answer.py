@@ -200,7 +200,9 @@ def _hidden(picked: Picked, wide: int, shape: Shape) -> str:
 
 def _text(answer: Answered, shape: Shape, write: Write) -> Written:
     names = [visible(name) for name in answer.columns]
-    cells = islice(cells_of(answer, shape.null or "", has_quotes=False), shape.limit)
+    default = "NULL" if shape.output == "line" else ""
+    null = default if shape.null is None else shape.null
+    cells = islice(cells_of(answer, null, has_quotes=False), shape.limit)
     if shape.output == "line":
         return Written(_written(cells, lambda row, number: ("\n" if number else "") + line_block(names, row), write))
     separator = "\t" if shape.separator is None else shape.separator

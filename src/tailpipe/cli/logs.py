@@ -25,7 +25,7 @@ _LEVELS = {
     "off": logging.CRITICAL + 1,
 }
 _DEFAULT = "warning"
-_QUIET = {"azure": "error", "google": "error", "py4j": "error", "sqlglot": "error"}
+_QUIET = {"azure": "error", "botocore": "error", "google": "error", "py4j": "error", "sqlglot": "error"}
 """Py4J logs every word to and from the JVM; what sqlglot cannot translate, or a cloud refuses, is an error of ours."""
 
 

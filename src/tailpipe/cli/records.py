@@ -169,8 +169,14 @@ def _cell(value: Any) -> str:
     return visible(str(value))
 
 
+def _line(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return visible_lines(value) if isinstance(value, str) else _cell(value)
+
+
 def _lines(row: Record) -> str:
-    texts = [visible_lines(value) if isinstance(value, str) else _cell(value) for value in row.values()]
+    texts = [_line(value) for value in row.values()]
     return named_lines(list(row), texts)
 
 

@@ -29,6 +29,7 @@ DaysOutside = Callable[[str], DaySet | None]
 """The days of a partition with rows that every run so far has found to be out of its window."""
 UNITS = {"unit": "day", "kind": "kind", "reason": "reason", "artifacts": "artifacts", "bytes": "size"}
 _SHOWN = 5
+_SAMPLES = 3
 _WIDEST_LAYOUT = 160
 
 
@@ -113,11 +114,12 @@ def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     accounts, name, lines = summary.accounts, summary.partition, _headline(summary)
-    lines += [
-        f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in summary.rejected_samples[:3]
-    ]
+    samples = summary.rejected_samples[:_SAMPLES]
+    lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in samples]
     if accounts.rejected:
-        lines.append(f"  to show rejected rows: tailpipe rejected show {name}")
+        more = accounts.rejected - len(samples)
+        others = f"and {more:,} more; " if samples and more > 0 else ""
+        lines.append(f"  {others}to show rejected rows: tailpipe rejected show {name}")
     lines += [f"  {line}" for line in (*type_errors(summary.type_errors), *empty_columns(summary.empty_columns))]
     lines += [f"  {line}" for line in _warnings(summary.warnings)]
     reasons = [] if accounts.kept else [one.reason for one in summary.rejected_samples]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_field, about_time, about_width, empty_columns, type_errors
+from tailpipe.cli.advice import about_field, about_layout, about_time, about_width, empty_columns, type_errors
 from tailpipe.errors import TailpipeError
 from tailpipe.model.table import Table
 
@@ -38,8 +38,11 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
         render.records(shown, output)
     if shown and len(shown[0]) < len(rows[0]):
         render.say("empty common columns are hidden; to show all columns: --output line")
-    for sample in _some(trial.rejected):
+    samples = _some(trial.rejected)
+    for sample in samples:
         render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
+    if more := trial.accounts.rejected - len(samples):
+        render.say(f"{render.counted(more, 'more rejected row')} not shown")
     for line in (*type_errors(trial.nulls), *empty_columns(trial.unfilled)):
         render.say(line)
     accounts = trial.accounts
@@ -62,7 +65,7 @@ def advise(trial: Any, fields: Callable[[], Collection[str]]) -> None:
     if trial.accounts.kept or not trial.rejected:
         return
     reasons = [sample.reason for sample in trial.rejected]
-    if hint := about_time(reasons) or about_width(reasons) or about_field(reasons, fields()):
+    if hint := about_time(reasons) or about_width(reasons) or about_layout(reasons) or about_field(reasons, fields()):
         render.say(f"  = {hint}")
 
 

@@ -13,10 +13,13 @@ __all__ = ["free_text"]
 _NEAR = 60
 """The time stands among the first characters of a line."""
 _ALL = 0.98
+_MOST = 0.9
+"""The part of the lines that must have all fields of the layout; a broken line among them is rejected later."""
 _SOME = 0.3
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
 _LONGEST_FIRST = sorted(_LEVELS.split("|"), key=len, reverse=True)
 _ANY_LEVEL = "|".join([*_LONGEST_FIRST, *(level.lower() for level in _LONGEST_FIRST)])
+_LOGGER = r"[A-Za-z_][\w$]*(?:[./:][\w$-]+)+"
 _MOST_FIELDS = 6
 
 _TOKENS: tuple[tuple[str, str], ...] = (
@@ -25,7 +28,7 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("pid", r"\[(?P<pid>\d+)\]:?"),
     ("pid", r"(?P<pid>\d+)(?:#\d+)?:"),
     ("thread", r"\[(?P<thread>[^\]\[]*)\]:?"),
-    ("logger", r"(?P<logger>[A-Za-z_][\w$]*(?:[./:][\w$-]+)+):?(?= |$)"),
+    ("logger", rf"(?P<logger>{_LOGGER}):?(?= |$)"),
     ("ip", r"(?P<ip>\d{1,3}(?:\.\d{1,3}){3})(?= |:|$)"),
     ("thread", r"\((?P<thread>[^()]*)\):?"),
     ("", r"[-:|*]"),
@@ -90,22 +93,29 @@ def _has_zone_name(rests: Sequence[str]) -> bool:
 
 
 def _fields(rests: list[str]) -> str:
-    """The fields that stand before the message in nearly all lines, as a pattern."""
-    pattern, taken = "", set[str]()
+    """The fields that stand before the message in most lines, as a pattern."""
+    pattern, taken, least = "", set[str](), _MOST * len(rests)
     while len(taken) < _MOST_FIELDS and rests:
-        found = next((step for name, step in _TOKENS if name not in taken and _fits(step, rests, bool(pattern))), None)
+        blank = r"\s+" if pattern else r"\s*"
+        found = next((s for name, s in _TOKENS if name not in taken and _count(blank + s, rests) >= least), None)
         if found is None:
             break
         name = next((name for name, step in _TOKENS if step == found), "")
-        blank = r"\s+" if pattern or all(rest[:1].isspace() for rest in rests) else r"\s*"
-        # RE2 looks neither ahead nor back, and a level that the sample does not have is one, too.
-        pattern += blank + found.replace("(?= |$)", "").replace("(?= |:|$)", "").replace(_ANY_LEVEL, r"[A-Za-z]+")
+        blank = r"\s+" if pattern or _count(r"\s", rests) >= least else r"\s*"
+        pattern += blank + _open(found)
         compiled = re.compile(blank + found)
         rests = [rest[match.end() :] for rest in rests if (match := compiled.match(rest))]
         taken.add(name or f"mark {len(taken)}")
     return pattern + (r"\s*" if pattern or any(rest[:1].isspace() for rest in rests) else "")
 
 
-def _fits(step: str, rests: Sequence[str], has_more: bool) -> bool:
-    compiled = re.compile((r"\s+" if has_more else r"\s*") + step)
-    return sum(1 for rest in rests if compiled.match(rest)) >= _ALL * len(rests)
+def _open(step: str) -> str:
+    """A field as the layout has it: a level or a logger that the sample does not have is one, too."""
+    for seen, any_such in ((_ANY_LEVEL, r"[A-Za-z]+"), (rf"{_LOGGER}):?", r"\S*[^\s:]):?")):
+        step = step.replace(seen, any_such)
+    return step.replace("(?= |$)", "").replace("(?= |:|$)", "")  # RE2 looks neither ahead nor back
+
+
+def _count(step: str, rests: Sequence[str]) -> int:
+    compiled = re.compile(step)
+    return sum(1 for rest in rests if compiled.match(rest))

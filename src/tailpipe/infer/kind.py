@@ -72,9 +72,8 @@ def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
     ]
     alike = [one.table.name for one in others if one.score >= 0.5 * best.score]
     if alike:
-        points.append(
-            guessed(f"{', '.join(alike[:3])} would read it too; to use one, change the name of the partition's table")
-        )
+        also = f"{', '.join(alike[:3])} would read it too"
+        points.append(guessed(f"{also}; to use it instead, rename the partition's table to {alike[0]}"))
     points += [*_few(best.fit), *_misfits(best.nulls)]
     return Kind(table, True, best.fit, tuple(points), earliest_in(table, sample, now))
 
@@ -148,7 +147,7 @@ def earliest_in(table: Table, sample: Sample, now: datetime) -> datetime | None:
 
 
 def _counted(fit: Fit, sample: Sample) -> str:
-    what = "rows" if sample.is_whole else "rows from the start of the file"
+    what = "rows" if sample.is_whole else "sampled rows"
     what = "row" if fit.read == 1 and sample.is_whole else what
     return f"{fit.kept:,} of {fit.read:,} {what} parsed"
 

@@ -32,8 +32,15 @@ def listed(names: Iterable[Any], most: int) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[Any], otherwise: str = "") -> str:
-    """The hint that names the nearest name, or `otherwise` if none is near."""
-    near = nearest(word, known)
+    """The hint that names the nearest name, or `otherwise` if none is near.
+
+    Of the names, one that begins with the word is preferred: `role` means `role_arn` rather than `profile`.
+    """
+    names = [str(name) for name in islice(known, _CANDIDATES)]
+    near = nearest(word, names)
+    if near is not None:
+        begun = (name for name in names if name.lower().startswith(word.lower()))
+        near = min(begun, key=len, default=near)
     return f'did you mean "{near}"?' if near is not None else otherwise
 
 

@@ -192,8 +192,10 @@ def test_plain_is_separated_and_has_no_frame() -> None:
 
 
 def test_line_has_one_column_in_each_line() -> None:
-    sql = "FROM (VALUES (1, 'x'), (2, NULL)) t(a, long)"
-    assert written(sql, "line").decode() == "a    = 1\nlong = x\n\na    = 2\nlong =\n"
+    sql = "FROM (VALUES (1, 'x'), (2, NULL), (3, '')) t(a, long)"
+    first, last = "a    = 1\nlong = x\n\na    = 2\nlong =", "\n\na    = 3\nlong =\n"
+    assert written(sql, "line").decode() == first + " NULL" + last
+    assert written(sql, "line", null="-").decode() == first + " -" + last
 
 
 # csv, JSON

@@ -31,6 +31,16 @@ def test_if_no_line_has_as_many_values_as_the_format_has_fields_the_next_step_is
     assert any(line.startswith("  the format has 14 fields and the log 36; choose another format") for line in lines)
 
 
+def test_rejected_rows_beyond_the_samples_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    samples = tuple(Sample("/a.log", f"line {number}", "the line is not JSON", "x") for number in range(1, 5))
+    shown = [f"  rejected: /a.log line {number}: the line is not JSON" for number in (1, 2, 3)]
+    step = "to show rejected rows: tailpipe rejected show a.b"
+    for rejected, last in ((3, f"  {step}"), (4, f"  and 1 more; {step}"), (2000, f"  and 1,997 more; {step}")):
+        committed = Committed("a.b", "2024-01-31", 1, Accounts(rejected + 1, 1, 0, rejected), "new day")
+        summary = Summary("a.b", committed=(committed,), rejected_samples=samples[:rejected])
+        assert printed(capsys, summary)[1:] == [*shown, last]
+
+
 def test_rows_that_could_not_be_overwritten_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     skipped = {"unchanged": 7, "rewritten since: the rows of its earlier content stay": 2}
     lines = printed(capsys, Summary("a.b", skipped=skipped))

@@ -17,7 +17,8 @@ from tailpipe.workspace import Workspace
 from tests.terminal_pages import PICTURES, SCENES, environment, make_logs, shown_in, typed_in
 from tests.unit.docs.pages import PAGES, read
 
-DAYS = 2
+DAYS = 14
+"""Enough for more rejected rows than a report shows."""
 ONLY_ON_A_TERMINAL = re.compile(r"created .+")
 
 

@@ -118,6 +118,41 @@ def test_how_many_rows_were_read_is_counted(tmp_path: Path) -> None:
     assert "98 of 100 rows parsed" in words(found, "sure")
 
 
+def test_some_rows_of_a_long_file_are_said_to_be_a_sample(tmp_path: Path) -> None:
+    line = "2024-01-31 10:00:00 INFO " + "x" * 999 + "\n"
+    (tmp_path / "x.log").write_text(line * 2000)
+    (found,) = looked_at(tmp_path / "x.log").found
+    assert "format regex: 1,023 of 1,023 sampled rows parsed" in words(found, "sure")
+
+
+def test_another_table_that_reads_the_log_is_named_with_the_next_step(tmp_path: Path) -> None:
+    line = '203.0.113.9 - anna [31/Jan/2024:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "https://a.example/" "curl/8.0"\n'
+    log = tmp_path / "nginx" / "access.log"
+    log.parent.mkdir()
+    log.write_text(line * 64)
+    shipped = Registry.installed()
+    names = ("apache_access_log", "nginx_access_log")
+    known = Known({name: shipped.tables[name] for name in names}, shipped.presets)
+    (found,) = infer(open_target(str(log), REGISTRY.sources, None), known, NOW, None).found
+    (other,) = set(names) - {found.kind.table.name}
+    step = f"{other} would read it too; to use it instead, rename the partition's table to {other}"
+    assert step in words(found, "guessed")
+
+
+@pytest.mark.parametrize(
+    "odd", ["2024-01-31 10:00:31,125 oops", "2024-01-31 10:00:31,125 WARN [main] root: no dot in it"]
+)
+def test_one_line_among_many_does_not_cost_the_fields_of_the_others(tmp_path: Path, odd: str) -> None:
+    usual = [f"2024-01-31 10:00:{n:02},125 ERROR [main] com.example.Shop: it broke" for n in range(30)]
+    (tmp_path / "app.log").write_text("\n".join([*usual, odd]) + "\n")
+    (found,) = looked_at(tmp_path / "app.log").found
+    layout = getattr(found.kind.table.format, "layout", "")
+    fields = r"\s+(?P<level>[A-Za-z]+):?\s+\[(?P<thread>[^\]\[]*)\]:?\s+(?P<logger>\S*[^\s:]):?\s*(?P<message>.*)"
+    assert layout.endswith(fields)
+    kept = 31 if "root" in odd else 30
+    assert f"format regex: {kept} of 31 rows parsed" in words(found, "sure")
+
+
 def test_values_never_get_into_the_config(tmp_path: Path) -> None:
     secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
     rows = [f"2024-01-31 10:00:0{number};{secret};hunter{number}" for number in range(6)]

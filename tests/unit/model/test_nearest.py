@@ -20,3 +20,8 @@ def test_the_hint_falls_back_when_nothing_is_near() -> None:
     assert did_you_mean("zzz", ["bucket"], "otherwise") == "otherwise"
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("a" * 1_000_000, ["bucket"]) == ""
+
+
+@pytest.mark.parametrize(("word", "near"), [("role", "role_arn"), ("ROLE", "role_arn"), ("profil", "profile")])
+def test_the_hint_prefers_a_name_that_begins_with_the_word(word: str, near: str) -> None:
+    assert did_you_mean(word, ["profile", "role_arn_of_others", "role_arn"]) == f'did you mean "{near}"?'

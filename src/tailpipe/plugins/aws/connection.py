@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,17 @@ __all__ = ["Aws", "imported"]
 
 _MAKING = threading.Lock()
 """Making a client is not safe in several threads; using one is."""
+_ROLE = re.compile(r"arn:aws(-[a-z]+)*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)
 
 
 def _check_endpoint(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
         raise UsageError(f'"{url}" is not the address of a server', hint="write it as https://host:port")
+
+
+def _check_role(arn: str) -> None:
+    if not _ROLE.fullmatch(arn):
+        raise UsageError(f'"{arn}" is not the ARN of a role', hint="write it as arn:aws:iam::123456789012:role/NAME")
 
 
 class Aws(Connection):
@@ -36,10 +43,10 @@ class Aws(Connection):
     secret_key: Secret | None = option("Secret access key.", default=None)
     session_token: Secret | None = option("Token of a temporary session.", default=None)
     region: str | None = option("Default region of sources.", default=None)
-    role_arn: str | None = option("Role to assume after logging in.", default=None)
+    role_arn: str | None = option("ARN of a role to assume after logging in.", default=None, check=_check_role)
     external_id: Secret | None = option("External id that the role requires.", default=None)
     endpoint_url: str | None = option(
-        "Address of another server with the S3 API.",
+        "Address that receives all requests (S3, STS, CloudWatch, SQS) instead of AWS.",
         default=None,
         check=_check_endpoint,
     )
@@ -121,7 +128,10 @@ def _session(connection: Aws) -> boto3.Session:
 
 def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
     """A session of the role: it is assumed at the first request, and again before its credentials expire."""
+    from tailpipe.plugins.aws.faults import is_expired, role_refused
+
     credentials, botocore = imported("botocore.credentials"), imported("botocore.session")
+    faults = imported("botocore.exceptions")
     # The service that gives out roles is in every region; the global one answers without a region too.
     sts = _make_client(connection, base, "sts", base.region_name or "us-east-1")
     asked = {"RoleArn": connection.role_arn, "RoleSessionName": "tailpipe"}
@@ -129,7 +139,12 @@ def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
         asked["ExternalId"] = connection.external_id.reveal()
 
     def assume() -> dict[str, str]:
-        given = sts.assume_role(**asked)["Credentials"]
+        try:
+            given = sts.assume_role(**asked)["Credentials"]
+        except (faults.ClientError, faults.BotoCoreError) as error:
+            if is_expired(error):  # the request that needs the role is repeated with a new session
+                raise
+            raise role_refused(error, connection) from None
         return {
             "access_key": given["AccessKeyId"],
             "secret_key": given["SecretAccessKey"],

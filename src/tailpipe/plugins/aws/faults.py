@@ -12,7 +12,7 @@ from tailpipe.plugin import Retry, TailpipeError
 if TYPE_CHECKING:
     from tailpipe.plugins.aws.connection import Aws
 
-__all__ = ["Answer", "code_of", "is_busy", "is_expired", "request", "told"]
+__all__ = ["Answer", "code_of", "is_busy", "is_expired", "request", "role_refused", "told"]
 
 T = TypeVar("T")
 
@@ -104,6 +104,16 @@ def told(error: Exception, connection: Aws, what: str = "") -> TailpipeError:
     """The error as one message; `what` is what was tried, such as `list bucket "logs"`."""
     message, hint = _words(error, connection)
     return TailpipeError(f"cannot {what}: {message}" if what else message, hint=hint)
+
+
+def role_refused(error: Exception, connection: Aws) -> TailpipeError:
+    """Why the role of the connection could not be assumed."""
+    why, hint = _words(error, connection)
+    if code_of(error) in _DENIED:
+        hint = "its identity needs sts:AssumeRole on the role, and the role's trust policy must allow it"
+        has_id = connection.external_id is not None
+        hint += " with this external_id" if has_id else "; set external_id if it requires one"
+    return TailpipeError(f"cannot assume role {connection.role_arn}: {why}", hint=hint)
 
 
 def _words(error: Exception, connection: Aws) -> tuple[str, str]:
