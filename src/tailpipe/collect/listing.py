@@ -24,7 +24,7 @@ from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.linear import Regex
 
-__all__ = ["Listing", "list_source", "released"]
+__all__ = ["Listing", "is_permission", "list_source", "released"]
 
 
 _COUNTED = 100
@@ -107,6 +107,11 @@ def list_source(
         tuple(problems),
         is_cut=seen == most,
     )
+
+
+def is_permission(problem: str) -> bool:
+    """Whether other permissions would let a part of a source be listed."""
+    return problem.casefold().endswith("permission denied")
 
 
 def _artifacts(source: Source, window: Window) -> Iterator[Artifact]:

@@ -40,8 +40,8 @@ class Archive(Source):
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         if self.mistake == "password":
             raise RuntimeError(f"bad password\n{self.password.reveal()}")
-        if self.mistake == "problem":
-            yield Artifact(self.path, problem=f'"{self.path}" is not a zip file')
+        if self.mistake:
+            yield Artifact(self.path, problem=f"day.zip: {self.mistake}")
             return
         with zipfile.ZipFile(self.path) as archive:
             yield from (Artifact(name) for name in archive.namelist())
@@ -73,3 +73,18 @@ def test_an_exception_of_a_plugin_fails_its_partition_and_not_the_others(
 def test_the_exception_of_a_plugin_is_one_line_without_secrets(tmp_path: Path) -> None:
     errors = {one.error for one in world_of(tmp_path, 'mistake = "password"').report().partitions}
     assert errors == {"", 'cannot list source "zips_archive": RuntimeError: bad password •••'}
+
+
+@pytest.mark.parametrize(
+    ("problem", "hint"),
+    [
+        ("is not a zip file", "a scan cannot skip files"),
+        ("Permission denied", "change its permissions; a scan cannot skip files"),
+    ],
+)
+def test_permissions_are_the_advice_only_if_they_are_the_problem(tmp_path: Path, problem: str, hint: str) -> None:
+    world = world_of(tmp_path, f'mistake = "{problem}"')
+    partition, table = world.config.partitions["app.y"], world.config.tables["app"]
+    with world.catalog() as catalog, pytest.raises(TailpipeError) as raised:
+        tasks_to_scan(partition, table, catalog, world.engine, CollectRequest(NOW))
+    assert raised.value.with_hint == f"day.zip: {problem} ({hint})"
