@@ -116,7 +116,8 @@ def update(wanted: str) -> None:
 def uninstall(context: click.Context, wanted: str) -> None:
     """Uninstall a plugin. Its collected data stays and can be queried.
 
-    A pack is deleted, a Python package uninstalled with pip.
+    A pack is deleted, a Python package uninstalled with pip. Uninstall it after you remove its partitions from the
+    config.
     """
     from tailpipe.config.pack_install import remove_pack
 

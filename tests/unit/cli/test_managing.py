@@ -135,7 +135,10 @@ def test_deleting_asks_first_and_takes_no_for_an_answer(run: Run, home: Path, mo
     assert (done.exit_code, live(home)) == (1, 5)
     assert done.stderr.splitlines()[-1] == "nothing deleted"
     done = run("partition", "delete", "old.gone", typed="y\n")
-    assert (done.exit_code, done.stderr.splitlines()[-1]) == (0, "deleted 3 rows from old.gone")  # no config collects it
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (
+        0,
+        "deleted 3 rows from old.gone",
+    )  # no config collects it
     assert live(home) == 4
 
 

@@ -127,7 +127,9 @@ def test_the_tests_that_the_page_shows_pass(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_page_lists_the_columns_that_golden_files_omit() -> None:
-    sentence = re.search(r"Omit nulls and these columns: (.*?)\. ", section(read("docs/plugins.md"), "Testing it"), re.S)
+    sentence = re.search(
+        r"Omit nulls and these columns: (.*?)\. ", section(read("docs/plugins.md"), "Testing it"), re.S
+    )
     assert sentence is not None
     assert set(re.findall(r"`(\w+)`", sentence[1])) == OMITTED
 
