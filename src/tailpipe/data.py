@@ -326,7 +326,7 @@ class Data:
         from tailpipe.query.session import Session
 
         layout, is_past = self.prepare(), version != NOW
-        snapshot = self.past(version) if is_past else open_live(layout)
+        snapshot = self.past(version, self.say) if is_past else open_live(layout)
         if narrowing is not None:
             narrowing.check(snapshot, self.config.partitions)
         return Session(
@@ -361,14 +361,14 @@ class Data:
         atexit.register(reader.close)
         return reader.local(files, place)
 
-    def past(self, version: Version) -> Snapshot:
-        """What was there at a time, or what a tag names."""
+    def past(self, version: Version, warn: Say = lambda _: None) -> Snapshot:
+        """What was there at a time, or what a tag names; `warn` is called if that is before all commits."""
         from tailpipe.stores.versions import past
 
         if self.begun() is None:
             return current(self.prepare())
         with self.catalog(is_read_only=True) as catalog:
-            found = past(catalog.database, version, self.store_of, self.config.stores.values(), datetime.now(UTC))
+            found = past(catalog.database, version, self.store_of, self.config.stores.values(), datetime.now(UTC), warn)
         return replace(found, bring=self.bring)
 
     def databases(self) -> Databases:

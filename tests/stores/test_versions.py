@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -158,6 +159,10 @@ def test_the_commands_query_connect_and_tag(install: Path) -> None:
     assert workspace.query(count, tag="one").to_pylist() == [{"n": 1}]
     assert workspace.query(count, as_of=datetime.now(UTC)).to_pylist() == [{"n": 2}]
     assert json.loads(run("query", count, "--tag", "one", "--output", "json").stdout) == [{"n": 1}]
+    for command in (("query", count), ("connect",)):
+        told = run(*command, "--as-of", "2020-01-01").stderr
+        early = r"warning: nothing was committed before 2020-01-01T00:00:00\+00:00; first commit: \d{4}-\S+Z\n"
+        assert len(re.findall(early, told)) == 1
     path = run("connect", "--tag", "one").stdout.strip()
     with duckdb.connect(path, read_only=True) as connection:
         assert connection.execute(count).fetchall() == [(1,)]

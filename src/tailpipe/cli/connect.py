@@ -78,7 +78,7 @@ def command(
     wish = Wish(start, end, partitions, indexes, live, moment, version.tag)
     workspace = workspace_of(context)
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
-    snapshot = current(workspace.data.prepare()) if version == NOW else workspace.data.past(version)
+    snapshot = current(workspace.data.prepare()) if version == NOW else workspace.data.past(version, render.say)
     narrowing.check(snapshot, workspace.config.partitions)  # as a query does
     if elsewhere := [file for file in narrowing.files(snapshot.files) if not file.is_here]:
         from tailpipe.stores.fetch import described

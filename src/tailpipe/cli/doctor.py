@@ -78,7 +78,11 @@ def command(
     if lacking:
         render.say("cannot be repaired from this disk: it has no copies of these objects")
         context.exit(EXIT_FAILED)
-    render.say("no problems found" if not findings else "no repair needed")
+    if findings:
+        render.say("no repair needed")
+    else:
+        unverified = "" if checksums else " (contents not verified; to verify: --checksums)"
+        render.say(f"no problems found{unverified}")
 
 
 def _record(finding: Finding) -> dict[str, str]:
@@ -117,7 +121,9 @@ def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
         "rewrote": (done.recorded, "manifest"),
     }
     parts = [f"{verb} {render.counted(count, noun)}" for verb, (count, noun) in counts.items() if count]
-    render.say(", ".join(parts) or "nothing repaired")
+    parts += [f"marked {_marked(done.lost_units)} for collection"] if done.lost_units else []
+    if parts or not done.remote:
+        render.say(", ".join(parts) or "nothing repaired")
     if done.remote:
         render.say(f"{render.counted(done.remote, 'file')} lost from this disk; the store still has them")
     lost: dict[str, list[str]] = {}
@@ -133,6 +139,13 @@ def _counts(findings: Sequence[Finding]) -> str:
     """How many there are of each kind."""
     counts = Counter(finding.problem for finding in findings)
     return ", ".join(f"{count:,} {problem}" for problem, count in counts.items())
+
+
+def _marked(units: Sequence[tuple[str, str]]) -> str:
+    """How many days, and packs of undated files, are to be collected again."""
+    packs = sum(Unit.from_key(unit).day is None for _, unit in units)
+    counts = {"day": len(units) - packs, "pack": packs}
+    return " and ".join(render.counted(count, noun) for noun, count in counts.items() if count)
 
 
 def _listed(units: Sequence[str]) -> str:

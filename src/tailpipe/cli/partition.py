@@ -99,6 +99,10 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     for one in doomed:
         workspace.keeping.delete(one.partition, window)
         render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
+    for one in doomed:
+        if one.dates and one.partition in workspace.config.partitions:
+            days = f"--from {one.dates.first} --to {one.dates.last}"
+            render.say(f"to collect them again: tailpipe collect {one.partition} {days}")
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:

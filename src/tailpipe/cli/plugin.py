@@ -90,7 +90,9 @@ def check(context: click.Context, folder: str) -> None:
     from tailpipe.testing.packs import pack_problems
 
     if not is_pack(folder):
-        raise UsageError(f'"{folder}" is not a pack: it has no plugin.tpc')
+        is_python = next(Path(folder).glob("*.py"), None) or (Path(folder) / "pyproject.toml").is_file()
+        hint = "a Python plugin is checked by tailpipe.testing.check_plugin in a test" if is_python else ""
+        raise UsageError(f'"{folder}" is not a pack: it has no plugin.tpc', hint=hint)
     problems = list(pack_problems(Path(folder), workspace_of(context).registry))
     for problem in problems:
         render.say(f"error: {problem}")
@@ -114,7 +116,8 @@ def update(wanted: str) -> None:
 def uninstall(context: click.Context, wanted: str) -> None:
     """Uninstall a plugin. Its collected data stays and can be queried.
 
-    A pack is deleted, a Python package uninstalled with pip.
+    A pack is deleted, a Python package uninstalled with pip. Uninstall it after you remove its partitions from the
+    config.
     """
     from tailpipe.config.pack_install import remove_pack
 

@@ -158,8 +158,10 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
 def _headline(summary: events.Summary) -> list[str]:
     """How many rows were collected, from how many artifacts and days, and where the other rows went."""
     accounts, name = summary.accounts, summary.partition
+    if summary.failed and not summary.committed:
+        return [f"{name}: 0 rows, {_failed_units(summary.failed)} failed"]
     if not summary.committed:
-        lines = [] if summary.failed or summary.error else [f"{name}: no new data"]
+        lines = [] if summary.error else [f"{name}: no new data"]
         if lines and summary.is_stale:
             lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
         return lines
@@ -173,6 +175,12 @@ def _headline(summary: events.Summary) -> list[str]:
     others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
     parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
     return [f"{name}: " + ", ".join(parts)]
+
+
+def _failed_units(failed: Sequence[events.Failed]) -> str:
+    days = sum(not one.unit.startswith("pack:") for one in failed)
+    parts = [render.counted(days, "day")] if days else []
+    return " and ".join([*parts, "undated files"] if days < len(failed) else parts)
 
 
 def _warnings(warnings: Mapping[str, int]) -> list[str]:

@@ -17,12 +17,14 @@ from tailpipe.formats.grok import compile_layout
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
+from tailpipe.model.option import secrets_in
+from tailpipe.model.redaction import Redactor
 from tailpipe.model.source import Source
 from tailpipe.model.table import PATH_COLUMNS, Table
 from tailpipe.model.window import Window
 from tailpipe.plugin.linear import Regex
 
-__all__ = ["Listing", "list_source", "released"]
+__all__ = ["Listing", "is_permission", "list_source", "released"]
 
 
 _COUNTED = 100
@@ -68,7 +70,7 @@ def list_source(
     others: list[date] = []
     problems: list[str] = []
     seen, first, unmatched = 0, "", 0
-    for artifact in islice(source.artifacts(window), most):
+    for artifact in islice(_artifacts(source, window), most):
         seen += 1
         if seen % _COUNTED == 0:
             count(seen)
@@ -105,6 +107,23 @@ def list_source(
         tuple(problems),
         is_cut=seen == most,
     )
+
+
+def is_permission(problem: str) -> bool:
+    """Whether other permissions would let a part of a source be listed."""
+    return problem.casefold().endswith("permission denied")
+
+
+def _artifacts(source: Source, window: Window) -> Iterator[Artifact]:
+    """What the source lists. An exception that a plugin did not expect fails this source, not the whole run."""
+    try:
+        yield from source.artifacts(window)
+    except TailpipeError:
+        raise
+    except Exception as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f'cannot list source "{source.name}": {words}'
+        raise TailpipeError(Redactor(secrets_in(source))(message)) from error
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from tailpipe.collect.summary import facts_of, summarise, summarise_failure
 from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.coverage import dropped_days
 from tailpipe.model.run import RunFacts
 from tailpipe.model.source import Source
 
@@ -44,12 +45,11 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
         with job.catalog.writer(job.address) as writer, writer.ending(facts):
             free = writer.check_space()
             state = job.catalog.state(job.address)
-            check_columns(job.table, state.table_columns)
+            check_columns(job.table, state)
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
             if _is_idle(job, planned) and writer.fold_idle(job.options.command):
-                is_stale = state.recipe not in (None, recipe)
-                idle = summarise(job, planned, Executed(planned), state.coverage, is_stale=is_stale)
+                idle = summarise(job, planned, Executed(planned), state.coverage, is_stale=_is_stale(state, recipe))
                 _acknowledge(job, is_whole=idle.is_done)
                 return idle
             done = yield from execute(job, writer, planned, state)
@@ -67,10 +67,16 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
         raise  # a full disk is full for the others too
     except TailpipeError as error:
         return replace(summarise_failure(job, error, done), run=run_id)
-    is_stale = not done.committed and state.recipe not in (None, recipe)
+    is_stale = not done.committed and _is_stale(state, recipe)
     summary = summarise(job, planned, done, coverage, is_stale=is_stale)
     _acknowledge(job, is_whole=summary.is_done)
     return replace(summary, run=run_id)
+
+
+def _is_stale(state: PartitionState, recipe: str) -> bool:
+    """Whether what is here was made by another config; of deleted days nothing is, and overwriting skips them."""
+    is_deleted = state.first_date is None and bool(dropped_days(state.coverage.values()))
+    return state.recipe not in (None, recipe) and not is_deleted
 
 
 def _acknowledge(job: Job, *, is_whole: bool) -> None:

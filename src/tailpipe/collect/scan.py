@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.collect.listing import released
+from tailpipe.collect.listing import is_permission, released
 from tailpipe.collect.packing import Recipe, pieces_of
 from tailpipe.collect.planner import plan_partition
 from tailpipe.collect.types import known_types, sampled_types
@@ -34,7 +34,8 @@ def tasks_to_scan(
     with released(sources.values(), warn):
         planned = plan_partition(sources, table, state, replace(request, overwrite=True), engine)
     for problem in (one for some in planned.problems.values() for one in some):
-        raise TailpipeError(problem, hint="change its permissions; a scan cannot skip files")
+        hint = "a scan cannot skip files"
+        raise TailpipeError(problem, hint=f"change its permissions; {hint}" if is_permission(problem) else hint)
     types = known_types(state.columns, table)
     recipe = Recipe(partition, table, sources, types, request.now, Limits())
     tasks = [piece.task for unit in planned.plan.units for piece in pieces_of(recipe, unit, "", "scan")]

@@ -10,7 +10,7 @@ from tailpipe.collect.execute import Executed
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
-from tailpipe.collect.planning import UNFINISHED
+from tailpipe.collect.planning import UNFINISHED, WRITTEN
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
@@ -68,7 +68,7 @@ def summarise(
         changed_artifacts=done.changed,
         skipped=skipped,
         unmatched_files=planned.unmatched_files,
-        unavailable_artifacts=planned.unavailable_artifacts,
+        unavailable_artifacts=(*planned.unavailable_artifacts, *_still_written(planned)),
         unlisted_days=planned.unlisted_days if is_empty else (),
         listed=planned.listed,
         type_errors=_sums([one.nulls for one in done.units]),
@@ -83,6 +83,16 @@ def summarise(
         bytes=_bytes(done),
         profile=dict(job.meter.spent),
     )
+
+
+def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:
+    """The compressed files that wait for the next run, by source."""
+    found: dict[str, list[str]] = {}
+    for one in planned.plan.skipped:
+        if one.reason == WRITTEN:
+            found.setdefault(one.source, []).append(one.uri)
+    why = "still being written, left for the next run"
+    return [events.UnavailableArtifacts(source, why, len(uris), min(uris)) for source, uris in found.items()]
 
 
 def summarise_failure(job: Job, error: TailpipeError, done: Executed | None = None) -> events.Summary:

@@ -67,7 +67,7 @@ def _tried(
     days = DaySet.of(window.days() if window else [today - timedelta(days=back) for back in range(_DAYS)])
     try:
         found = list_source(source, table, days, today=today, most=_MOST)
-    except Exception as error:
+    except TailpipeError as error:
         raise _failed(source, error) from error
     if not found.listed:
         raise _nothing(source, found, days)
@@ -124,12 +124,9 @@ def _nothing(source: Source, found: Listing, days: DaySet) -> TailpipeError:
     return TailpipeError(what, hint=other)
 
 
-def _failed(source: Source, error: Exception) -> TailpipeError:
+def _failed(source: Source, error: TailpipeError) -> TailpipeError:
     """Why listing failed; what is wrong with the connection is not wrong with the command."""
-    if isinstance(error, TailpipeError):
-        return TailpipeError(_masked(source, error.message), hint=_masked(source, error.hint))
-    words = " ".join(str(error).split())
-    return TailpipeError(_masked(source, f'cannot list source "{source.name}": {type(error).__name__}: {words}'))
+    return TailpipeError(_masked(source, error.message), hint=_masked(source, error.hint))
 
 
 def _masked(source: Source, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.snapshot import ColumnSets, Snapshot
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import within_limit
@@ -91,13 +92,17 @@ def _named(partition: Partition) -> list[str]:
     return [*named, *([partition.tp_index] if partition.tp_index else []), *partition.dedupe_key]
 
 
-def check_columns(table: Table, sets: ColumnSets) -> None:
+def check_columns(table: Table, state: PartitionState) -> None:
     """Refuse a table whose columns changed so that old and new files could not be read together."""
-    types = known_types(sets, table)
-    for columns in sets.values():
-        for change in evolve(columns, table, types):
-            if change.verdict == "refused":
-                raise TailpipeError(change.message)
+    types = known_types(state.table_columns, table)
+    # Files of other partitions come last: deleting this one's would not be enough.
+    for sets, name in ((state.columns, state.partition), (state.table_columns, f"'{table.name}.*'")):
+        for columns in sets.values():
+            for change in evolve(columns, table, types):
+                if change.verdict == "refused":
+                    start = state.first_date if name == state.partition else "FIRST_DAY"
+                    again = f"tailpipe partition delete {name}, then tailpipe collect {name} --from {start}"
+                    raise TailpipeError(change.message, hint=f"use a wider type or another name; or: {again}")
 
 
 def is_widened(types: dict[str, str], outcomes: Iterable[Outcome]) -> bool:

@@ -35,7 +35,7 @@ class Change:
     """What becomes of one column: `old` and `new` are stored DuckDB types, None where there is no column.
 
     An *added* column is null in older files, a *dropped* one in newer files; a *widened* one is read in
-    the new type everywhere; a *refused* one stands in the way of the run, and `message` says what to do.
+    the new type everywhere; a *refused* one stands in the way of the run, and `message` says why.
     """
 
     column: str
@@ -108,9 +108,7 @@ def _changed(table: Table, name: str, old: str, new: str) -> Change:
     if _is_wider(_plain(old), _plain(new)):
         return Change(name, "widened", old, new)
     message = (
-        f'column "{name}" of table "{table.name}" is {old.lower()} in the files that are there, and cannot become'
-        f" {new.lower()}: give it the type {old.lower()} again or a wider one such as varchar, name the new column"
-        " otherwise, or delete the partition's data and collect it again"
+        f'column "{name}" of table "{table.name}" is {old.lower()} in existing files and cannot become {new.lower()}'
     )
     return Change(name, "refused", old, new, message)
 

@@ -25,12 +25,23 @@ __all__ = ["all_tags", "make_tags", "past"]
 StoreOf = Callable[[str], Store | None]
 
 
-def past(database: Database, version: Version, store_of: StoreOf, stores: Iterable[Store], now: datetime) -> Snapshot:
-    """The files that were live at a time or that a tag names."""
+def past(
+    database: Database,
+    version: Version,
+    store_of: StoreOf,
+    stores: Iterable[Store],
+    now: datetime,
+    warn: Callable[[str], None] = lambda _: None,
+) -> Snapshot:
+    """The files that were live at a time or that a tag names; `warn` is called if that is before all commits."""
     if version.tag is not None:
         return past_snapshot(database.layout, _tagged(version.tag, stores))
     assert version.as_of is not None  # noqa: S101 - what is there now is no past
-    return _at(database, version.as_of, store_of, now)
+    found = _at(database, version.as_of, store_of, now)
+    (first,) = database.connection.execute("SELECT min(committed_at) FROM transactions").fetchone()
+    if not found.files and first is not None and first > version.as_of.isoformat():
+        warn(f"warning: nothing was committed before {version.as_of.isoformat()}; first commit: {first[:19]}Z")
+    return found
 
 
 def _at(database: Database, moment: datetime, store_of: StoreOf, now: datetime) -> Snapshot:

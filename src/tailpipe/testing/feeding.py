@@ -22,13 +22,13 @@ from tailpipe.model.window import Window
 from tailpipe.plugin import Plugin
 from tailpipe.testing.memory import Memory, garbage
 
-__all__ = ["NOW", "garbage_problems", "golden_problems", "sample_problems", "source_problems"]
+__all__ = ["NOW", "OMITTED", "garbage_problems", "golden_problems", "sample_problems", "source_problems"]
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 _ARTIFACTS, _PIECES = 3, 100_000
 _OPTIONAL = frozenset(column.name for column in OPTIONAL_COLUMNS)
-_STAMPS = frozenset(COMMON_TYPES) - {"tp_timestamp", *PATH_COLUMNS, *_OPTIONAL} | {"tp_source_name"}
-"""Columns that say where a row comes from, not what it is."""
+OMITTED = frozenset(COMMON_TYPES) - {"tp_timestamp", *PATH_COLUMNS, *_OPTIONAL} | {"tp_source_name"}
+"""Columns that golden files omit: they say where a row comes from, not what it is."""
 _ROWS = 100_000
 
 
@@ -65,7 +65,7 @@ def sample_problems(what: str, table: Table, path: Path, expected: Path) -> Iter
     """What is different between the rows that a table makes of a log and those that were written down."""
     trial = _tried(table, path.name, path.read_bytes())
     rows = [] if trial.rows is None else trial.rows.to_pylist()
-    found = [{key: value for key, value in row.items() if value is not None and key not in _STAMPS} for row in rows]
+    found = [{key: value for key, value in row.items() if value is not None and key not in OMITTED} for row in rows]
     if trial.error is not None:
         yield f"{what}: {trial.error}"
     yield from _differences(what, _with_json(table, _plain(found)), _with_json(table, _lines(expected)))

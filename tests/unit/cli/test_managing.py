@@ -134,7 +134,11 @@ def test_deleting_asks_first_and_takes_no_for_an_answer(run: Run, home: Path, mo
     done = run("partition", "delete", "old.gone", typed="n\n")
     assert (done.exit_code, live(home)) == (1, 5)
     assert done.stderr.splitlines()[-1] == "nothing deleted"
-    assert run("partition", "delete", "old.gone", typed="y\n").exit_code == 0
+    done = run("partition", "delete", "old.gone", typed="y\n")
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (
+        0,
+        "deleted 3 rows from old.gone",
+    )  # no config collects it
     assert live(home) == 4
 
 
@@ -226,7 +230,10 @@ def test_a_deletion_is_told_first_and_needs_a_yes_or_force(
         done = CliRunner().invoke(app, chosen, input=answer, env=env)
         assert (done.exit_code, live(home)) == (code, left)
         assert done.stderr.startswith(f"{told}Delete them? [y/N]")
-    assert "deleted 6 rows from app.prod" in done.stderr
+    assert done.stderr.splitlines()[-2:] == [
+        "deleted 6 rows from app.prod",
+        "to collect them again: tailpipe collect app.prod --from 2024-01-02 --to 2024-01-03",
+    ]
     assert run(*chosen, "--force").stderr == "nothing to delete\n"
 
 
@@ -357,14 +364,21 @@ def test_the_doctor_restores_a_stored_file_from_the_hive(run: Run, home: Path) -
     healed = run("doctor", "--repair")
     assert healed.exit_code == 0
     assert "restored 5" in healed.stderr
-    assert "no problems found" in healed.stderr
+    assert healed.stderr.endswith("\nno problems found (contents not verified; to verify: --checksums)\n")
+    assert run("doctor", "--checksums").stderr == "no problems found\n"
 
 
 def test_lost_days_fail_the_doctor_and_are_gaps_until_they_are_collected_again(run: Run, home: Path) -> None:
     shutil.rmtree(home / ".tailpipe" / "files")
     shutil.rmtree(home / "tp_table=app")
-    for arguments in (("doctor", "--repair"), ("doctor",)):
-        told = run(*arguments)
+    repaired = run("doctor", "--repair")
+    assert repaired.stderr.splitlines() == [
+        "restored 1 file, marked 4 days for collection",
+        "app.prod 2024-01-01..2024-01-04: files are lost; while the logs exist, collect them again:"
+        " tailpipe collect app.prod",
+        "to repair: tailpipe collect app.prod",
+    ]
+    for told in (repaired, run("doctor")):
         assert told.exit_code == 1
         assert "are lost; collect them again" in told.stdout
         assert "to repair: tailpipe collect app.prod" in told.stderr

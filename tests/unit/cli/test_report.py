@@ -63,10 +63,19 @@ def test_undated_artifacts_are_named_and_days_are_counted(capsys: pytest.Capture
 def test_a_failed_pack_and_the_partition_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
     failed = Failed("a.b", "pack:56f4e2bb01acdbcb", ("no space",))
     assert printed(capsys, Summary("a.b", failed=(failed,), error="no space left")) == [
+        "a.b: 0 rows, undated files failed",
         "  undated files rolled back: no space",
         "  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts",
         "a.b: failed: no space left",
     ]
+
+
+def test_a_partition_all_of_whose_days_roll_back_has_a_headline(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = [Failed("a.b", f"2024-01-{day}", ("is not a gzip file",)) for day in (30, 31)]
+    pack = Failed("a.b", "pack:56f4e2bb01acdbcb", ("no space",))
+    for some, what in ((failed[:1], "1 day"), (failed, "2 days"), ([*failed, pack], "2 days and undated files")):
+        lines = printed(capsys, Summary("a.b", failed=tuple(some)))
+        assert lines[:2] == [f"a.b: 0 rows, {what} failed", "  2024-01-30 rolled back: is not a gzip file"]
 
 
 def test_a_push_without_files_counts_commits_alone(capsys: pytest.CaptureFixture[str]) -> None:

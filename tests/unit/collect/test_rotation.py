@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.cli.report import print_report
+from tailpipe.collect.events import Report
 from tests.sampling import sampled
 from tests.unit.collect import rotating
 from tests.unit.collect.live import collect_while_it_turns
@@ -104,6 +106,21 @@ def test_a_log_that_is_copied_and_not_cut_yet_is_collected_once(world: Turning, 
         assert world.collect().skipped["is still being written"] == 1
         assert world.rows() == sorted(world.written)
     log.write_bytes(world.lines(3))
+    check(world)
+
+
+def test_a_file_that_is_still_being_compressed_is_reported(world: Turning, capsys: pytest.CaptureFixture[str]) -> None:
+    log, copy = world.append("app.log", 9), world.logs / "app.log.1.gz"
+    copy.write_bytes(gzip.compress(log.read_bytes())[:-9])
+    summary = world.collect()
+    assert (summary.skipped, world.rows()) == ({"is still being written": 1}, sorted(world.written))
+    print_report(Report((summary,)), "pretty")
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"  source file: 1 artifact not collected: still being written, left for the next run (first: {copy})"
+    )
+    copy.write_bytes(gzip.compress(log.read_bytes()))
+    log.write_bytes(world.lines(3))
+    assert world.collect().unavailable_artifacts == ()
     check(world)
 
 

@@ -24,6 +24,7 @@ from tailpipe.kernel.trial import try_task
 from tailpipe.model.coverage import DaySet
 from tailpipe.plugin import ENTRY_POINTS, Registry
 from tailpipe.testing import check_format, check_plugin
+from tailpipe.testing.feeding import OMITTED
 from tests.unit.docs.pages import ROOT, built_in, fences, plugin_of_the_page, read, section, surroundings
 
 
@@ -116,13 +117,21 @@ def test_the_tests_that_the_page_shows_pass(tmp_path: Path, monkeypatch: pytest.
     exec(compile(shown, "docs/plugins.md", "exec"), module)
     golden = tmp_path / "golden" / "harbour_arrival"
     golden.mkdir(parents=True)
-    (golden / "calm.in.jsonl").write_text('{"at": "2024-01-31T12:00:00Z", "ship": "Ada", "tonnes": 1200}\n')
-    row = {"ship": "Ada", "tonnes": 1200.0, "is_heavy": True, "tp_timestamp": "2024-01-31T12:00:00", "tp_tags": ["Ada"]}
-    (golden / "calm.rows.jsonl").write_text(json.dumps(row))
+    log, row = next(fence.body for fence in fences(read("docs/plugins.md")) if fence.info == "golden").splitlines()
+    (golden / "calm.in.jsonl").write_text(f"{log}\n")
+    (golden / "calm.rows.jsonl").write_text(row)
     module["test_the_plugin_keeps_the_rules"]()
     module["test_an_unknown_flag_is_rejected"]()
     (tmp_path / "home").mkdir()
     module["test_arrivals_are_collected"](tmp_path / "home")
+
+
+def test_the_page_lists_the_columns_that_golden_files_omit() -> None:
+    sentence = re.search(
+        r"Omit nulls and these columns: (.*?)\. ", section(read("docs/plugins.md"), "Testing it"), re.S
+    )
+    assert sentence is not None
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == OMITTED
 
 
 @pytest.mark.parametrize("name", tailpipe.testing.__all__)

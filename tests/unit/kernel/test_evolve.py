@@ -55,12 +55,11 @@ def test_a_wider_type_is_accepted(old: str, new: str) -> None:
         ("BLOB", "varchar"),
     ],
 )
-def test_any_other_change_is_refused_with_both_types_and_what_to_do(old: str, new: str) -> None:
+def test_any_other_change_is_refused_with_both_types(old: str, new: str) -> None:
     (change,) = evolve({"a": old, **COMMON}, table(Column("a", new)), {})
     assert change.verdict == "refused"
-    assert old.lower() in change.message
-    assert (change.new or "").lower() in change.message
-    assert "collect it again" in change.message
+    new = (change.new or "").lower()
+    assert change.message == f'column "a" of table "things" is {old.lower()} in existing files and cannot become {new}'
 
 
 def test_undeclared_fields_widen_too() -> None:
