@@ -298,5 +298,5 @@ def test_the_spark_block_is_nested_and_may_be_left_out() -> None:
     spark = options_of(WorkspaceSettings)["spark"]
     assert (spark.kind, spark.block, spark.is_required) == ("block", "spark", False)
     assert list(options_of(SparkSettings)) == [
-        *("master", "remote", "archive", "driver_memory", "wait_seconds", "class_archive", "conf"),
+        *("master", "remote", "remote_token", "archive", "driver_memory", "wait_seconds", "class_archive", "conf"),
     ]
