@@ -48,6 +48,7 @@ def kill_often(server: Server, home: Path, seed: int, kills: int) -> int:
     return done
 
 
+@pytest.mark.slow
 def test_a_killed_run_of_detections_loses_and_repeats_no_hit(server: Server, tmp_path: Path) -> None:
     assert kill_often(server, tmp_path / "ws", 1, 4) >= 4
 

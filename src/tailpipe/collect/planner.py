@@ -13,7 +13,7 @@ from tailpipe.collect.events import UnavailableArtifacts, UnlistedDays, Unmatche
 from tailpipe.collect.identity import NOBODY, Prints, decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
-from tailpipe.collect.listing import list_source
+from tailpipe.collect.listing import is_permission, list_source
 from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import check_clock, goes_on, listing
@@ -80,9 +80,8 @@ def check_problems(planned: Planned, *, is_strict: bool) -> None:
     found = [problem for some in planned.problems.values() for problem in some]
     if found and is_strict:
         more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-        raise TailpipeError(
-            found[0] + more, hint="change its permissions, or collect the rest with --skip-bad-artifacts"
-        )
+        way = "change its permissions, or " if is_permission(found[0]) else ""
+        raise TailpipeError(found[0] + more, hint=f"{way}collect the rest with --skip-bad-artifacts")
 
 
 def plan_partition(

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -91,7 +91,12 @@ class Run:
                 (self.rows if file.role == "data" else self.rejected).extend(rows)
         self.rows.sort(key=_order)
         self.rejected.sort(key=lambda row: (row["artifact"], row["ordinal"]))
-        self.streamed = sorted((row for batch in read_rows(task) for row in batch.to_pylist()), key=_order)
+        self._task = task
+
+    @cached_property
+    def streamed(self) -> list[dict[str, Any]]:
+        """The rows of the other sink; for those who look at the accounts."""
+        return sorted((row for batch in read_rows(self._task) for row in batch.to_pylist()), key=_order)
 
     @property
     def accounts(self) -> tuple[int, int, int, int, int]:
