@@ -56,7 +56,7 @@ def test_a_run_is_told_with_its_hits_failures_and_alerts(
     assert "1 new hit (not stored: --dry-run)" in capsys.readouterr().err
     assert run("detect") == 1
     out, err = capsys.readouterr()
-    assert "failed     high      1         0      Failed login" in out
+    assert "failed     high             1      0  Failed login" in out
     assert 'error: detection "broken" failed: could not convert string' in err
     assert "0 alerts sent, 1 waiting; see: tailpipe status" in err
     assert run("detect", "--output", "json") == 1
