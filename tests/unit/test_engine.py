@@ -23,7 +23,8 @@ def test_no_module_of_the_product_uses_the_engine_for_tests() -> None:
     assert len(MODULES) > 100
     # `tailpipe plugin check` runs the samples of a pack, which takes no engine.
     samples = "from tailpipe.testing.packs import pack_problems"
-    texts = {path: path.read_text().replace(samples, "") for path in MODULES}
+    hint = "tailpipe.testing.check_plugin in a test"
+    texts = {path: path.read_text().replace(samples, "").replace(hint, "") for path in MODULES}
     assert "Engine" not in (SOURCE / "testing" / "packs.py").read_text()
     assert [path for path, text in texts.items() if "InProcessEngine" in text or "tailpipe.testing" in text] == []
 

@@ -138,12 +138,14 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     if summary.incomplete_artifacts:
         lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
     if added := summary.skipped.get(ADDED):
-        lines.append(f"  {render.counted(added, 'file')} rewritten: new rows were added, and the earlier rows stay")
+        lines.append(
+            f"  {render.counted(added, 'file')} rewritten or cut: new rows were added, and the earlier rows stay"
+        )
     kept = {why: count for why, count in summary.skipped.items() if why in NOT_REPLACED}
     lines += [f"  {render.counted(count, 'artifact')} not overwritten: {why}" for why, count in kept.items()]
     if added or REWRITTEN in kept:
         day = f"{name} --from DAY --to DAY"
-        lines.append(f"  to replace a day: tailpipe partition delete {day}, then tailpipe collect {day}")
+        lines.append(f"  if files were corrected: tailpipe partition delete {day}, then tailpipe collect {day}")
     lines += [f"  {line}" for line in _maintenance(summary.maintenance)]
     lines += [f"  {line}" for line in push_lines(summary.push)]
     if summary.gaps:

@@ -47,7 +47,7 @@ def test_rows_that_could_not_be_overwritten_are_reported(capsys: pytest.CaptureF
     assert lines == [
         "a.b: no new data",
         "  2 artifacts not overwritten: rewritten since: the rows of its earlier content stay",
-        "  to replace a day: tailpipe partition delete a.b --from DAY --to DAY,"
+        "  if files were corrected: tailpipe partition delete a.b --from DAY --to DAY,"
         " then tailpipe collect a.b --from DAY --to DAY",
     ]
 

@@ -412,7 +412,7 @@ def test_a_day_whose_files_were_rewritten_is_replaced_by_deleting_and_collecting
     world.write(f"{day}-a.jsonl", "a1", "a2")
     world.collect()
     way = (
-        "to replace a day: tailpipe partition delete app.x --from DAY --to DAY,"
+        "if files were corrected: tailpipe partition delete app.x --from DAY --to DAY,"
         " then tailpipe collect app.x --from DAY --to DAY"
     )
     for count, overwrite in ((1, False), (2, True)):
@@ -420,7 +420,7 @@ def test_a_day_whose_files_were_rewritten_is_replaced_by_deleting_and_collecting
         print_report(world.report(day, day, overwrite=overwrite), "pretty")
         out = capsys.readouterr().out
         assert way in out
-        said = "1 file rewritten: new rows were added, and the earlier rows stay"
+        said = "1 file rewritten or cut: new rows were added, and the earlier rows stay"
         assert ("1 artifact not overwritten: rewritten since" if overwrite else said) in out
     with world.catalog() as catalog:
         catalog.delete("app.x", DaySet.of([days_ago(1)]))
