@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -131,8 +132,12 @@ class _Group(_Tree):
         self._is_over.set()
         if left := self.processes():
             print(f"warning: processes outlive the command: {left}", file=sys.stderr)
-        else:
-            self._path.rmdir()
+            return
+        for _ in range(100):  # the kernel takes a moment to forget the last process
+            with suppress(OSError):
+                self._path.rmdir()
+                return
+            time.sleep(0.1)
 
     def end(self) -> float:
         self._drain()
