@@ -133,7 +133,7 @@ class _Group(_Tree):
         if left := self.processes():
             print(f"warning: processes outlive the command: {left}", file=sys.stderr)
             return
-        for _ in range(100):  # the kernel takes a moment to forget the last process
+        for _again in range(100):  # the kernel takes a moment to forget the last process
             with suppress(OSError):
                 self._path.rmdir()
                 return
