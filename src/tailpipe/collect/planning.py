@@ -69,17 +69,18 @@ def plan_units(
     groups = {
         unit: [_cut(one, unit, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()
     }
-    rewritten = rewritten_days([one for one in items if one.fate not in _NOT_READ], items, entries)
     builder = _Builder(sources, request, requested, entries, lost)
     units = tuple(builder.build(unit, groups[unit]) for unit in _order(groups, sources, request))
     planned = DaySet.of(unit.unit.day for unit in units if unit.unit.day)
+    found = {item.entry.identity for item in items if item.entry is not None}
+    rewritten = rewritten_days(units, found, entries)
     moved = moved_frontiers(sources, request)
     return Plan(
         units,
         (
             *skipped,
-            *left(units, items, scopes, lost, rewritten),
-            *gone(units, items, scopes, redone, entries),
+            *left(units, found, scopes, lost, rewritten),
+            *gone(units, items, found, scopes, redone, entries),
             *stays(units, lost, rewritten),
         ),
         {name: days for name, scope in scopes.items() if (days := scope.unrequested | (planned & requested[name]))},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from tailpipe.collect.item import Cause, WorkItem
 from tailpipe.collect.plan import Skip, UnitPlan
@@ -12,6 +11,8 @@ from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 
 __all__ = ["ADDED", "NOT_REPLACED", "REWRITTEN", "gone", "left", "rewritten_days", "stays"]
+
+Identity = tuple[str, int]
 
 LEFT = "no longer listed: its rows stay"
 """Why nothing is read of an artifact whose rows were to be overwritten."""
@@ -26,47 +27,45 @@ ADDED = "rewritten: its new rows are added to those of its earlier content"
 
 
 def rewritten_days(
-    readable: Iterable[WorkItem], items: Iterable[WorkItem], entries: Mapping[Unit, Sequence[LedgerEntry]]
-) -> defaultdict[Unit, list[LedgerEntry]]:
-    """The entries of Days whose file now has another content, which is new, while no other file has theirs.
+    units: Iterable[UnitPlan], found: Set[Identity], entries: Mapping[Unit, Sequence[LedgerEntry]]
+) -> dict[Unit, list[LedgerEntry]]:
+    """The entries of planned Days whose file has new content now, while no listed file has theirs.
 
-    Nobody can tell a file that was corrected from a log that was cut: the rows stay, and are reported.
+    A file that was corrected looks like a log that was cut: the rows stay, and are reported.
     """
-    found = {item.entry.identity for item in items if item.entry is not None}
-    listed = {(one.source, one.artifact.uri) for one in readable if one.entry is None}
-    rewritten: defaultdict[Unit, list[LedgerEntry]] = defaultdict(list)
-    for unit, known in entries.items() if listed else ():
-        if unit.day is not None:
-            rewritten[unit] += [
+    rewritten = {}
+    for unit in units:
+        new = {(one.source, one.artifact.uri) for one in unit.artifacts if one.entry is None}
+        if new and unit.unit.day is not None:
+            rewritten[unit.unit] = [
                 entry
-                for entry in known
-                if entry.kind == "file" and entry.identity not in found and (entry.source, entry.uri) in listed
+                for entry in entries.get(unit.unit, ())
+                if entry.kind == "file" and entry.identity not in found and (entry.source, entry.uri) in new
             ]
     return rewritten
 
 
 def left(
     units: Iterable[UnitPlan],
-    items: Iterable[WorkItem],
+    found: Set[Identity],
     scopes: Mapping[str, Scope],
     lost: Mapping[Unit, DaySet],
     rewritten: Mapping[Unit, Sequence[LedgerEntry]],
 ) -> list[Skip]:
     """The artifacts of units that are done again which their source no longer lists, unless their day was dropped."""
-    found = {item.entry.identity for item in items if item.entry is not None}
-    found |= {entry.identity for entries in rewritten.values() for entry in entries}
     return [
         Skip(entry.source, entry.uri or entry.origin, LEFT)
         for unit in units
         if unit.unit.day not in lost.get(unit.unit, NO_DAYS)
         for entry in unit.keeps
-        if entry.identity not in found and entry.source in scopes
+        if entry.identity not in found and entry.source in scopes and entry not in rewritten.get(unit.unit, ())
     ]
 
 
 def gone(
     units: Iterable[UnitPlan],
     items: Iterable[WorkItem],
+    found: Set[Identity],
     scopes: Mapping[str, Scope],
     redone: Mapping[Unit, Cause],
     entries: Mapping[Unit, Sequence[LedgerEntry]],
@@ -76,7 +75,6 @@ def gone(
     A file may have been rewritten in place; what it holds now is another artifact, and is taken beside.
     """
     planned, listed = {unit.unit for unit in units}, {item.artifact.uri for item in items}
-    found = {item.entry.identity for item in items if item.entry is not None}
     return [
         Skip(entry.source, entry.uri or entry.origin, REWRITTEN if entry.uri in listed else LEFT)
         for unit, cause in redone.items()

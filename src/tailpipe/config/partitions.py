@@ -38,7 +38,7 @@ def partition_problems(
 
 
 def _says_format(*blocks: Block | None) -> bool:
-    """Whether a format is named that could not be made; what is wrong with it is told where it stands."""
+    """Whether a format is named that could not be made; its own block reports why."""
     return any(
         says(block, "format") or any(one.type == "format" for one in block.body.blocks) for block in blocks if block
     )

@@ -46,9 +46,9 @@ class Artifact:
     fields: Mapping[str, str] = field(default_factory=dict)
     """Named parts of the path that fill common columns of the same name."""
     unavailable: str = ""
-    """Why the source cannot give its bytes now, such as its class of storage: it is told, and not collected.
+    """Why the source cannot give its bytes now, such as its class of storage: it is reported, and not collected.
 
-    One without a `path` is no log, and is told whatever the layout.
+    One without a `path` is no log, and is reported whatever the layout.
     """
     problem: str = ""
     """Why it cannot be read, if listing it has shown that already, such as a directory without permission."""

@@ -48,7 +48,7 @@ class MadeViews:
         paths: Sequence[str] | None,
         told: Told,
     ) -> None:
-        """Make one view; a mistake in its condition is told of its schema, not of the statement."""
+        """Make one view; a mistake in its condition is an error of its schema, not of the statement."""
         try:
             connection.execute(view.over(files) if paths is None else view.plain.over_paths(paths))
         except (duckdb.BinderException, duckdb.CatalogException) as error:

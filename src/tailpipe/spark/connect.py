@@ -2,7 +2,7 @@
 
 There are no RDDs, no accumulators and no Java process to ask. A payload is a row, `repartitionById` gives each row a
 task, and `mapInArrow` runs the same work as an RDD would. Answers come in the order of the tasks. How many tasks run at
-once is counted by a job whose tasks wait for each other.
+once is counted by a job of short tasks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _COUNTED = 64
 """As many tasks look for hosts and cores."""
 _PORT = 15002
 _ADDRESS = re.compile(r"sc://(\[[^\]]+\]|[^:/;]+)(?::(\d+))?")
-_ROW, _ANSWER = "number int, payload binary", "number int, answer binary"
+_ANSWER = "number int, answer binary"
 _INSTALL = 'pip install "tailpipe[connect]"'
 _MASTER = "set master in the spark block instead of remote"
 _HINT = "see its log; committed days stay, and the next collect continues from there"
