@@ -8,6 +8,8 @@ READY  := $(VENV)/.ready
 UV     := $(BIN)/uv
 JOBS   ?= auto
 EXTRAS  = $(addprefix --extra ,aws azure connect evtx gcp google mcp serve sftp sigma)
+# Otherwise each of the many processes of the tests compiles everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help

@@ -16,6 +16,7 @@ _FOR_TESTS = ("TAILPIPE_UPDATE_GOLDEN", "TAILPIPE_COMMITS", "TAILPIPE_CYCLES", "
 for _name in [name for name in os.environ if name.startswith(_OWN)] + ["COLUMNS", "LINES", "LESS"]:
     if _name not in _FOR_TESTS:
         os.environ.pop(_name, None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise each process compiles everything that it imports
 os.environ["TAILPIPE_AUTO_WARMUP"] = "no"  # nothing goes on after a test
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
