@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-s3 demo-store test test-slow check lint types imports fmt bench pages terminal docs docs-serve vendor soak lock clean
+.PHONY: help setup demo demo-s3 demo-store test test-changed test-slow check lint types imports fmt bench pages terminal docs docs-serve vendor soak lock clean
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make the private environment with the locked dependencies
 
@@ -43,6 +43,9 @@ demo-store: setup ## two hosts that collect into one store, and a third that rea
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not soak"
+
+test-changed: setup ## run the fast tests that the uncommitted change can affect; BASE=main: all since main
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not soak" $$($(BIN)/python -m tests.changed $(BASE))
 
 test-slow: setup ## run the tests that need minutes: kills of whole runs, a cluster
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow and not soak"
