@@ -69,6 +69,11 @@ query "requests_per_day" {
   EOT
 }
 
+query "requests_by_status" {
+  title = "Requests by status"
+  sql   = "SELECT tp_date, status, count(*) AS n FROM access_log GROUP BY ALL ORDER BY 1"
+}
+
 query "requests" {
   title = "Requests"
   sql   = "SELECT count(*) AS requests, count(DISTINCT tp_source_ip) AS addresses FROM access_log"
@@ -93,6 +98,11 @@ dashboard "web" {
     query = "requests_per_day"
     kind  = "line"
     width = 12
+  }
+  panel "statuses" {
+    query = "requests_by_status"
+    kind  = "line"
+    width = 6
   }
   panel "logins" {
     title = "Failed logins"

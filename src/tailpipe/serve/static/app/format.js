@@ -9,6 +9,13 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export const number = (n) => (n === null || n === undefined ? "–" : NUMBER.format(n));
 /** @param {number | null | undefined} n */
 export const compact = (n) => (n === null || n === undefined ? "–" : COMPACT.format(n));
+/** A value with its leading digits, however large or small it is. @param {number | null | undefined} n */
+export function amount(n) {
+  if (n === null || n === undefined || !n) return number(n);
+  const size = Math.abs(n);
+  if (size >= 1e15 || size < 1e-4) return n.toExponential(2).replace(/\.?0*e\+?/, "e");
+  return size < 1 ? String(Number(n.toPrecision(3))) : NUMBER.format(n);
+}
 /** @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
@@ -98,6 +105,6 @@ export function cell(value, type = "") {
 }
 
 /** @param {string} type */
-export const isNumeric = (type) => /int|double|float|decimal|real|numeric/i.test(type) && !/\[\]|struct|map/i.test(type);
+export const isNumeric = (type) => /^(u?(tiny|small|big|huge)?int(eger)?|float|double|real|bignum|(decimal|numeric)(\(\d+, ?\d+\))?)$/i.test(type);
 /** @param {string} type */
 export const isTime = (type) => /^(timestamp|date$)/i.test(type);
