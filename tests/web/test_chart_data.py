@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -40,13 +40,13 @@ Columns = Sequence[tuple[str, str]]
 
 
 @pytest.fixture
-def chart(window: Window) -> Iterator[Any]:
+def chart(window: Window) -> Any:
     page = window.open("status")
 
     def drawn(kind: str, columns: Columns, rows: Sequence[Sequence[Any]], **choice: str) -> Any:
         return page.evaluate(RUN, {"columns": columns, "rows": rows, "kind": kind, "choice": choice})
 
-    yield drawn
+    return drawn
 
 
 STATUS: Columns = (("tp_date", DATE), ("status", INT), ("n", BIG))

@@ -25,7 +25,7 @@ def charted(window: Window, sql: str, view: str = "line", width: int = 1280, mor
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(sql)
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".summary")).to_contain_text("ms")
+    expect(page.locator(".summary")).to_contain_text("read")
     return page
 
 
@@ -91,7 +91,7 @@ def test_columns_are_chosen_by_keys_and_the_address_has_them(window: Window, wid
     ("sql", "view", "text"),
     [
         (
-            "SELECT range AS n, range * 2 AS twice FROM range(20000)",
+            "SELECT range AS n, range AS m FROM range(20000)",
             "line",
             "The result is truncated: only 10,000 rows",
         ),
@@ -108,7 +108,7 @@ def test_columns_are_chosen_by_keys_and_the_address_has_them(window: Window, wid
         ("SELECT 'a' AS s, 'nan'::DOUBLE AS n", "bar", "1 value of n is not a finite number and is not drawn."),
         ("SELECT DATE '2026-01-01' AS d, unnest(range(25)) AS s, 1 AS n", "line", "The 20 largest of 25 values of s"),
         (
-            "SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d, NULL AS e, 5 AS f UNION ALL SELECT 1,1,1,1,1,1",
+            "SELECT unnest([1, 2]) AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e",
             "number",
             "first of 2",
         ),

@@ -136,6 +136,6 @@ export function notesOf({ columns, rows }, { x, ys, series }, { left, odd, repea
     groups > MOST_GROUPS && `The first ${MOST_GROUPS} of ${x < 0 ? count(groups, "row") : `${number(groups)} values of ${name(x)}`} are drawn.`,
     repeated && `Several rows have the same ${same}: each is drawn. Choose another series, or group the rows in SQL.`,
     lost && `${count(lost, "row")} without a valid ${name(x)} ${lost === 1 ? "is" : "are"} not drawn.`,
-    odd && `${count(odd, "value")} of ${ys.map(name).join(", ")} ${odd === 1 ? "is not a finite number and is" : "are not finite numbers and are"} not drawn.`,
+    odd && `${count(odd, "value")} of ${ys.length > 5 ? count(ys.length, "column") : ys.map(name).join(", ")} ${odd === 1 ? "is not a finite number and is" : "are not finite numbers and are"} not drawn.`,
   ].filter((note) => typeof note === "string" && note);
 }

@@ -9,6 +9,7 @@ import { isNumeric, isTime } from "./format.js";
 /** @typedef {{x: number, ys: number[], series: number}} Roles  columns by position; -1 is none */
 /** @typedef {"line" | "bar"} Kind */
 
+const MOST_CHOICES = 300;
 export const NONE = "-"; // as y: all numbers; as series: no column
 
 /** What the address calls a column: its name, and never `NONE`. @param {string} name */
@@ -22,9 +23,9 @@ export function choicesOf(columns, kind, roles) {
   const all = columns.map((_, at) => at);
   const axis = kind === "bar" ? all : all.filter((at) => isTime(columns[at].type) || isNumeric(columns[at].type));
   return {
-    xs: axis.length > 1 ? axis : [],
-    ys: numbersOf(columns).filter((at) => at !== roles.x),
-    series: all.filter((at) => at !== roles.x && !(roles.ys.length === 1 && roles.ys[0] === at)),
+    xs: axis.length > 1 ? axis.slice(0, MOST_CHOICES) : [],
+    ys: numbersOf(columns).filter((at) => at !== roles.x).slice(0, MOST_CHOICES),
+    series: all.filter((at) => at !== roles.x && !(roles.ys.length === 1 && roles.ys[0] === at)).slice(0, MOST_CHOICES),
   };
 }
 

@@ -39,7 +39,8 @@ const Notes = ({ notes }) => html`<div class="chart-notes" role="status">${notes
 /** What is drawn, in words. @param {Answer} answer @param {Roles} roles */
 function titleOf({ columns }, { x, ys, series }) {
   const name = (/** @type {number} */ at) => cell(columns[at].name);
-  return `${ys.map(name).join(", ")}${x >= 0 ? ` by ${name(x)}` : ""}${series >= 0 ? `${x >= 0 ? " and" : " by"} ${name(series)}` : ""}`;
+  const values = ys.length > 5 ? count(ys.length, "column") : ys.map(name).join(", ");
+  return `${values}${x >= 0 ? ` by ${name(x)}` : ""}${series >= 0 ? `${x >= 0 ? " and" : " by"} ${name(series)}` : ""}`;
 }
 
 /** @param {{answer: Answer}} props */
