@@ -87,7 +87,8 @@ def test_columns_of_one_row_have_roles(chart: Any, kind: str, columns: Columns, 
 
 @pytest.mark.parametrize("kind", ["INTEGER", "BOOLEAN", "VARCHAR", "TIMESTAMP", "DATE", "JSON", "INTEGER[]"])
 def test_a_series_may_have_any_type(chart: Any, kind: str) -> None:
-    values = {"BOOLEAN": [True, False], "JSON": [{"a": 1}, {"a": 2}], "INTEGER[]": [[1], [2]]}.get(kind, [1, 2])
+    special: dict[str, list[Any]] = {"BOOLEAN": [True, False], "JSON": [{"a": 1}, {"a": 2}], "INTEGER[]": [[1], [2]]}
+    values = special.get(kind, [1, 2])
     rows = [[f"1970-01-0{day}", value, 5] for day in (1, 2) for value in values]
     drawn = chart("line", (("t", DATE), ("s", kind), ("n", INT)), rows)
     assert drawn["roles"] == [0, [2], 1]

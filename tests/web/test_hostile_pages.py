@@ -173,4 +173,4 @@ def test_config_to_paste_is_one_block_with_the_same_sql(window: Window, tmp_path
     found = Workspace.open(env=environment(tmp_path)).config
     assert not found.notifiers
     block = found.queries["mine"].text if kind == "query" else found.detections["mine"].where
-    assert block.strip() == (sql if kind == "query" else condition)
+    assert (block or "").strip() == (sql if kind == "query" else condition)

@@ -32,10 +32,10 @@ export function withoutTerm(q, one) {
 }
 
 /** Names as one parameter of the address. @param {string[]} names */
-export const unlisted = (names) => names.map((name) => (name === "-" ? "%2D" : name.replace(/[%,]/g, encodeURIComponent))).join(",");
+export const joinNames = (names) => names.map((name) => (name === "-" ? "%2D" : name.replace(/[%,]/g, encodeURIComponent))).join(",");
 
 /** The names of such a parameter; "-" is none. @param {string | undefined} text */
-export function listed(text) {
+export function splitNames(text) {
   const names = (text || "").split(",").filter((name) => name && name !== "-");
   return names.map((name) => name.replace(/%(25|2[CcDd])/g, decodeURIComponent));
 }
