@@ -154,7 +154,7 @@ def test_nulls_are_gaps_and_rows_that_are_not_there_are_not(chart: Any) -> None:
         ["infinity", "x", 1],
     ]
     drawn = chart("line", (("t", DATE), ("s", TEXT), ("n", INT)), rows)
-    assert drawn["names"] == ["(null)", "(empty)", "null", "x"]
+    assert drawn["names"] == ["(empty)", "(null)", "null", "x"]
     assert drawn["notes"] == ["2 rows without a valid t are not drawn."]
     assert chart("bar", (("s", TEXT), ("n", INT)), [[None, None]])["groups"] == [["(null)", [[0, None]]]]
 
