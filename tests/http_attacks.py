@@ -18,6 +18,7 @@ FOREIGN_PAGE = {
     "mcp": (403, "browsers are not served"),
 }
 NOT_LOGGED_IN = {"explorer": (401, "not logged in"), "mcp": (401, "the token is missing or wrong")}
+TWO_LENGTHS = dict.fromkeys(("explorer", "mcp"), (400, "the request has two lengths"))
 REPEATED_ORIGIN = dict.fromkeys(("explorer", "mcp"), (400, "the header origin is repeated"))
 NO_HTTP = {"explorer": (400, ""), "mcp": (400, "")}
 """Refused by the HTTP server, before the guard."""
@@ -285,6 +286,17 @@ def _sizes() -> Iterator[Attack]:
     yield Attack("a long cookie", LONG_HEAD, {"Cookie": "{cookie}=" + "a" * 70_000}, is_anonymous=True)
     yield Attack("a long address", LONG_HEAD, query="?" + "a" * 70_000)
     yield Attack("a header without end", NO_HTTP, {"X": "a" * 100_000}, is_endless=True)
+    for length in ("0", "4", "1000"):
+        yield Attack(f"chunks and a length of {length}", TWO_LENGTHS, {"Content-Length": length}, is_chunked=True)
+    for coding in ("identity", "xchunked", "gzip, chunked"):
+        yield Attack(f"transfer encoding {coding}", NO_HTTP, {"Transfer-Encoding": coding, "Content-Length": None})
+    yield Attack(
+        "two transfer encodings", NO_HTTP, {"Transfer-Encoding": ["chunked", "identity"], "Content-Length": None}
+    )
+    yield Attack("two lengths that differ", NO_HTTP, {"Content-Length": ["0", "5"]})
+    for length in ("+0", "-1", "0, 5", "0x0", "1e1"):
+        yield Attack(f"length {length}", NO_HTTP, {"Content-Length": length})
+    yield Attack("a blank before the colon", NO_HTTP, {"Transfer-Encoding ": "chunked"})
     large = json.dumps({"sql": "x" * 1_100_000})
     yield Attack("a large body", TOO_LARGE, body=large)
     yield Attack("a large body in chunks", TOO_LARGE, {"Content-Length": None}, body=large, is_chunked=True)

@@ -69,6 +69,11 @@ query "requests_per_day" {
   EOT
 }
 
+query "requests_by_status" {
+  title = "Requests by status"
+  sql   = "SELECT tp_date, status, count(*) AS n FROM access_log GROUP BY ALL ORDER BY 1"
+}
+
 query "requests" {
   title = "Requests"
   sql   = "SELECT count(*) AS requests, count(DISTINCT tp_source_ip) AS addresses FROM access_log"
@@ -94,12 +99,50 @@ dashboard "web" {
     kind  = "line"
     width = 12
   }
+  panel "statuses" {
+    query = "requests_by_status"
+    kind  = "line"
+    width = 6
+  }
   panel "logins" {
     title = "Failed logins"
     query = "failed_logins"
     kind  = "table"
     width = 6
   }
+}
+
+query "hostile" {
+  title       = `MARKUP BIDI`
+  description = `MARKUP BIDI`
+  sql         = `SELECT 'BIDI' AS "BIDI", 1 AS "MARKUP", 'a' AS "MARKUP" UNION ALL SELECT 'x', 2, $constructor`
+  param "constructor" {
+    type        = "text"
+    default     = `MARKUP`
+    description = `MARKUP BIDI`
+  }
+}
+
+dashboard "hostile" {
+  title = `MARKUP BIDI`
+  panel "table" {
+    title = `MARKUP BIDI`
+    query = "hostile"
+    kind  = "table"
+  }
+  panel "bar" {
+    query = "hostile"
+    kind  = "bar"
+  }
+}
+
+detection "hostile" {
+  title    = `MARKUP BIDI`
+  table    = "hostile_log"
+  where    = "true"
+  group_by = ["message"]
+  suppress = "1d"
+  severity = "low"
 }
 
 detection "failed_logins" {
@@ -121,9 +164,27 @@ detection "payment_down" {
 """
 
 MARKUP = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+TITLE = "<img src=x onerror=alert(1)>"
 ESCAPES = "\x1b[31mred\x1b[0m \x07bell \x00nul"
 BIDI = "user \u202egnp.exe\u202c \u2066left\u2069 \u200bzero"
 HUGE = "A" * 1_000_000
+
+NAMES = [
+    "__proto__",
+    "constructor",
+    "toString",
+    "valueOf",
+    "hasOwnProperty",
+    "a,b",
+    "-",
+    "100%2C",
+    "$x{",
+    "javascript:x",
+]
+ENDING = 'x\'\n  EOT\n}\nnotifier "command" "evil" { command = ["true"] }\n${env("HOME")} $${ %{ ORDER BY LIMIT'
+HIDDEN = (
+    "tag \U000e0041\U000e0042 filler \u3164\u115f joiner \u034f selector \ufe0f half \\ud800 separator \u180e\u2028"
+)
 
 HOSTILE: list[dict[str, Any]] = [
     {"message": MARKUP, "kind": "markup", "<b>key</b>": "bold key", "nested": {"<i>x</i>": MARKUP}},
@@ -132,6 +193,9 @@ HOSTILE: list[dict[str, Any]] = [
     {"message": HUGE, "kind": "huge"},
     {"message": "' OR 1=1; --", "kind": "${7*7} {{7*7}} javascript:document.title='owned'"},
     {"message": "line one\nline two\tand\r\nthree", "kind": "lines"},
+    {"message": "names", "kind": "names", **dict.fromkeys(NAMES, "a value"), f"{BIDI} name": BIDI, MARKUP: MARKUP},
+    {"message": ENDING, "kind": "ending"},
+    {"message": HIDDEN, "kind": "hidden"},
 ]
 
 
@@ -167,7 +231,8 @@ def make_workspace(home: Path) -> dict[str, str]:
     """Collect the logs, one of which is broken, and run the detections; the variables that lead to it."""
     (home / "config").mkdir()
     quickstart = (ROOT / "examples/quickstart/config/quickstart.tpc").read_text()
-    for name, text in (("world.tpc", CONFIG), ("quickstart.tpc", quickstart)):
+    config = CONFIG.replace("MARKUP", TITLE).replace("BIDI", BIDI)
+    for name, text in (("world.tpc", config), ("quickstart.tpc", quickstart)):
         (home / "config" / name).write_text(text.replace('${env("TAILPIPE_DEMO_LOGS", "logs")}', str(home / "logs")))
     write_logs(home)
     env = environment(home)

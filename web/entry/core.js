@@ -1,5 +1,5 @@
 // What every page needs: rendering, state and time charts.
-export { Component, h, render } from "preact";
+export { Component, h, options, render } from "preact";
 export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 export { default as uPlot } from "uplot";

@@ -21,6 +21,9 @@ __all__ = ["enqueue"]
 
 _LARGEST = 16_000
 """Characters of an event in an alert; a larger one is left out, and the hit has it."""
+_LARGEST_KEY = 4_000
+_LONGEST_VALUE = 400
+"""Characters of each value of a larger key: receivers refuse very large alerts, and who writes logs may know that."""
 
 
 def enqueue(state: State, detection: Detection, hits: Sequence[Hit], now: datetime) -> None:
@@ -85,6 +88,9 @@ def _wait(state: State, alert: Alert) -> None:
 
 
 def _bounded(record: dict[str, Any]) -> dict[str, Any]:
-    if len(json.dumps(record["event"])) <= _LARGEST:
-        return record
-    return {**record, "event": {}, "event_is_too_large": True}
+    if len(json.dumps(record["event"])) > _LARGEST:
+        record = {**record, "event": {}, "event_is_too_large": True}
+    if len(json.dumps(record["key"])) > _LARGEST_KEY:
+        texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in record["key"]]
+        record = {**record, "key": [one[:_LONGEST_VALUE] for one in texts], "key_is_truncated": True}
+    return record

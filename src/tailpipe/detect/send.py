@@ -23,11 +23,14 @@ from urllib.parse import urlsplit
 
 from tailpipe.detect.outbox import Alert
 from tailpipe.model.notifier import Command, Email, File, Notifier, Slack, Webhook
+from tailpipe.model.visible import shorten, visible, visible_lines
 
 __all__ = ["SendError", "send", "signature"]
 
 _ANSWER_BYTES = 4096
 """More of an answer is not read; nothing of it is shown."""
+_SHOWN = 200
+"""Columns of a value that people are shown."""
 _LONGEST_WAIT = timedelta(hours=1)
 
 
@@ -73,8 +76,10 @@ def _webhook(notifier: Webhook, alert: Alert) -> None:
 
 
 def _slack(notifier: Slack, alert: Alert) -> None:
+    """Post plain text: what a log says is no markup, mentions nobody, and no address in it is opened for a preview."""
     text = _text(alert.record).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    _post(notifier.webhook_url.reveal(), _json({"text": text}), {}, notifier.timeout_seconds)
+    plain = {"mrkdwn": False, "link_names": False, "unfurl_links": False, "unfurl_media": False}
+    _post(notifier.webhook_url.reveal(), _json({"text": text, **plain}), {}, notifier.timeout_seconds)
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> None:
@@ -165,9 +170,9 @@ def _email(notifier: Email, alert: Alert) -> None:
     record = alert.record
     message = EmailMessage()
     message["From"], message["To"] = notifier.sender, ", ".join(notifier.to)
-    message["Subject"] = _one_line(_headline(record))
+    message["Subject"] = shorten(visible(" ".join(_headline(record).split())), _SHOWN)
     message["Message-ID"] = f"<{alert.hit}@tailpipe>"
-    message.set_content(f"{_text(record)}\n\n{json.dumps(record, indent=2, ensure_ascii=False)}\n")
+    message.set_content(f"{_text(record)}\n\n{visible_lines(json.dumps(record, indent=2, ensure_ascii=False))}\n")
     seconds, context = notifier.timeout_seconds, ssl.create_default_context()
     if notifier.security == "tls":
         server: smtplib.SMTP = smtplib.SMTP_SSL(notifier.host, notifier.port, timeout=seconds, context=context)
@@ -186,17 +191,17 @@ def _text(record: Mapping[str, Any]) -> str:
     key = record.get("key")
     if record.get("is_summary"):
         lines = [
-            _headline(record),
+            visible(_headline(record)),
             f"{record['first_at']} to {record['last_at']} · {record['table']} · detection {record['detection']}",
             "all of them are rows of detection_hit",
             f"id {record['id']}",
         ]
         return "\n".join(lines)
     lines = [
-        _headline(record),
+        visible(_headline(record)),
         f"{record['time']} · {record['table']}.{record['partition']} · detection {record['detection']}",
         f"count {record['count']}" if record["count"] != 1 else "",
-        f"for {', '.join(str(value) for value in key)}" if key else "",
+        f"for {', '.join(_shown(value) for value in key)}" if key else "",
         f"id {record['id']}",
     ]
     return "\n".join(filter(None, lines))
@@ -207,8 +212,10 @@ def _headline(record: Mapping[str, Any]) -> str:
     return f"[{record['severity']}] {record['title']}{more}"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200]
+def _shown(value: object) -> str:
+    """A value of a log on one line, so that it cannot pretend to be another line of the alert."""
+    text = str(value)
+    return shorten(visible(text[: 2 * _SHOWN]), _SHOWN)
 
 
 def _json(record: Mapping[str, Any]) -> bytes:

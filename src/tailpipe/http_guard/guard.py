@@ -114,6 +114,8 @@ class Guard:
             reply = self.policy.admit(head)
         except RefusedError as failure:
             reply = self.refuse(failure)
+            if failure.status == 400:  # where the next request begins is not certain
+                reply = Reply(reply.status, (*reply.headers, ("connection", "close")), reply.body)
         if reply is None:
             await self.app(scope, receive, send)
         else:
@@ -127,7 +129,9 @@ def _size(scope: Scope) -> int:
 
 
 def _check_sender(head: Head, policy: Policy) -> None:
-    """Refuse what is sent to another host, or by a foreign page."""
+    """Refuse what has two lengths, is sent to another host, or by a foreign page."""
+    if head.all("content-length") and head.all("transfer-encoding"):
+        raise RefusedError(400, "the request has two lengths")  # a proxy may take another than we do
     for name in _ONCE:
         if len(head.all(name)) > 1:
             raise RefusedError(400, f"the header {name} is repeated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -119,3 +120,22 @@ def test_all_hits_of_a_noisy_detection_are_stored_and_few_are_sent(tmp_path: Pat
     assert len(lines) == 6
     assert '"count": 495' in lines[-1]
     assert world.rows("SELECT count(*) FROM detection_hit") == [(500,)]
+
+
+def test_a_very_long_key_is_cut_in_alerts_so_that_receivers_take_them() -> None:
+    state, one = State({}), Detection(name="d", table="t", where="true", notify=(LOG,))
+    hit = Hit.of(
+        one, ["1"], "p", "1", datetime(2024, 1, 1), key=json.dumps(["zoë" * 100_000, {"a": 1}, 7]), event={"a": 1}
+    )
+    enqueue(state, one, [hit], NOW)
+    (alert,) = alerts_in({name: text for name, text in state.changes.items() if text is not None})
+    assert alert.record["key"] == [("zoë" * 134)[:400], '{"a": 1}', "7"]
+    assert alert.record["key_is_truncated"] is True
+    assert alert.record["event"] == {"a": 1}
+    assert "key_is_truncated" not in outbox_of_short_keys()
+
+
+def outbox_of_short_keys() -> str:
+    box = outbox()
+    box.run(1, NOW)
+    return str(box.cursors)

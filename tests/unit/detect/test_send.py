@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import socketserver
 import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from email import message_from_string
+from email.policy import default
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,23 @@ def test_slack_gets_a_text_without_markup_of_the_log() -> None:
     assert "1.1.1.1" in text
 
 
+HOSTILE_KEY = ["<!channel> *b* <http://a.example|b>\r\nid h2\x1b[2J\x00\u202e\u2028", 7, None, "x" * 1_000_000]
+
+
+def test_what_a_log_says_stays_on_its_line_and_is_short_and_plain_in_slack() -> None:
+    with Receiver(200) as receiver:
+        send(Slack(name="s", webhook_url=Secret(receiver.url)), Alert("h1", "n", {**RECORD, "key": HOSTILE_KEY}, NOW))
+    body = json.loads(receiver.requests[0][2])
+    *_, key, identity = body["text"].split("\n")
+    assert key.startswith(
+        "for &lt;!channel&gt; *b* &lt;http://a.example|b&gt;\\r\\nid h2\\u001b[2J\\u0000\\u202e\\u2028, 7, "
+    )
+    assert key.endswith("x…")
+    assert identity == "id h1"
+    assert len(body["text"]) < 1_000
+    assert not any(body[name] for name in ("mrkdwn", "link_names", "unfurl_links", "unfurl_media"))
+
+
 def test_a_summary_says_how_many_hits_there_are() -> None:
     summary = {**RECORD, "partition": None, "tp_id": None, "count": 9950, "key": None, "event": {}, "is_summary": True}
     summary |= {"first_at": "2024-01-01T00:00:00Z", "last_at": "2024-01-01T00:59:00Z"}
@@ -167,13 +187,23 @@ def test_an_e_mail_is_one_message_with_the_id_of_the_hit() -> None:
             to=("sec@example.com",),
         )
         send(mail, Alert("h1", "notifier.email.e", {**RECORD, "title": "two\r\nBcc: x@example.com"}, NOW))
+        send(
+            mail,
+            Alert("h2", "notifier.email.e", {**RECORD, "key": HOSTILE_KEY[:3], "event": {"a": "\ud800\u202e"}}, NOW),
+        )
         refused = Email(
             name="e", host="localhost", port=mail.port, security="none", sender="a@b.c", to=("nobody@example.com",)
         )
         with pytest.raises(SendError) as caught:
             send(refused, ALERT)
         server.shutdown()
-    (text,) = server.mails  # type: ignore[attr-defined]
+    text, hostile = server.mails  # type: ignore[attr-defined]
+    content = message_from_string(hostile, policy=default).get_content().replace("\r\n", "\n")
+    assert (
+        "for <!channel> *b* <http://a.example|b>\\r\\nid h2\\u001b[2J\\u0000\\u202e\\u2028, 7, None\nid h1\n" in content
+    )
+    assert '"a": "\\ud800\\u202e"' in content
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e\u2028]", content)
     assert "Subject: [high] two Bcc: x@example.com\n" in text.replace("\r", "")
     assert "Message-ID: <h1@tailpipe>" in text
     assert "secret" not in str(caught.value)

@@ -227,6 +227,21 @@ def test_an_export_is_what_the_command_line_writes(client: Client, output: str) 
         assert table.num_rows == 72
 
 
+@pytest.mark.parametrize(
+    "text", ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "a\r\n=1", '"=1', "\ufeff=1"]
+)
+def test_text_that_a_spreadsheet_may_run_is_exported_as_it_is(client: Client, text: str) -> None:
+    literal = text.replace("'", "''")
+    for output in ("csv", "json"):
+        body = {"sql": f"SELECT '{literal}' AS a, 2 AS b", "format": output}
+        _, headers, content = client.request("POST", "/api/export", body)
+        assert headers["x-content-type-options"] == "nosniff"
+        if output == "csv":
+            assert list(csv.reader(io.StringIO(content.decode(), newline=""))) == [["a", "b"], [text, "2"]]
+        else:
+            assert json.loads(content) == [{"a": text, "b": 2}]
+
+
 def test_dashboards_and_their_panels(client: Client) -> None:
     (found,) = client.get("dashboards")["dashboards"]
     assert (found["title"], [one["title"] for one in found["panels"]]) == ("The shop", ["Events by user", "Large ones"])

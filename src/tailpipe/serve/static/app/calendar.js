@@ -8,6 +8,7 @@ import { ErrorBox, Loading, useLoad } from "./ui.js";
 
 /** @typedef {import("./types.js").Day} Day */
 
+const RANGES = ["90", "180", "365", "730"];
 const DAY = 86_400_000;
 const NAMES = { covered: "collected", missing: "missing", dropped: "dropped", not_requested: "not requested" };
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -74,7 +75,7 @@ function Weeks({ days, table }) {
 
 /** @param {{partition: import("./types.js").Partition}} props */
 export function Calendar({ partition }) {
-  const range = route.value.params.days || "365";
+  const range = RANGES.find((one) => one === route.value.params.days) || "365";
   const to = new Date().toISOString().slice(0, 10);
   const from = new Date(Date.now() - Number(range) * DAY).toISOString().slice(0, 10);
   const { data, error, busy } = useLoad((signal) => get("coverage", { partition: partition.name, from, to }, signal), [range]);
@@ -83,7 +84,7 @@ export function Calendar({ partition }) {
   return html`<section class="card" aria-label="Coverage">
     <header><h2>Coverage <span class="muted">${partition.name}</span></h2>
       <label class="inline">Days <select value=${range} onChange=${(/** @type {any} */ event) => change({ days: event.target.value }, { replace: true })}>
-        ${["90", "180", "365", "730"].map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select></label></header>
+        ${RANGES.map((n) => html`<option key=${n} value=${n}>${n}</option>`)}</select></label></header>
     <${Loading} busy=${busy} /><${ErrorBox} error=${error} />
     <div class="calendar-box">${days.length ? html`<${Weeks} days=${days} table=${partition.table} />` : null}</div>
     ${data ? html`<div class="legend">

@@ -1,7 +1,7 @@
 // @ts-check
 // What the charts share: colours, axes in UTC, hatching, and a size that follows the page.
 import { uPlot, useEffect, useRef } from "../vendor/core.js";
-import { compact, pad } from "./format.js";
+import { amount, compact, pad } from "./format.js";
 import { color, theme } from "./theme.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -9,6 +9,20 @@ export const SERIES = 8;
 
 /** The colour of a series; more than eight share the last. @param {number} at */
 export const seriesColor = (at) => color(`series-${Math.min(at, SERIES - 1) + 1}`);
+
+/** How lines with the same colour differ: in turns of eight. */
+export const DASHES = [[], [7, 4], [2, 3]];
+
+/** A number at an axis, in little room. @param {number} at */
+export const mark = (at) => (Math.abs(at) < 1 || Math.abs(at) >= 1e15 ? amount(at) : at % 1 ? "" : compact(at));
+
+const LARGEST = 1e300; // beyond it sums of two values are infinite
+
+/** The range of values, with zero in it. @param {uPlot} _ @param {number | null} min @param {number | null} max @returns {[number, number]} */
+export function withZero(_, min, max) {
+  const [low, high] = [Math.min(0, min ?? 0) * 1.05, Math.max(0, max ?? 0) * 1.05].map((end) => Math.min(Math.max(end, -LARGEST), LARGEST));
+  return low === high ? [0, 1] : [low, high];
+}
 
 /** @param {number} seconds @param {number} step seconds between two marks */
 export function tick(seconds, step) {
@@ -22,8 +36,8 @@ export function tick(seconds, step) {
 
 const WHOLE = Array.from({ length: 15 }, (_, at) => [1, 2, 5].map((n) => n * 10 ** at)).flat();
 
-/** Axes in the colours of the page. @param {{isCount?: boolean}} [how] @returns {import("../vendor/core.js").uPlot.Axis[]} */
-export function axes({ isCount = false } = {}) {
+/** Axes in the colours of the page; along the bottom times, or numbers. @param {{isCount?: boolean, isClock?: boolean}} [how] @returns {import("../vendor/core.js").uPlot.Axis[]} */
+export function axes({ isCount = false, isClock = true } = {}) {
   const common = {
     stroke: color("muted"),
     font: "11px system-ui, sans-serif",
@@ -31,8 +45,8 @@ export function axes({ isCount = false } = {}) {
     ticks: { show: false },
   };
   return [
-    { ...common, grid: { show: false }, size: 24, gap: 4, space: 64, values: (_, splits, __, ___, step) => splits.map((at) => tick(at, step)) },
-    { ...common, ...(isCount ? { incrs: WHOLE } : {}), size: 44, gap: 6, space: 28, values: (_, splits) => splits.map((at) => (at % 1 && Math.abs(at) >= 1 ? "" : compact(at))) },
+    { ...common, grid: { show: false }, size: 24, gap: 4, space: 64, values: (_, splits, __, ___, step) => splits.map((at) => (isClock ? tick(at, step) : mark(at))) },
+    { ...common, ...(isCount ? { incrs: WHOLE } : {}), size: 44, gap: 6, space: 28, values: (_, splits) => splits.map(mark) },
   ];
 }
 

@@ -33,8 +33,8 @@ function PanelCard({ dashboard, at }) {
     <${Loading} busy=${busy} label=${`Loading ${panel.title}`} />
     <div class="panel-body ${panel.kind}">
       <${ErrorBox} error=${error} />
-      ${data ? html`<${Chart} answer=${data} kind=${panel.kind} height=${220} label=${panel.title} />` : null}
-      ${data?.truncated ? html`<p class="muted note">Truncated: only the first rows are shown.</p>` : null}
+      ${data ? html`<${Chart} answer=${data} kind=${panel.kind} height=${220} label=${panel.title} cut=${data.truncated ? "The result is truncated" : ""} />` : null}
+      ${data?.truncated && panel.kind === "table" ? html`<p class="muted note">Truncated: only the first rows are shown.</p>` : null}
     </div>
   </section>`;
 }

@@ -5,6 +5,8 @@ import { isAbort, post } from "./api.js";
 import { ALL, boundsOf, meta, tableNamed, usualTable } from "./meta.js";
 import { change, route } from "./route.js";
 import { windowOf } from "./time.js";
+import { own } from "./format.js";
+import { joinNames, splitNames } from "./query.js";
 
 /** @typedef {import("./types.js").Search} Search */
 /** @typedef {import("./types.js").Table} Table */
@@ -17,7 +19,7 @@ const TELLING = ["tp_partition", "tp_source_ip", "tp_usernames", "tp_destination
 export const params = computed(() => (route.value.page === "explore" ? route.value.params : {}));
 export const tableName = computed(() => params.value.table || usualTable());
 export const table = computed(() => tableNamed(tableName.value));
-export const chosenColumns = computed(() => params.value.cols?.split(",").filter(Boolean) || []);
+export const chosenColumns = computed(() => splitNames(params.value.cols));
 
 /** Columns to pick from: those of the table, or those that all tables share. */
 export const fields = computed(() => {
@@ -28,7 +30,7 @@ export const fields = computed(() => {
 
 /** Fields whose values are shown: those of the address, or the first few that are cheap. */
 export const openFields = computed(() => {
-  if (params.value.fields !== undefined) return params.value.fields.split(",").filter((name) => name && name !== "-");
+  if (params.value.fields !== undefined) return splitNames(params.value.fields);
   const cheap = fields.value.filter((field) => field.facet).map((field) => field.name);
   const own = cheap.filter((name) => !name.startsWith("tp_"));
   return [...own, ...TELLING.filter((name) => cheap.includes(name))].slice(0, 5);
@@ -154,15 +156,15 @@ export async function loadFields(names, asked = search()) {
 export function toggleField(name) {
   const open = openFields.value;
   const now = open.includes(name) ? open.filter((one) => one !== name) : [...open, name];
-  change({ fields: now.join(",") || "-" }, { replace: true });
-  if (!open.includes(name) && !facets.value[name]) void loadFields(now.filter((one) => !facets.value[one]));
+  change({ fields: joinNames(now) || "-" }, { replace: true });
+  if (!open.includes(name) && !own(facets.value, name)) void loadFields(now.filter((one) => !own(facets.value, one)));
 }
 
 /** @param {string} name */
 export function toggleColumn(name) {
   const shown = page.value?.columns.map((column) => column.name).filter((one) => one !== "tp_timestamp" && one !== "table") || [];
   const now = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
-  change({ cols: now.join(",") }, { replace: true });
+  change({ cols: joinNames(now) }, { replace: true });
 }
 
 /** @param {import("./types.js").RowId} id */

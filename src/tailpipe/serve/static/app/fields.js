@@ -2,13 +2,15 @@
 // The columns of the table, each with its most frequent values: click filters, Alt-click excludes.
 import { html, useState } from "../vendor/core.js";
 import { busy, errors, facets, fields, openFields, page, params, toggleColumn, toggleField } from "./explore-state.js";
-import { cell, compact, number } from "./format.js";
+import { cell, compact, number, own } from "./format.js";
 import { Icon } from "./icons.js";
 import { change } from "./route.js";
 import { fieldName, withTerm } from "./query.js";
 import { ErrorBox } from "./ui.js";
 
 /** @typedef {import("./types.js").Facet} Facet */
+
+const MOST_FIELDS = 300;
 
 /** @param {string} name @param {unknown} value @param {boolean} exclude */
 function filter(name, value, exclude) {
@@ -40,7 +42,7 @@ function TopValues({ facet }) {
 /** @param {{field: import("./types.js").TableColumn}} props */
 function Field({ field }) {
   const isOpen = openFields.value.includes(field.name);
-  const facet = facets.value[field.name];
+  const facet = own(facets.value, field.name);
   const isColumn = page.value?.columns.some(({ name }) => name === field.name);
   return html`<li class="field">
     <div class="field-head">
@@ -57,15 +59,17 @@ export function Fields() {
   const [wanted, setWanted] = useState("");
   const [isShown, setShown] = useState(false);
   const matching = fields.value.filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()));
-  const own = matching.filter(({ name }) => !name.startsWith("tp_"));
+  const others = matching.filter(({ name }) => !name.startsWith("tp_"));
+  const shown = others.slice(0, MOST_FIELDS);
   const common = matching.filter(({ name }) => name.startsWith("tp_"));
   return html`<aside class=${isShown ? "fields shown" : "fields"} aria-label="Fields">
     <button class="fields-toggle" aria-expanded=${isShown} onClick=${() => setShown(!isShown)}><${Icon} name="column" /> Fields <span class="muted">${fields.value.length}</span></button>
     <div class="fields-list">
       <input type="search" aria-label="Find a field" placeholder="Find a field" value=${wanted} onInput=${(/** @type {any} */ event) => setWanted(event.target.value)} />
       ${errors.value.fields ? html`<${ErrorBox} error=${errors.value.fields} />` : null}
-      <ul>${own.map((field) => html`<${Field} key=${field.name} field=${field} />`)}</ul>
+      <ul>${shown.map((field) => html`<${Field} key=${field.name} field=${field} />`)}</ul>
       ${common.length ? html`<h3>Common columns</h3><ul>${common.map((field) => html`<${Field} key=${field.name} field=${field} />`)}</ul>` : null}
+      ${shown.length < others.length ? html`<p class="muted note">${number(others.length - shown.length)} more: find them by name.</p>` : null}
       ${matching.length ? null : html`<p class="muted note">No field has this name.</p>`}
     </div>
   </aside>`;

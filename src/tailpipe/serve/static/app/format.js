@@ -9,6 +9,13 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export const number = (n) => (n === null || n === undefined ? "–" : NUMBER.format(n));
 /** @param {number | null | undefined} n */
 export const compact = (n) => (n === null || n === undefined ? "–" : COMPACT.format(n));
+/** A value with its leading digits, however large or small it is. @param {number | null | undefined} n */
+export function amount(n) {
+  if (n === null || n === undefined || !n) return number(n);
+  const size = Math.abs(n);
+  if (size >= 1e15 || size < 1e-4) return n.toExponential(2).replace(/\.?0*e\+?/, "e");
+  return size < 1 ? String(Number(n.toPrecision(3))) : NUMBER.format(n);
+}
 /** @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
@@ -63,16 +70,18 @@ export function stamp(text) {
 }
 
 // Characters that hide, reorder or steer text: they are shown by name, so that no log line can pretend to be another.
-const STEERING =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const STEERING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Log text with its control characters made visible. @param {string} text */
+/** Log text with its control characters made visible; tabs and line breaks stay. @param {string} text */
 export function visible(text) {
   return text.replace(STEERING, (char) => {
-    const code = char.charCodeAt(0);
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    const code = char.codePointAt(0) || 0;
+    return char === "\t" || char === "\n" ? char : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 }
+
+/** The beginning of a text, without half of a character. @param {string} text @param {number} length */
+export const beginning = (text, length) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 
 /** A value that the server truncated, or null. @param {unknown} value @returns {{text: string, length: number} | null} */
 export function cutValue(value) {
@@ -80,6 +89,9 @@ export function cutValue(value) {
   const { truncated, text, length } = /** @type {any} */ (value);
   return truncated === true && typeof text === "string" && typeof length === "number" ? { text, length } : null;
 }
+
+/** What an object has under a name: nothing that all objects have, such as `constructor`. @template T @param {Record<string, T> | null | undefined} from @param {string} name @returns {T | undefined} */
+export const own = (from, name) => (from && Object.hasOwn(from, name) ? from[name] : undefined);
 
 /** The whole text of a value, as it would be copied. @param {unknown} value @returns {string} */
 export function plain(value) {
@@ -92,12 +104,12 @@ export function plain(value) {
 /** One line for a cell: short, with line breaks marked. @param {unknown} value @param {string} [type] */
 export function cell(value, type = "") {
   const whole = plain(value);
-  const text = visible(whole.slice(0, 400).replace(/\r?\n/g, " ⏎ "));
+  const text = visible(beginning(whole, 400).replace(/\r?\n/g, " ⏎ "));
   if (/^timestamp/i.test(type)) return stamp(text);
   return whole.length > 400 ? `${text} …` : text;
 }
 
 /** @param {string} type */
-export const isNumeric = (type) => /int|double|float|decimal|real|numeric/i.test(type) && !/\[\]|struct|map/i.test(type);
+export const isNumeric = (type) => /^(u?(tiny|small|big|huge)?int(eger)?|float|double|real|bignum|(decimal|numeric)(\(\d+, ?\d+\))?)$/i.test(type);
 /** @param {string} type */
 export const isTime = (type) => /^(timestamp|date$)/i.test(type);

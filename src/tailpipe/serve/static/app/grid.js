@@ -1,10 +1,11 @@
 // @ts-check
 // A table of many rows: only those in view are in the page. Cells are text nodes of one line.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/core.js";
-import { cell, isNumeric } from "./format.js";
+import { cell, count, isNumeric } from "./format.js";
 
 const ROW = 28;
 const SPARE = 12;
+const MOST_COLUMNS = 200;
 
 /** @typedef {import("./types.js").Column} Column */
 /** @typedef {import("./types.js").Value} Value */
@@ -42,8 +43,9 @@ function useView(ref, total) {
  *   onOpen?: (at: number) => void, onEnd?: () => void, foot?: unknown, headOf?: (column: Column) => unknown,
  * }} props
  */
-export function Grid({ columns, rows, label, cursor = -1, opened = -1, onOpen, onEnd, foot, headOf }) {
+export function Grid({ columns: all, rows, label, cursor = -1, opened = -1, onOpen, onEnd, foot, headOf }) {
   const ref = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const columns = useMemo(() => all.slice(0, MOST_COLUMNS), [all]);
   const { first, last, look } = useView(ref, rows.length);
   const widths = useMemo(() => widthsOf(columns, rows), [columns, rows.length > 0, rows.length > 60]);
   useEffect(() => {
@@ -61,6 +63,7 @@ export function Grid({ columns, rows, label, cursor = -1, opened = -1, onOpen, o
   const total = widths.reduce((sum, width) => sum + width, 0);
   const hasFill = (widths.at(-1) || 0) < 260; // a short last column stays short: what is left stays empty
   return html`<div class="grid-scroll" ref=${ref} onScroll=${look}>
+    ${all.length > MOST_COLUMNS ? html`<p class="grid-note warn">The first ${MOST_COLUMNS} of ${count(all.length, "column")} are shown: select fewer to see others.</p>` : null}
     <table class="grid" role="grid" tabindex="0" aria-label=${label} aria-rowcount=${rows.length + 1} style=${{ minWidth: `${total}px` }}
       aria-activedescendant=${cursor >= start && cursor < end ? `grid-row-${cursor}` : undefined}>
       <colgroup>${widths.map((width, at) => html`<col key=${at} style=${at === widths.length - 1 && !hasFill ? {} : { width: `${width}px` }} />`)}${hasFill ? html`<col />` : null}</colgroup>

@@ -3,7 +3,7 @@
 import { html, uPlot, useState } from "../vendor/core.js";
 import { axes, hatch, seriesColor, usePlot } from "./chart-parts.js";
 import { busy, fields, histogram, params } from "./explore-state.js";
-import { cell, count, moment, number, span } from "./format.js";
+import { cell, count, moment, number, own, span } from "./format.js";
 import { Icon } from "./icons.js";
 import { change } from "./route.js";
 import { fieldName, withTerm } from "./query.js";
@@ -25,7 +25,7 @@ const layerColor = (shown, at) => seriesColor(shown.colors.length && at >= shown
 function stacked(shown) {
   const all = shown.buckets.map(({ n }) => n);
   const sums = shown.buckets.map(() => 0);
-  const layers = shown.colors.map((value) => shown.buckets.map(({ by }, at) => (sums[at] += by?.[value] || 0)));
+  const layers = shown.colors.map((value) => shown.buckets.map(({ by }, at) => (sums[at] += own(by, value) || 0)));
   return hasOther(shown) || !layers.length ? [...layers, all] : layers;
 }
 
@@ -69,7 +69,7 @@ function brushed(plot) {
 function Tip({ shown, pointed }) {
   const bucket = shown.buckets[pointed.at];
   if (!bucket) return null;
-  const parts = shown.colors.map((value, at) => ({ value, at, n: bucket.by?.[value] || 0 })).filter(({ n }) => n);
+  const parts = shown.colors.map((value, at) => ({ value, at, n: own(bucket.by, value) || 0 })).filter(({ n }) => n);
   return html`<div class="tip" style=${{ left: `${pointed.left + 44}px` }} aria-hidden="true">
     <b>${moment(bucket.t, { seconds: shown.step_seconds < 60 })}</b><span>${count(bucket.n, "row")}</span>
     ${parts.map(({ value, at, n }) => html`<span key=${value}><${Swatch} at=${at} /> ${cell(value)} ${number(n)}</span>`)}
@@ -99,7 +99,7 @@ function Legend({ shown }) {
 }
 
 function ColorPicker() {
-  const choices = fields.value.filter(({ facet }) => facet);
+  const choices = fields.value.filter(({ facet, name }) => facet || name === params.value.color).slice(0, 300);
   return html`<label class="inline">Colour by <select value=${params.value.color || ""} onChange=${(/** @type {any} */ event) => change({ color: event.target.value }, { replace: true })}>
     <option value="">nothing</option>${choices.map(({ name }) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>`;
 }

@@ -3,6 +3,7 @@
 import { html, render } from "../vendor/core.js";
 import { Shell } from "./shell.js";
 import { loadMeta } from "./meta.js";
+import "./safe-text.js";
 import "./theme.js";
 
 const root = document.getElementById("app");

@@ -5,32 +5,44 @@ import { Copy, Dialog } from "./ui.js";
 
 /** @param {string} text */
 const indented = (text) => text.trim().split("\n").map((line) => `    ${line}`).join("\n");
-/** `$${` and `%%{` keep templates of the config out of SQL. @param {string} sql */
-const literal = (sql) => sql.replace(/\$\{/g, "$$${").replace(/%\{/g, "%%{");
+/**
+ * A text of several lines, closed by a word that none of its lines is: a value from a log cannot end it. `$${` is no
+ * template.
+ * @param {string} text
+ */
+function heredoc(text) {
+  let word = "EOT";
+  for (let at = 1; text.includes(word); at += 1) word = `EOT${at}`;
+  return `<<-${word}\n${indented(text.replace(/\$\{/g, "$$$${"))}\n  ${word}`;
+}
 
 /** @param {string} name @param {string} sql */
-const query = (name, sql) => `query "${name}" {
+export const query = (name, sql) => `query "${name}" {
   title = "${name.replace(/_/g, " ")}"
-  sql   = <<-EOT
-${indented(literal(sql))}
-  EOT
+  sql   = ${heredoc(sql)}
 }`;
 
 /** @param {string} name @param {string} sql @param {string} table */
-const detection = (name, sql, table) => `detection "${name}" {
+export const detection = (name, sql, table) => `detection "${name}" {
   title    = "${name.replace(/_/g, " ")}"
   table    = "${table}"
   severity = "medium"
-  where    = <<-EOT
-${indented(literal(conditionOf(sql)))}
-  EOT
+  where    = ${heredoc(conditionOf(sql))}
 }`;
 
-/** What stands between WHERE and what follows it, without the window. @param {string} sql */
+/** What stands between WHERE and what follows it, without the window; words in quotes are no clauses. @param {string} sql */
 function conditionOf(sql) {
-  const match = /\bWHERE\b([\s\S]*?)(?:\bORDER BY\b|\bLIMIT\b|$)/i.exec(sql);
-  const condition = (match ? match[1] : "").replace(/\btp_timestamp (?:>=|<) TIMESTAMP '[^']*'(?:\s+AND\b)?/gi, "").trim();
-  return condition.replace(/\s+AND$/i, "") || "true";
+  const words = sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, (quoted) => quoted[0] + "_".repeat(quoted.length - 2) + quoted[0]);
+  const match = /\bWHERE\b([\s\S]*?)(?:\bORDER BY\b|\bLIMIT\b|$)/d.exec(words);
+  const [start, end] = match?.indices?.[1] ?? [0, 0];
+  const window = /\btp_timestamp (?:>=|<) TIMESTAMP '_*'(?:\s+AND\b)?/g;
+  let condition = "";
+  let at = start;
+  for (const found of words.slice(start, end).matchAll(window)) {
+    condition += sql.slice(at, start + found.index);
+    at = start + found.index + found[0].length;
+  }
+  return (condition + sql.slice(at, end)).trim().replace(/\s+AND$/, "") || "true";
 }
 
 /** @param {{kind: "query" | "detection", sql: string, table: string, onClose: () => void}} props */

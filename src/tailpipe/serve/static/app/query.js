@@ -31,6 +31,15 @@ export function withoutTerm(q, one) {
   return split(q).filter((other) => other !== one).join(" ");
 }
 
+/** Names as one parameter of the address. @param {string[]} names */
+export const joinNames = (names) => names.map((name) => (name === "-" ? "%2D" : name.replace(/[%,]/g, encodeURIComponent))).join(",");
+
+/** The names of such a parameter; "-" is none. @param {string | undefined} text */
+export function splitNames(text) {
+  const names = (text || "").split(",").filter((name) => name && name !== "-");
+  return names.map((name) => name.replace(/%(25|2[CcDd])/g, decodeURIComponent));
+}
+
 /** The terms of a query: quotes and brackets stay together. @param {string} q @returns {string[]} */
 export function split(q) {
   const terms = [];

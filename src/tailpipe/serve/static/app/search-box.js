@@ -2,7 +2,7 @@
 // The search box, with completion of fields and of the values in view.
 import { html, useEffect, useRef, useState } from "../vendor/core.js";
 import { Icon } from "./icons.js";
-import { cell, compact, plain } from "./format.js";
+import { cell, compact, own, plain } from "./format.js";
 import { facets, fields } from "./explore-state.js";
 import { fieldName, quoted, wordAt } from "./query.js";
 import { isTyping } from "./keys.js";
@@ -18,7 +18,7 @@ function suggest(q, caret) {
     matching.sort((one, other) => Number(other.name.toLowerCase().startsWith(typed)) - Number(one.name.toLowerCase().startsWith(typed)));
     return { begin, options: matching.slice(0, 8).map(({ name, type }) => ({ text: name, insert: `${fieldName(name)}:`, detail: type })) };
   }
-  const values = (facets.value[field]?.values || []).filter(({ value }) => value !== null && plain(value).toLowerCase().includes(typed));
+  const values = (own(facets.value, field)?.values || []).filter(({ value }) => value !== null && plain(value).toLowerCase().includes(typed));
   const options = values.slice(0, 8).map(({ value, count }) => ({ text: cell(value), insert: `${quoted(value)} `, detail: compact(count) }));
   return { begin, options: options.length === 1 && options[0].text === word ? [] : options };
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // What a statement returned: streamed rows, or a chart of them.
 import { html } from "../vendor/core.js";
+import { ChartColumns } from "./chart-columns.js";
 import { Chart, kindFor } from "./chart.js";
 import { count, duration, number } from "./format.js";
 import { Grid } from "./grid.js";
@@ -18,6 +19,16 @@ function Summary({ shown }) {
   return html`<p class="summary" role="status">${count(rows.length, "row")}${isRunning.value ? " …" : ""}${isStopped ? " · stopped" : ""}${end ? ` · ${duration(end.ms)}${files}` : ""}${cut ? html`<b>${cut}</b>` : null}</p>`;
 }
 
+/** @param {{shown: import("./sql-state.js").Result, kind: "line" | "bar" | "number"}} props */
+function ChartOf({ shown, kind }) {
+  const { x, y, series } = route.value.params;
+  const choice = { x, y, series };
+  const cut = shown.end?.truncated ? "The result is truncated" : isRunning.value ? "Still running" : shown.isStopped || shown.error ? "The statement did not end" : "";
+  return html`<div class="result-chart">
+    ${kind === "number" ? null : html`<${ChartColumns} answer=${shown} kind=${kind} choice=${choice} onChoose=${(/** @type {Record<string, string>} */ one) => change(one, { replace: true })} />`}
+    <${Chart} answer=${shown} kind=${kind} choice=${choice} cut=${cut} label="Chart of the result" /></div>`;
+}
+
 export function SqlResult() {
   const shown = result.value;
   if (!shown) return html`<${Empty} title="No result yet" icon="sql"><p>Write a statement, or choose a saved query. <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs it.</p><//>`;
@@ -32,6 +43,6 @@ export function SqlResult() {
     <${ErrorBox} error=${shown.error} source=${shown.sql} />
     ${kind === "table"
       ? html`<${Grid} columns=${shown.columns} rows=${shown.rows} label="Result" foot=${shown.rows.length || isRunning.value ? null : html`<span class="muted">No rows.</span>`} />`
-      : html`<div class="result-chart"><${Chart} answer=${shown} kind=${kind} label="Chart of the result" /></div>`}
+      : html`<${ChartOf} shown=${shown} kind=${kind} />`}
   </section>`;
 }

@@ -1,16 +1,20 @@
 // @ts-check
 // Beside the editor: tables, saved queries, history.
 import { html, useState } from "../vendor/core.js";
-import { ago, compact } from "./format.js";
+import { ago, compact, number } from "./format.js";
 import { meta } from "./meta.js";
 import { forget, history, text } from "./sql-state.js";
 
 /** @typedef {import("./types.js").SavedQuery} SavedQuery */
 
+const MOST_COLUMNS = 300;
+
 /** @param {{name: string}} props */
 function TableColumns({ name }) {
   const table = meta.value?.tables.find((one) => one.name === name);
-  return html`<ul class="columns">${table?.columns.map((column) => html`<li key=${column.name} title=${column.description}><span>${column.name}</span><span class="muted">${column.type.toLowerCase().slice(0, 14)}</span></li>`)}</ul>`;
+  const columns = table?.columns || [];
+  return html`<ul class="columns">${columns.slice(0, MOST_COLUMNS).map((column) => html`<li key=${column.name} title=${column.description}><span>${column.name}</span><span class="muted">${column.type.toLowerCase().slice(0, 14)}</span></li>`)}
+    ${columns.length > MOST_COLUMNS ? html`<li class="muted">and ${number(columns.length - MOST_COLUMNS)} more</li>` : null}</ul>`;
 }
 
 /** A name as SQL takes it. @param {string} name */

@@ -2,6 +2,7 @@
 // The SQL page: its text, what runs, and what ran before.
 import { signal } from "../vendor/core.js";
 import { ApiError, isAbort, stream } from "./api.js";
+import { own } from "./format.js";
 import { meta } from "./meta.js";
 import { navigate, route } from "./route.js";
 
@@ -85,7 +86,7 @@ export function stop() {
  * @param {string} sql @param {import("./types.js").SavedQuery | null} saved
  */
 export function statement(sql, saved) {
-  const given = (saved?.params || []).map(({ name, default: usual }) => [name, paramValues.value[name] ?? usual]);
+  const given = (saved?.params || []).map(({ name, default: usual }) => [name, own(paramValues.value, name) ?? usual]);
   const params = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined));
   return saved && saved.sql.trim() === sql ? { query: saved.name, params } : { sql, params };
 }
