@@ -9,7 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tailpipe.errors import ConfigError, LockedError, QueryError, TailpipeError, TimeLimitError, UsageError
+from tailpipe.errors import (
+    ConfigError,
+    CrashedError,
+    LockedError,
+    QueryError,
+    TailpipeError,
+    TimeLimitError,
+    UsageError,
+)
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import RefusedError
 
@@ -56,6 +64,8 @@ class Problems:
         found = _error(self.shown(failure.message), self.shown(hint) or None)
         if place is not None:
             found["error"] |= {"line": place.line, "column": place.column}
+        if isinstance(failure, CrashedError):
+            found["error"]["code"] = "crashed"
         return _status(failure), found
 
     def shown(self, text: str) -> str:
