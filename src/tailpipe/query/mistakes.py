@@ -51,6 +51,8 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     text = str(error)
     if _is_interrupt(error):
         return KeyboardInterrupt()
+    if isinstance(error, RecursionError):
+        return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
     if isinstance(error, duckdb.OutOfMemoryException) and "temp_directory" not in text:
         return too_much_memory()
     if type(error) is duckdb.Error:  # how DuckDB reports bytes that make no sense, without the name of their file

@@ -29,6 +29,7 @@ from tailpipe.serve.limits import Limits
 from tailpipe.serve.pool import Cache, Pool
 from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.serve.streaming import Streaming, gone
+from tailpipe.workers.places import Places
 from tailpipe.workers.pool import Workers
 from tailpipe.workspace import Workspace
 
@@ -50,7 +51,7 @@ class Explorer:
         self.limits = limits
         self.is_read_only = is_read_only
         settings = workspace.settings
-        self.problems = Problems.hiding((settings.location, settings.data_dir, workspace.environment.home))
+        self.problems = Problems(Places.hiding((settings.location, settings.data_dir, workspace.environment.home)))
         prepare = partial(work.open_workspace, workspace.environment)
         self.pool = Pool(Workers(prepare, limits.statements, (work.__name__,)), limits)
         self._cache = Cache(limits.cached_bytes)

@@ -124,19 +124,19 @@ class Computed:
 class Sql:
     """The answer to a statement of the SQL page, in parts."""
 
-    asked: statements.Statement
+    chosen: statements.Statement
     limit: int
     limits: Limits
 
     @property
     def statement(self) -> str:
         """Its SQL."""
-        return self.asked.sql
+        return self.chosen.sql
 
     def __call__(self, opened: Opened, call: Call, /) -> bytes:
         """Give it."""
         with opened.session(call, self.limits.seconds) as session:
-            statements.stream(session, self.asked, self.limit, self.limits, call.give)
+            statements.stream(session, self.chosen, self.limit, self.limits, call.give)
         return b""
 
 
@@ -144,17 +144,17 @@ class Sql:
 class Export:
     """All rows of a statement as a file."""
 
-    asked: statements.Statement
+    chosen: statements.Statement
     output: str
     limits: Limits
 
     @property
     def statement(self) -> str:
         """Its SQL."""
-        return self.asked.sql
+        return self.chosen.sql
 
     def __call__(self, opened: Opened, call: Call, /) -> bytes:
         """Give it."""
         with opened.session(call, self.limits.export_seconds) as session:
-            statements.export(session, self.asked, self.output, self.limits, call.give)
+            statements.export(session, self.chosen, self.output, self.limits, call.give)
         return b""

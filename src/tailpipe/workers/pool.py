@@ -100,6 +100,8 @@ class Worker:
     def __init__(self, server: ForkServer, memory: int) -> None:
         self._server, self._memory = server, memory
         self.pid, self._channel = server.fork(memory)
+        self.let_go = weakref.finalize(self, self._channel.close)
+        """The process then ends by itself, after it has removed its temporary files."""
         self._lock = threading.Lock()
         self._is_working = self._is_late = False
         self._cancelled_at: float | None = None
@@ -176,7 +178,7 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         self._end()
-        self._channel.close()
+        self.let_go()
 
     def _end(self) -> int:
         with suppress(OSError, EOFError):
@@ -265,7 +267,7 @@ class Workers:
             self._is_closed = True
             free, self._free = self._free, []
         for worker in free:
-            worker._channel.close()  # it ends by itself and removes its temporary files
+            worker.let_go()
         self._server.close()
 
     def _taken(self) -> Worker | None:
