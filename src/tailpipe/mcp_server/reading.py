@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ class ToolContext:
     @contextmanager
     def session(self, narrowing: Narrowing | None = None) -> Iterator[Session]:
         """A session for queries whose statements end with the call."""
-        with self.workspace.session(narrowing) as session, self.stop.ending(session.interrupt):
+        with self.workspace.session(narrowing, hides_places=True) as session, self.stop.ending(session.interrupt):
             yield session
 
 
@@ -78,7 +78,9 @@ class Reading:
 
 
 def prepared(open_workspace: Open) -> Open:
-    """What calls share: nothing is opened before one of them."""
+    """What calls share: how to open the workspace, and the plugins, which are loaded here for all of them."""
+    with suppress(TailpipeError):  # what is wrong is the answer of each call
+        open_workspace()
     return open_workspace
 
 

@@ -53,6 +53,8 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         return KeyboardInterrupt()
     if isinstance(error, RecursionError):
         return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
+    if isinstance(error, OverflowError):  # an interval of more days than Python counts
+        return QueryError("a value is too large", hint="show it as text: CAST(… AS VARCHAR)")
     if isinstance(error, duckdb.OutOfMemoryException) and "temp_directory" not in text:
         return too_much_memory()
     if type(error) is duckdb.Error:  # how DuckDB reports bytes that make no sense, without the name of their file

@@ -39,7 +39,7 @@ class Opened:
     def session(self, call: Call, seconds: float) -> Iterator[Session]:
         """The session over what is committed now; its statements end when the call is cancelled."""
         if self._session is None:
-            self._session = self.workspace.session()
+            self._session = self.workspace.session(hides_places=True)
         session = self._session
         with call.interrupting(session.interrupt):
             session.limit.seconds = seconds
