@@ -321,6 +321,7 @@ class Data:
         limits: FetchLimits | None = None,
         on_fetch: OnFetch = lambda _: None,
         version: Version = NOW,
+        hides_places: bool = False,
     ) -> Session:
         """A session for queries over what is there now or was there, or over a part of it."""
         from tailpipe.query.session import Session
@@ -339,6 +340,7 @@ class Data:
             has_copies=has_copies and not is_past,  # copies are of what is there now
             timeout_seconds=timeout_seconds,
             open_reader=lambda: self.reader(limits, on_fetch),
+            hides_places=hides_places,
         )
 
     def reader(self, limits: FetchLimits | None = None, on_fetch: OnFetch = lambda _: None) -> Reader:

@@ -11,6 +11,7 @@
     ├── SparkError           Spark cannot be started, or a job of it failed                    exit 1
     ├── QueryError           a statement that cannot be answered, with the place in it         exit 1
     ├── TimeLimitError       a statement that took longer than its time limit                  exit 124
+    ├── CrashedError         a statement that ended the process that ran it                    exit 1
     ├── ObjectStoreError     a bucket, container or directory of objects that refuses or does not answer  exit 1
     └── WorkspaceError       a workspace directory that cannot be used                         exit 1
         ├── CatalogError     `catalog.db` or a manifest is missing or damaged                  exit 1
@@ -39,6 +40,7 @@ __all__ = [
     "CommitError",
     "ConfigError",
     "ConflictError",
+    "CrashedError",
     "Diagnostic",
     "LockedError",
     "NewerError",
@@ -63,6 +65,10 @@ EXIT_FOUND = 3
 """A check has found rows."""
 EXIT_TIME_LIMIT = 124
 EXIT_INTERRUPTED = 130
+
+_KILLED = 9
+_SHOWN = 200
+"""Characters of a statement in a message."""
 
 
 @frozen
@@ -168,6 +174,25 @@ class TimeLimitError(TailpipeError):
     """A statement took longer than its time limit, and was ended."""
 
     exit_code = EXIT_TIME_LIMIT
+
+
+class CrashedError(TailpipeError):
+    """A statement ended the process that ran it; `signal` is what the process died of."""
+
+    def __init__(self, message: str, *, signal: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.signal = signal
+
+    @classmethod
+    def of(cls, signal: int, statement: str = "") -> CrashedError:
+        """The error for a process that died of a signal."""
+        shown = " ".join(statement[:_SHOWN].split()) + ("…" if len(statement) > _SHOWN else "")
+        said = f": {shown}" if shown else ""
+        if signal == _KILLED:
+            hint = "it may have needed too much memory: read fewer rows, or aggregate them"
+            return cls(f"the process of the statement was killed{said}", signal=signal, hint=hint)
+        hint = "write it in another way, with fewer nested brackets, functions or types"
+        return cls(f"the statement crashed the SQL engine{said}", signal=signal, hint=hint)
 
 
 class ObjectStoreError(TailpipeError):

@@ -304,12 +304,14 @@ class Workspace:
         limits: Limits | None = None,
         on_fetch: OnFetch = lambda _: None,
         version: Version = NOW,
+        hides_places: bool = False,
     ) -> Session:
         """A session for queries over what is there now, or at another `version`, or over a part of it; close it.
 
         Without copies, materialized schemas are read from the files that they are copies of. A statement that takes
         longer than `timeout_seconds` fails with `TimeLimitError`. `limits` bounds what a statement fetches from
-        stores, and `on_fetch` is called with how far a fetch is.
+        stores, and `on_fetch` is called with how far a fetch is. With `hides_places`, statements that show paths
+        of this machine are refused.
         """
         return self.data.session(
             narrowing,
@@ -319,6 +321,7 @@ class Workspace:
             limits=limits,
             on_fetch=on_fetch,
             version=version,
+            hides_places=hides_places,
         )
 
     @cached_property

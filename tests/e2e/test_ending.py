@@ -55,6 +55,12 @@ def begun(env: dict[str, str], tmp_path: Path, *arguments: str) -> subprocess.Po
 
 
 def _cpu_seconds(pid: int) -> float:
+    """Of a process and its children: the engine runs in one."""
+    own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return _own_seconds(pid) + sum(_own_seconds(int(child)) for child in own)
+
+
+def _own_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -192,3 +198,26 @@ def test_a_time_limit_in_the_shell(env: dict[str, str], tmp_path: Path) -> None:
         terminal.ask(".timeout", "statements are stopped after 1 s")
         terminal.ask(".timeout off", "statements have no time limit")
         terminal.ask("SELECT 41 + 1 AS a;", "42")
+
+
+CRASH = "SELECT from_json('1', repeat('[', 20000) || '\"INT\"' || repeat(']', 20000))"
+
+
+@linux
+def test_a_crash_of_the_engine_is_a_message_and_an_exit_code(env: dict[str, str], tmp_path: Path) -> None:
+    call = [sys.executable, "-m", "tailpipe", "query", CRASH]
+    done = subprocess.run(call, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: the statement crashed the SQL engine\n  = ")
+
+
+@linux
+def test_a_query_whose_parent_is_killed_ends_too(env: dict[str, str], tmp_path: Path) -> None:
+    process = begun(env, tmp_path, ENDLESS)
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + SECONDS
+    while Path(f"/proc/{child}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

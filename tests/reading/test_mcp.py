@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,6 +51,10 @@ MORE = [
 """Attempts through the gate and the cache of another call, and on the bucket itself."""
 
 
+def _open(environment: Environment) -> Workspace:
+    return Workspace(environment, Registry([core.plugin, aws.plugin]))
+
+
 class Lake:
     """A workspace whose files are in a bucket, a session of another call that reads them, and places to attack."""
 
@@ -58,7 +63,6 @@ class Lake:
         self.world = World(home, connection + STORE.replace("BUCKET", bucket.name))
         self.bucket, self.trap, self.place = bucket, trap, home / "data" / "default"
         self._environment = Environment.resolve({"TAILPIPE_INSTALL_DIR": str(home)})
-        self._few = Registry([core.plugin, aws.plugin])
         bits = random.Random(7)
         users = (base64.b64encode(bits.randbytes(750)).decode() for _ in range(ROWS))
         self.world.log(*({"user": user, "size": n} for n, user in enumerate(users)), day="2024-01-10")
@@ -69,10 +73,10 @@ class Lake:
         for key in ("logs/private.txt", "elsewhere/private.txt"):
             bucket.put(key, PRIVATE)
         file_attempts.make_outside(self.place)
-        self.mcp = Home(self.world, opened=self.open)
+        self.mcp = Home(self.world, opened=partial(_open, self._environment))
 
     def open(self) -> Workspace:
-        return Workspace(self._environment, self._few)
+        return _open(self._environment)
 
     def filled(self, sql: str, session: Session) -> str:
         """An attempt with its places, as far as they are known to somebody who sees another session."""

@@ -18,6 +18,7 @@ from tailpipe.errors import (
     CommitError,
     ConfigError,
     ConflictError,
+    CrashedError,
     Diagnostic,
     LockedError,
     NewerError,
@@ -54,6 +55,7 @@ EXAMPLES: list[TailpipeError] = [
     ChangedError("was rotated", hint="collect again"),
     TimeLimitError("stopped at the time limit of 30 s", hint="raise it"),
     ObjectStoreError("no answer", location="s3://lake", key="log/1", is_unknown=True, hint="run it again"),
+    CrashedError("the statement crashed", signal=11, hint="simplify it"),
     UnpackError("is truncated", file="a.zip", member="b.log", offset=7, hint="collect again"),
 ]
 CLASSES = {

@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from tailpipe import __version__
-from tailpipe.cli import render
+from tailpipe.cli import crash, render
 from tailpipe.cli.logs import start_logging
 from tailpipe.cli.options import common
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
@@ -116,6 +116,8 @@ def app() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    if arguments is None and crash.is_needed(sys.argv[1:], COMMANDS):
+        crash.run_in_child()
     gc.set_threshold(100_000, 20, 20)  # with the default, a large config spends a quarter of its time in there
     _open_closed_streams()
     try:

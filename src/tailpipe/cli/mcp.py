@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import click
@@ -57,14 +58,22 @@ def command(context: click.Context, /, **flags: Any) -> None:
         import mcp.server.mcpserver  # noqa: F401 - late, because it is an extra
     except ImportError:
         raise UsageError("the MCP server needs the package mcp", hint="pip install 'tailpipe[mcp]'") from None
+    from tailpipe.mcp_server import answers
     from tailpipe.mcp_server.limits import Limits
+    from tailpipe.mcp_server.reading import prepared
     from tailpipe.mcp_server.server import Access, make_server
     from tailpipe.mcp_server.work import Worker
     from tailpipe.query.limit import parse_timeout
+    from tailpipe.workers.pool import Workers
+    from tailpipe.workspace import Workspace
 
     limits = Limits(most_rows=flags["max_rows"], bytes=flags["max_bytes"], seconds=parse_timeout(flags["timeout"]))
     _ = workspace_of(context).config  # a broken one is reported now, to whoever starts the server
-    access = Access(lambda: workspace_of(context), limits, Worker(), _flags(context))
+    given_flags = context.find_root().obj or {}
+    opened = partial(Workspace.open, config_path=given_flags.get("config_path"), workspace=given_flags.get("workspace"))
+    worker = Worker()
+    workers = Workers(partial(prepared, opened), worker.at_once, (prepared.__module__, answers.__name__))
+    access = Access(workers, limits, worker, _flags(context))
     server = make_server(access, may_act=flags["allow_collect"])
     if not flags["is_http"]:
         server.run("stdio")

@@ -14,9 +14,8 @@ from tailpipe.query.json_values import columns_of, parsed_json, plain
 from tailpipe.query.narrowing import Narrowing
 
 if TYPE_CHECKING:
-    from tailpipe.mcp_server.work import Stop
+    from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.query.search import Found
-    from tailpipe.workspace import Workspace
 
 __all__ = ["narrowed", "query", "search"]
 
@@ -31,20 +30,19 @@ def narrowed(start: str | None, end: str | None) -> Narrowing:
 
 
 def query(
-    workspace: Workspace,
-    stop: Stop,
-    limits: Limits,
+    context: ToolContext,
     sql: str,
     params: Mapping[str, Any] | None,
     limit: int | None,
-    narrowing: Narrowing,
+    start: str | None,
+    end: str | None,
 ) -> dict[str, Any]:
     """The answer to one statement: it is run as it is, and one row more than the limit is read."""
-    rows = Rows(limits, limits.rows_for(limit))
-    with stop.session(workspace, narrowing) as session:
+    rows = Rows(context.limits, context.limits.rows_for(limit))
+    with context.session(narrowed(start, end)) as session:
         found = session.run(sql, params or None)
         columns = columns_of(found)
-        shown = Rows(limits, limits.most_rows).take(columns)
+        shown = Rows(context.limits, context.limits.most_rows).take(columns)
         if shown.truncated:
             raise TailpipeError("the answer has too many columns", hint="name those that you need")
         rows.size = shown.size
@@ -55,9 +53,7 @@ def query(
 
 
 def search(
-    workspace: Workspace,
-    stop: Stop,
-    limits: Limits,
+    context: ToolContext,
     text: str,
     tables: Sequence[str],
     start: str | None,
@@ -68,25 +64,25 @@ def search(
     from tailpipe.query.needle import Needle
     from tailpipe.query.search import search, searched_views
 
-    needle, most = Needle.parse(text), limits.rows_for(limit, usual=20)
+    needle, most = Needle.parse(text), context.limits.rows_for(limit, usual=20)
     found: list[Found] = []
     truncated: list[str] = []
-    with stop.session(workspace, narrowed(start or _SINCE, end)) as session:
+    with context.session(narrowed(start or _SINCE, end)) as session:
         views = searched_views(session, tables)
         try:
             for one in search(session, views, needle, newest=most):
                 found.append(one)
-                if stop.is_wanted:
+                if context.stop.is_wanted:
                     break
         except KeyboardInterrupt:
-            if not stop.is_over:
+            if not context.stop.is_over:
                 raise
-        if stop.is_over:
+        if context.stop.is_over:
             done = len([one for one in found if one.failure is None])
             left = sorted({view.name for view in views} - {one.table for one in found if one.failure is None})
-            within = f"{done} of {len(views)} tables were searched within {stop.seconds:g} s"
+            within = f"{done} of {len(views)} tables were searched within {context.stop.seconds:g} s"
             truncated.append(f"{within}; not searched: {', '.join(left)}")
-    return _searched(found, limits, most, truncated)
+    return _searched(found, context.limits, most, truncated)
 
 
 def _searched(found: Sequence[Found], limits: Limits, most: int, truncated: list[str]) -> dict[str, Any]:

@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.answers import narrowed
-from tailpipe.mcp_server.limits import Limits, Rows, answer
+from tailpipe.mcp_server.limits import Rows, answer
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
 from tailpipe.query.json_values import parsed_json, plain
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
-    from tailpipe.mcp_server.work import Stop
+    from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.model.detection import Detection
     from tailpipe.query.answer import Answer
     from tailpipe.query.session import Session
-    from tailpipe.workspace import Workspace
 
 __all__ = ["detections", "explain_hit", "hits"]
 
 _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within", "first_seen", "suppress")
 
 
-def detections(workspace: Workspace, limits: Limits, pattern: str, include_disabled: bool) -> dict[str, Any]:
+def detections(context: ToolContext, pattern: str, include_disabled: bool) -> dict[str, Any]:
     """The detections that run, or all that there are."""
-    detecting = workspace.detecting
+    detecting = context.workspace.detecting
     known = detecting.known if include_disabled else detecting.chosen
     rows = [
         {
@@ -41,13 +40,11 @@ def detections(workspace: Workspace, limits: Limits, pattern: str, include_disab
         for name, one in sorted(known.items())
         if fnmatchcase(name, pattern)
     ]
-    return answer(Rows(limits, limits.most_rows).take(rows))
+    return answer(Rows(context.limits, context.limits.most_rows).take(rows))
 
 
 def hits(
-    workspace: Workspace,
-    stop: Stop,
-    limits: Limits,
+    context: ToolContext,
     detection: str,
     min_severity: str,
     start: str | None,
@@ -61,9 +58,9 @@ def hits(
     conditions = [f"severity IN ({wanted})"]
     if detection:
         conditions.append(f"detection GLOB {literal(detection)}")
-    most = limits.rows_for(limit, usual=20)
-    with stop.session(workspace, narrowed(start, end)) as session:
-        rows = Rows(limits, most).take(
+    most = context.limits.rows_for(limit, usual=20)
+    with context.session(narrowed(start, end)) as session:
+        rows = Rows(context.limits, most).take(
             _hits(session, f"WHERE {' AND '.join(conditions)} ORDER BY tp_timestamp DESC, tp_id LIMIT {most + 1}")
         )
     return answer(rows)
@@ -84,17 +81,17 @@ def _records(found: Answer) -> Iterator[dict[str, Any]]:
         yield {name: plain(parsed_json(value, kind)) for name, kind, value in values if value is not None}
 
 
-def explain_hit(workspace: Workspace, stop: Stop, limits: Limits, hit: str) -> dict[str, Any]:
+def explain_hit(context: ToolContext, hit: str) -> dict[str, Any]:
     """A hit with the rule that made it, the row that was found, and how often the rule hit around that time."""
-    with stop.session(workspace) as session:
+    with context.session() as session:
         found = list(_hits(session, f"WHERE tp_id = {literal(hit)}"))
         if not found:
             raise UsageError(f"hit not found: {hit}", hint="see hits")
         one = found[0]
         others = _others(session, one)
         row = _row(session, one)
-    rule = workspace.detecting.known.get(one["detection"])
-    rows = Rows(limits, 2).take([one, row] if row else [one])
+    rule = context.workspace.detecting.known.get(one["detection"])
+    rows = Rows(context.limits, 2).take([one, row] if row else [one])
     facts = {
         "hit": rows.kept[0],
         "detection": _rule(rule) if rule else "no longer in the config",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
@@ -16,10 +16,9 @@ from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.mcp_server import acting, answers, hits, state, tables, texts
 from tailpipe.mcp_server.limits import Limits
+from tailpipe.mcp_server.reading import Reading, Work, error_text
 from tailpipe.mcp_server.work import Stop, Worker
-
-if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+from tailpipe.workers.pool import Workers
 
 __all__ = ["Access", "make_server"]
 
@@ -35,43 +34,36 @@ Partition = Annotated[str, Field(description="Partition such as aws_cloudtrail_l
 
 @frozen
 class Access:
-    """How tools get to the data: the workspace, opened for each call so that a changed config counts, and limits."""
+    """How tools get to the data: by workers, which open the workspace for each call, and within limits."""
 
-    open: Callable[[], Workspace]
+    workers: Workers
     limits: Limits
     worker: Worker
     flags: tuple[str, ...] = ()
     """What names the same workspace to a command."""
 
-    async def read(self, work: Callable[[Workspace, Stop], dict[str, Any]], *, is_log: bool = False) -> str:
-        """The answer of some reading work as JSON."""
-        return await self._answer(lambda stop: work(self.open(), stop), self.limits.seconds, is_log=is_log)
+    async def read(self, work: Work, *arguments: Any, is_log: bool = False, statement: str = "") -> str:
+        """The answer of some reading work as JSON, by a worker process."""
+        reading = Reading(work, arguments, self.limits, statement, texts.NOTICE if is_log else None)
+        try:
+            return await self.worker.read(self.workers, reading)
+        except TailpipeError as error:
+            raise ToolError(error_text(error)) from None
 
     async def act(self, work: Callable[[Stop], dict[str, Any]]) -> str:
         """The answer of work that changes data and takes the time that it needs."""
-        return await self._answer(work, None, is_log=True)
-
-    async def _answer(self, work: Callable[[Stop], dict[str, Any]], seconds: float | None, *, is_log: bool) -> str:
         try:
-            found = await self.worker.run(work, seconds)
+            found = await self.worker.run(work, None)
         except TailpipeError as error:
-            raise ToolError(_message(error)) from None
-        notice = {"notice": texts.NOTICE} if is_log else {}
-        return json.dumps({**notice, **found}, ensure_ascii=False, default=str)
+            raise ToolError(error_text(error)) from None
+        return json.dumps({"notice": texts.NOTICE, **found}, ensure_ascii=False, default=str)
 
-    async def page(self, work: Callable[[Workspace], str]) -> str:
+    async def page(self, work: Work, *arguments: Any) -> str:
         """The text of a resource."""
         try:
-            return await self.worker.run(lambda _: work(self.open()), self.limits.seconds)
+            return await self.worker.read(self.workers, Reading(work, arguments, self.limits))
         except TailpipeError as error:
-            raise ResourceError(_message(error)) from None
-
-
-def _message(error: TailpipeError) -> str:
-    """An error in one text, with places and what to do next."""
-    hint = f"; {error.hint}" if error.hint else ""
-    places = [note for note in getattr(error, "__notes__", ()) if not note.startswith("  = ")]
-    return "\n".join([f"{error.message}{hint}", *places])
+            raise ResourceError(error_text(error)) from None
 
 
 def make_server(access: Access, *, may_act: bool = False) -> MCPServer:
@@ -100,7 +92,7 @@ def _add_tables(server: MCPServer, access: Access) -> None:
         include_empty: Annotated[bool, Field(description="Also tables without data.")] = False,
     ) -> str:
         """List the tables with their rows, times and partitions."""
-        return await access.read(lambda w, _: tables.list_tables(w, access.limits, pattern, include_empty))
+        return await access.read(tables.list_tables, pattern, include_empty)
 
     @server.tool(annotations=_READS, structured_output=False)
     async def describe_table(
@@ -108,9 +100,7 @@ def _add_tables(server: MCPServer, access: Access) -> None:
         include_values: Annotated[bool, Field(description="Also the most frequent values of the newest day.")] = True,
     ) -> str:
         """Describe a table: columns, types, meanings, two rows, and frequent values of the newest day."""
-        return await access.read(
-            lambda w, stop: tables.describe_table(w, stop, access.limits, table, include_values), is_log=True
-        )
+        return await access.read(tables.describe_table, table, include_values, is_log=True)
 
 
 def _add_answers(server: MCPServer, access: Access) -> None:
@@ -123,10 +113,7 @@ def _add_answers(server: MCPServer, access: Access) -> None:
         end: End = None,
     ) -> str:
         """Run one DuckDB SQL query over the logs. Answers are limited; "truncated" says what is missing."""
-        return await access.read(
-            lambda w, stop: answers.query(w, stop, access.limits, sql, params, limit, answers.narrowed(start, end)),
-            is_log=True,
-        )
+        return await access.read(answers.query, sql, params, limit, start, end, is_log=True, statement=sql)
 
     @server.tool(annotations=_READS, structured_output=False)
     async def search(
@@ -137,21 +124,19 @@ def _add_answers(server: MCPServer, access: Access) -> None:
         limit: Limit = None,
     ) -> str:
         """Search all tables for a text, an address or a user. Without start, the last 30 days are searched."""
-        return await access.read(
-            lambda w, stop: answers.search(w, stop, access.limits, text, tables or (), start, end, limit), is_log=True
-        )
+        return await access.read(answers.search, text, tables or (), start, end, limit, is_log=True)
 
 
 def _add_state(server: MCPServer, access: Access) -> None:
     @server.tool(annotations=_READS, structured_output=False)
     async def coverage(partition: Partition = "") -> str:
         """Show for each partition which days are collected, missing or not requested, and how the last run ended."""
-        return await access.read(lambda w, _: state.coverage(w, access.limits, partition))
+        return await access.read(state.coverage, partition)
 
     @server.tool(annotations=_READS, structured_output=False)
     async def rejected(partition: Partition = "", limit: Limit = None) -> str:
         """Show rows that could not be parsed, with file, line, reason and text."""
-        return await access.read(lambda w, _: state.rejected(w, access.limits, partition, limit), is_log=True)
+        return await access.read(state.rejected, partition, limit, is_log=True)
 
 
 def _add_hits(server: MCPServer, access: Access) -> None:
@@ -161,7 +146,7 @@ def _add_hits(server: MCPServer, access: Access) -> None:
         include_disabled: Annotated[bool, Field(description="Also detections of plugins that do not run.")] = False,
     ) -> str:
         """List the detections that run over new rows."""
-        return await access.read(lambda w, _: hits.detections(w, access.limits, pattern, include_disabled))
+        return await access.read(hits.detections, pattern, include_disabled)
 
     @server.tool(name="hits", annotations=_READS, structured_output=False)
     async def hits_(
@@ -172,14 +157,12 @@ def _add_hits(server: MCPServer, access: Access) -> None:
         limit: Limit = None,
     ) -> str:
         """Show hits of detections, newest first."""
-        return await access.read(
-            lambda w, stop: hits.hits(w, stop, access.limits, detection, min_severity, start, end, limit), is_log=True
-        )
+        return await access.read(hits.hits, detection, min_severity, start, end, limit, is_log=True)
 
     @server.tool(annotations=_READS, structured_output=False)
     async def explain_hit(hit: Annotated[str, Field(description="Id of the hit, from hits.")]) -> str:
         """Explain a hit: its rule, the row that was found, and how often the rule hits."""
-        return await access.read(lambda w, stop: hits.explain_hit(w, stop, access.limits, hit), is_log=True)
+        return await access.read(hits.explain_hit, hit, is_log=True)
 
 
 def _add_acting(server: MCPServer, access: Access) -> None:
@@ -204,19 +187,17 @@ def _add_pages(server: MCPServer, access: Access) -> None:
     @server.resource("tailpipe://tables", title="Tables", mime_type="text/markdown")
     async def all_tables() -> str:
         """All tables that can be queried."""
-        return await access.page(lambda w: "".join(f"- [{name}](tailpipe://tables/{name})\n" for name in w.tables()))
+        return await access.page(tables.tables_page)
 
     @server.resource("tailpipe://tables/{table}", title="A table", mime_type="text/markdown")
     async def table_page(table: str) -> str:
         """What a table is about, and its columns."""
-        return await access.page(lambda w: tables.table_page(w, table))
+        return await access.page(tables.table_page, table)
 
     @server.resource("tailpipe://config", title="Config", mime_type="text/plain")
     async def config() -> str:
         """The config of the workspace, with secrets masked."""
-        from tailpipe.config.encoder import config_text
-
-        return await access.page(lambda w: config_text(w.config))
+        return await access.page(state.config_page)
 
     server.prompt("investigate_user", title="Investigate a user")(texts.user_prompt)
     server.prompt("investigate_address", title="Investigate an address")(texts.address_prompt)

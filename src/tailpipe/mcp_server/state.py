@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.catalog.overview import Overview
 from tailpipe.collect.scope import missing_days, not_requested
-from tailpipe.mcp_server.limits import Limits, Rows, answer
+from tailpipe.mcp_server.limits import Rows, answer
 from tailpipe.model.coverage import DaySet
 from tailpipe.query.json_values import plain
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.mcp_server.reading import ToolContext
 
-__all__ = ["coverage", "rejected"]
+__all__ = ["config_page", "coverage", "rejected"]
 
 
-def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, Any]:
+def coverage(context: ToolContext, partition: str) -> dict[str, Any]:
     """Which days each partition has, which are missing, and how its last run ended."""
-    known = {one.totals.name: one for one in workspace.overview()}
+    known = {one.totals.name: one for one in context.workspace.overview()}
     rows = []
-    for name in workspace.select((partition,) if partition else ()):
-        configured = workspace.config.partitions.get(name)
+    for name in context.workspace.select((partition,) if partition else ()):
+        configured = context.workspace.config.partitions.get(name)
         one = known.get(name) or Overview.empty(name)
         covered = DaySet.union(days.covered for days in one.coverage.values())
         missing = missing_days(one, configured, datetime.now(UTC))
@@ -45,20 +45,27 @@ def coverage(workspace: Workspace, limits: Limits, partition: str) -> dict[str, 
                 else {"started_at": plain(run.begun_at), "ended_at": plain(run.ended_at), "outcome": run.outcome},
             }
         )
-    return answer(Rows(limits, limits.most_rows).take(rows))
+    return answer(Rows(context.limits, context.limits.most_rows).take(rows))
 
 
-def rejected(workspace: Workspace, limits: Limits, partition: str, limit: int | None) -> dict[str, Any]:
+def rejected(context: ToolContext, partition: str, limit: int | None) -> dict[str, Any]:
     """Rows that could not be used, with place, reason and text."""
     from tailpipe.query.rejected import rejected_rows
 
-    most = limits.rows_for(limit, usual=20)
-    chosen = set(workspace.select((partition,) if partition else ()))
-    found = {name: held.rejected_rows for name, held in workspace.held().items() if name in chosen}
-    rows = Rows(limits, most)
+    most = context.limits.rows_for(limit, usual=20)
+    chosen = set(context.workspace.select((partition,) if partition else ()))
+    found = {name: held.rejected_rows for name, held in context.workspace.held().items() if name in chosen}
+    rows = Rows(context.limits, most)
     listed: list[dict[str, Any]] = []
     for name in (name for name, count in found.items() if count):
         if len(listed) <= most:
-            more = rejected_rows(name, workspace.rejected(name), most + 1 - len(listed))
+            more = rejected_rows(name, context.workspace.rejected(name), most + 1 - len(listed))
             listed += [asdict(row) for row in more]
     return answer(rows.take(listed), rejected_rows=sum(found.values()))
+
+
+def config_page(context: ToolContext) -> str:
+    """The config, with secrets masked."""
+    from tailpipe.config.encoder import config_text
+
+    return config_text(context.workspace.config)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
-from tailpipe.mcp_server.limits import Limits, Rows, answer
+from tailpipe.mcp_server.limits import Rows, answer
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
 from tailpipe.query.json_values import parsed_json, plain
@@ -15,11 +15,11 @@ from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.catalog.read import PartitionTotals
-    from tailpipe.mcp_server.work import Stop
+    from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.query.session import Session
     from tailpipe.workspace import Workspace
 
-__all__ = ["describe_table", "list_tables", "table_page"]
+__all__ = ["describe_table", "list_tables", "table_page", "tables_page"]
 
 _EXAMPLES = 2
 _SAMPLE = 50_000
@@ -29,13 +29,15 @@ _MOST_COLUMNS = 60
 _COUNTED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "UINTEGER", "UBIGINT", "USMALLINT")
 
 
-def list_tables(workspace: Workspace, limits: Limits, pattern: str, include_empty: bool) -> dict[str, Any]:
+def list_tables(context: ToolContext, pattern: str, include_empty: bool) -> dict[str, Any]:
     """The tables with data, or all declared ones."""
-    held = _held(workspace)
-    names = [name for name in (workspace.tables() if include_empty else sorted(held)) if fnmatchcase(name, pattern)]
+    held = _held(context.workspace)
+    names = [
+        name for name in (context.workspace.tables() if include_empty else sorted(held)) if fnmatchcase(name, pattern)
+    ]
     rows = []
     for name in names:
-        table = workspace.known_tables.get(name)
+        table = context.workspace.known_tables.get(name)
         parts = held.get(name, {})
         first = [one.first_event for one in parts.values() if one.first_event]
         last = [one.last_event for one in parts.values() if one.last_event]
@@ -49,7 +51,7 @@ def list_tables(workspace: Workspace, limits: Limits, pattern: str, include_empt
                 "partitions": sorted(parts),
             }
         )
-    return answer(Rows(limits, limits.most_rows).take(rows))
+    return answer(Rows(context.limits, context.limits.most_rows).take(rows))
 
 
 def _held(workspace: Workspace) -> dict[str, dict[str, PartitionTotals]]:
@@ -61,36 +63,36 @@ def _held(workspace: Workspace) -> dict[str, dict[str, PartitionTotals]]:
     return found
 
 
-def describe_table(workspace: Workspace, stop: Stop, limits: Limits, name: str, include_values: bool) -> dict[str, Any]:
+def describe_table(context: ToolContext, name: str, include_values: bool) -> dict[str, Any]:
     """Columns with their meaning; of the newest day two rows, and the most frequent values."""
-    with stop.session(workspace) as session:
+    with context.session() as session:
         kinds = next((view.columns for view in session.views if view.name == name and view.schema == "tailpipe"), None)
         if kinds is None:
-            hint = did_you_mean(name, workspace.tables(), "see list_tables")
+            hint = did_you_mean(name, context.workspace.tables(), "see list_tables")
             raise UsageError(f"table not found: {name}", hint=hint)
-        parts = _held(workspace).get(name, {})
+        parts = _held(context.workspace).get(name, {})
         newest = max((one.last_date for one in parts.values() if one.last_date), default=None)
         top: Mapping[str, Any] = {}
-        examples = Rows(limits, _EXAMPLES + 1)
+        examples = Rows(context.limits, _EXAMPLES + 1)
         if newest is not None:
             day = f"{quoted(name)} WHERE tp_date = DATE {literal(str(newest))}"
             if include_values:
                 top = _top_values(session, day, kinds)
             found = session.run(f"SELECT * FROM {day} LIMIT {_EXAMPLES}")
             examples.take(_filled(row, found.columns, found.types) for row in found.rows)
-    descriptions = _descriptions(workspace, name)
+    descriptions = _descriptions(context.workspace, name)
     columns = [
         {"name": column, "type": kind, "description": descriptions.get(column, ""), **top.get(column, {})}
         for column, kind in kinds.items()
     ]
-    table = workspace.known_tables.get(name)
+    table = context.workspace.known_tables.get(name)
     facts = {
         "table": name,
         "description": table.description if table else None,
         "rows": sum(one.rows for one in parts.values()),
         "newest_day": plain(newest),
     }
-    shown = Rows(limits, limits.most_rows, size=examples.size).take(columns)
+    shown = Rows(context.limits, context.limits.most_rows, size=examples.size).take(columns)
     truncated = [*examples.truncated, *(one.replace("rows", "columns") for one in shown.truncated)]
     return {
         **facts,
@@ -123,9 +125,14 @@ def _descriptions(workspace: Workspace, name: str) -> dict[str, str]:
     return {column.name: column.description or "" for column in columns}
 
 
-def table_page(workspace: Workspace, name: str) -> str:
+def tables_page(context: ToolContext) -> str:
+    """Links to the pages of all tables."""
+    return "".join(f"- [{name}](tailpipe://tables/{name})\n" for name in context.workspace.tables())
+
+
+def table_page(context: ToolContext, name: str) -> str:
     """The page of a table: what it is about, and its columns."""
-    table = workspace.table(name)
+    table = context.workspace.table(name)
     lines = [f"# {name}", "", table.description or "", "", "| column | type | meaning |", "|---|---|---|"]
     for column in (*table.columns, *COMMON_COLUMNS):
         meaning = (column.description or "").replace("|", "\\|").replace("\n", " ")

@@ -15,11 +15,10 @@ from tailpipe.errors import TailpipeError, TimeLimitError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tailpipe.query.narrowing import Narrowing
-    from tailpipe.query.session import Session
-    from tailpipe.workspace import Workspace
+    from tailpipe.mcp_server.reading import Reading
+    from tailpipe.workers.pool import Workers
 
-__all__ = ["Stop", "Worker"]
+__all__ = ["Stop", "Worker", "done"]
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 0.1
@@ -59,12 +58,6 @@ class Stop:
                 self._ends.remove(end)
 
     @contextmanager
-    def session(self, workspace: Workspace, narrowing: Narrowing | None = None) -> Iterator[Session]:
-        """A session for queries whose statements end with the work."""
-        with workspace.session(narrowing) as session, self.ending(session.interrupt):
-            yield session
-
-    @contextmanager
     def watching(self) -> Iterator[None]:
         """While the work runs."""
         thread = threading.Thread(target=self._watch, name="mcp limit", daemon=True)
@@ -97,6 +90,7 @@ class Worker:
     """Runs pieces of work, so many at a time."""
 
     def __init__(self, at_once: int = 4) -> None:
+        self.at_once = at_once
         self._room = anyio.CapacityLimiter(at_once)
 
     @property
@@ -109,11 +103,24 @@ class Worker:
         stop = Stop(seconds)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancelling, stop)
-            result, error = await anyio.to_thread.run_sync(_done, work, stop, limiter=self._room)
+            result, error = await anyio.to_thread.run_sync(done, work, stop, limiter=self._room)
             tasks.cancel_scope.cancel()
         if error is not None:
             raise error
         return cast(T, result)
+
+    async def read(self, workers: Workers, reading: Reading) -> str:
+        """The answer of a worker process; if the call is cancelled, its statement is ended first, or the process."""
+
+        def work(stop: Stop) -> str:
+            worker = workers.take()
+            try:
+                with stop.ending(worker.cancel):
+                    return worker.run(reading, reading.limits.seconds).decode()
+            finally:
+                workers.put_back(worker)
+
+        return await self.run(work, None)
 
 
 async def _cancelling(stop: Stop) -> None:
@@ -123,7 +130,7 @@ async def _cancelling(stop: Stop) -> None:
         stop.cancel()
 
 
-def _done(work: Callable[[Stop], T], stop: Stop) -> tuple[T | None, Exception | None]:
+def done(work: Callable[[Stop], T], stop: Stop) -> tuple[T | None, Exception | None]:
     """Do the work; what it gives, or why it failed: what was interrupted says by what."""
     try:
         with stop.watching():

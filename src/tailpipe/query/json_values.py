@@ -58,15 +58,13 @@ def _of_text(text: str | None, kind: str) -> Any:
     if text is not None and (_NUMBERS.fullmatch(kind) or kind.endswith("]") or kind.startswith(("STRUCT(", "MAP("))):
         with suppress(ValueError, RecursionError):
             return json_of(json.loads(text), "")
-    if text is not None and kind.startswith("TIMESTAMP") and text[:1].isdigit():
-        return text.replace(" ", "T").removesuffix("+00") + "Z"
     return json_of(text, kind)
 
 
 def json_of(value: Any, kind: str = "") -> Any:
     """One value of a column of that type; cut if it is longer than anybody reads."""
     if isinstance(value, str) and len(value) <= LONGEST:
-        value = parsed_json(value, kind)
+        value = _iso(value) if kind.startswith("TIMESTAMP") else parsed_json(value, kind)
     found = _json(value, _duckdb_text)
     if isinstance(found, str):
         return found if len(found) <= LONGEST else _truncated(found)
@@ -74,6 +72,12 @@ def json_of(value: Any, kind: str = "") -> Any:
         text = json.dumps(found, ensure_ascii=False)
         return found if len(text) <= LONGEST else _truncated(text)
     return found
+
+
+def _iso(text: str) -> str:
+    """DuckDB's text of a time as ISO 8601, also of years that Python does not know."""
+    is_plain = text[:1].isdigit() and "(BC)" not in text
+    return text.replace(" ", "T").removesuffix("+00") + "Z" if is_plain else text
 
 
 def plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.inet import load_statement
+from tailpipe.sql.memory import engine_memory
 from tailpipe.sql.quoting import literal, quoted, text_list
 
 __all__ = ["connect_locked"]
@@ -38,7 +39,9 @@ def connect_locked(
 
     An unsafe one is not locked.
     """
-    connection = duckdb.connect(":memory:", config=_CONFIG)
+    memory = engine_memory()
+    limits = {} if memory is None else {"memory_limit": f"{memory} B"}
+    connection = duckdb.connect(":memory:", config={**_CONFIG, **limits})
     run = connection.execute
     try:
         run("SET TimeZone = 'UTC'")

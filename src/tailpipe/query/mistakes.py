@@ -11,6 +11,7 @@ from tailpipe.model.parameter import names_in
 from tailpipe.model.visible import width
 from tailpipe.query.views import SCHEMA, View
 from tailpipe.sql.duck import blank, duckdb
+from tailpipe.sql.memory import too_much_memory
 from tailpipe.sql.quoting import quoted
 
 __all__ = ["told"]
@@ -50,6 +51,12 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
     text = str(error)
     if _is_interrupt(error):
         return KeyboardInterrupt()
+    if isinstance(error, RecursionError):
+        return QueryError("the statement is nested too deeply", hint="write it with fewer levels")
+    if isinstance(error, OverflowError):  # an interval of more days than Python counts
+        return QueryError("a value is too large", hint="show it as text: CAST(… AS VARCHAR)")
+    if isinstance(error, duckdb.OutOfMemoryException) and "temp_directory" not in text:
+        return too_much_memory()
     if type(error) is duckdb.Error:  # how DuckDB reports bytes that make no sense, without the name of their file
         return TailpipeError(f"cannot read a stored file: {_first(text)}", hint=_DAMAGED)
     if isinstance(error, duckdb.IOException) or _UNREADABLE.search(text):

@@ -67,8 +67,10 @@ class Session:
         has_copies: bool = True,
         timeout_seconds: float | None = None,
         open_reader: Callable[[], Reader] | None = None,
+        hides_places: bool = False,
     ) -> None:
         self._tables = tables
+        self._hides_places = hides_places
         self._schemas = tuple(schemas)
         self._narrowing = narrowing or Narrowing()
         self._newer = newer
@@ -124,6 +126,10 @@ class Session:
             raise
 
     def _run(self, sql: str, params: Params) -> Answer:
+        if self._hides_places:
+            from tailpipe.query.hidden import refuse_places  # late, because most readers are on this machine
+
+            refuse_places(sql)
         extract = self._connection.extract_statements
         statements = extract(sql) if self._is_unsafe else readable(self._connection, sql)
         refuse_weak_arrow(self._connection, sql)

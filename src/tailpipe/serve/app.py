@@ -8,8 +8,8 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,24 +20,21 @@ from starlette.routing import Route
 from tailpipe.errors import UsageError
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.http_guard.guard import App, Guard, RefusedError, Reply
-from tailpipe.query.session import Session
-from tailpipe.serve import dashboards, hits, row, statements, status
+from tailpipe.serve import statements, work
 from tailpipe.serve.assets import Assets
 from tailpipe.serve.body import Body
-from tailpipe.serve.facets import top_values
+from tailpipe.serve.encoding import encoded
 from tailpipe.serve.headers import SafeHeaders
-from tailpipe.serve.histogram import histogram
 from tailpipe.serve.limits import Limits
-from tailpipe.serve.meta import meta
-from tailpipe.serve.pool import Cache, Pool, encoded
+from tailpipe.serve.pool import Cache, Pool
 from tailpipe.serve.problems import LeftError, Problems
-from tailpipe.serve.rows import newest_rows
 from tailpipe.serve.streaming import Streaming, gone
+from tailpipe.workers.places import Places
+from tailpipe.workers.pool import Workers
 from tailpipe.workspace import Workspace
 
 __all__ = ["Explorer"]
 
-Work = Callable[[Session, Body], dict[str, Any]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 LEFT = 499
 """The status of a request whose client has left; nobody sees it."""
@@ -54,52 +51,28 @@ class Explorer:
         self.limits = limits
         self.is_read_only = is_read_only
         settings = workspace.settings
-        self.problems = Problems.hiding((settings.location, settings.data_dir, workspace.environment.home))
-        self.pool = Pool(lambda: workspace.session(timeout_seconds=limits.seconds), limits)
+        self.problems = Problems(Places.hiding((settings.location, settings.data_dir, workspace.environment.home)))
+        prepare = partial(work.open_workspace, workspace.environment)
+        self.pool = Pool(Workers(prepare, limits.statements, (work.__name__,)), limits)
         self._cache = Cache(limits.cached_bytes)
         self._assets = Assets(Path(__file__).parent / "static")
 
     @property
     def app(self) -> App:
         """The application behind its guard."""
-        workspace, limits = self.workspace, self.limits
-        # What is kept depends on the request and the newest commit alone.
-        kept: dict[str, Work] = {
-            "GET meta": lambda session, body: meta(session, workspace, body, limits, is_read_only=self.is_read_only),
-            "POST histogram": lambda session, body: histogram(session, body, status.missing_days(workspace)),
-            "POST fields": top_values,
-            "POST rows": lambda session, body: newest_rows(session, body, limits),
-            "POST row": row.whole_row,
-            "POST related": row.related,
-        }
-        fresh: dict[str, Work] = {
-            "POST panel": lambda session, body: statements.panel(session, workspace, body, limits),
-            "GET saved": lambda _, body: dashboards.saved(workspace, body),
-            "GET dashboards": lambda _, body: dashboards.dashboards(workspace, body),
-            "GET status": lambda _, body: status.status(workspace, body),
-            "GET coverage": lambda session, body: status.coverage(workspace, session, body),
-            "GET runs": lambda _, body: status.runs(workspace, body),
-            "GET rejected": lambda _, body: status.rejected(workspace, body, limits),
-            "GET detections": lambda _, body: hits.detections(workspace, body),
-            "GET hits": lambda session, body: hits.hits(session, workspace, body),
-            "POST hits/ack": lambda session, body: hits.acknowledge(
-                session, workspace, body, is_read_only=self.is_read_only
-            ),
-        }
         routes = [
             Route("/", self._page, methods=["GET"]),
             Route("/static/{name:path}", self._asset, methods=["GET"]),
             Route("/api/sql", self._streamed(self._sql), methods=["POST"]),
             Route("/api/export", self._streamed(self._export), methods=["POST"]),
-            *(self._route(name, work, is_kept=True) for name, work in kept.items()),
-            *(self._route(name, work, is_kept=False) for name, work in fresh.items()),
+            *(self._route(name) for name in (*work.KEPT, *work.FRESH)),
         ]
         inner = Starlette(routes=routes, exception_handlers={Exception: self._failed, HTTPException: self._failed})
-        return SafeHeaders(Guard(inner, self.access, self._refusal, limits.header_bytes))
+        return SafeHeaders(Guard(inner, self.access, self._refusal, self.limits.header_bytes))
 
-    def _route(self, name: str, work: Work, *, is_kept: bool) -> Route:
+    def _route(self, name: str) -> Route:
         method, _, path = name.partition(" ")
-        return Route(f"/api/{path}", self._computed(work, is_kept=is_kept), methods=[method])
+        return Route(f"/api/{path}", self._computed(name), methods=[method])
 
     async def _page(self, request: Request) -> Response:
         try:
@@ -117,32 +90,24 @@ class Explorer:
         is_known = request.headers.get("if-none-match") == tag
         return Response(b"" if is_known else content, 304 if is_known else 200, headers)
 
-    def _computed(self, work: Work, *, is_kept: bool) -> Endpoint:
-        """A route whose answer is made with a session."""
+    def _computed(self, name: str) -> Endpoint:
+        """A route whose answer is made as a whole."""
 
         async def answer(request: Request) -> Response:
             begun = time.monotonic()
             try:
                 body = await self._body(request)
-                asked = f"{request.url.path} {json.dumps(dict(body.values), sort_keys=True)}"
-
-                def working(session: Session) -> bytes:
-                    key = session.sequence, asked
-                    if is_kept and (found := self._cache.get(key)) is not None:
-                        return found
-                    made = work(session, body)
-                    made["ms"] = round((time.monotonic() - begun) * 1000)
-                    content = encoded(made)
-                    if is_kept:
-                        self._cache.put(key, content)
-                    return content
-
-                content = await self.pool.run(gone(request.receive), working)
+                asked = f"{name} {json.dumps(dict(body.values), sort_keys=True)}"
+                known, held = (name in work.KEPT and self._cache.get(asked)) or (None, b"")
+                wanted = work.Computed(name, body, self.limits, begun, self.is_read_only, known)
+                commit, content = wanted.parsed(await self.pool.run(gone(request.receive), wanted))
+                if content and name in work.KEPT:
+                    self._cache.put(asked, commit, content)
             except (LeftError, ClientDisconnect):
                 return Response(status_code=LEFT)
             except Exception as failure:  # noqa: BLE001 - every failure is an answer
                 return self._failure(failure)
-            return Response(content, media_type="application/json")
+            return Response(content or held, media_type="application/json")
 
         return answer
 
@@ -165,7 +130,7 @@ class Explorer:
         return Streaming(
             self.pool,
             self.problems,
-            lambda session, give: statements.stream(session, statement, limit, self.limits, give),
+            work.Sql(statement, limit, self.limits),
             self.limits.seconds,
             {"content-type": "application/x-ndjson"},
             tells_failures=True,
@@ -180,7 +145,7 @@ class Explorer:
         return Streaming(
             self.pool,
             self.problems,
-            lambda session, give: statements.export(session, statement, output, self.limits, give),
+            work.Export(statement, output, self.limits),
             self.limits.export_seconds,
             {"content-type": statements.EXPORTS[output], "content-disposition": f'attachment; filename="{name}"'},
             tells_failures=False,

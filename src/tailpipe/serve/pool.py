@@ -1,86 +1,80 @@
-"""Statements of many requests over a few sessions: so many at once, the next ones wait, and more are refused.
+"""Requests over a few workers: so many at once, the next ones wait, and more are refused.
 
-A statement runs in a thread. When its client leaves, the session is interrupted and used again.
+A thread waits for each worker that runs. When the client leaves, the statement is interrupted, or its worker killed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
 
-from tailpipe.errors import TimeLimitError
-from tailpipe.query.session import Session
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.problems import BusyError, LeftError
+from tailpipe.workers.pool import Worker, Workers
+from tailpipe.workers.worker import CancelledError, Request
 
-__all__ = ["Cache", "Pool", "encoded"]
+__all__ = ["Cache", "Pool"]
 
-T = TypeVar("T")
 Gone = Callable[[], Awaitable[None]]
 """Returns when the client has left."""
 _AGAIN_SECONDS = 0.05
-_LATE_SECONDS = 0.5
-"""A single statement is ended by its own limit before that."""
 
 
 class Cache:
-    """Cached answers by request and commit; the oldest are evicted when the cache is full."""
+    """Cached answers by request, each with its commit; the oldest are evicted when the cache is full."""
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._held: OrderedDict[tuple[int, str], bytes] = OrderedDict()
+        self._held: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._size = 0
-        self._lock = threading.Lock()
 
-    def get(self, key: tuple[int, str]) -> bytes | None:
-        """The answer, if it is held."""
-        with self._lock:
-            if (found := self._held.get(key)) is not None:
-                self._held.move_to_end(key)
-            return found
+    def get(self, asked: str) -> tuple[int, bytes] | None:
+        """The answer with its commit, if one is held."""
+        if (found := self._held.get(asked)) is not None:
+            self._held.move_to_end(asked)
+        return found
 
-    def put(self, key: tuple[int, str], answer: bytes) -> None:
+    def put(self, asked: str, commit: int, answer: bytes) -> None:
         """Hold an answer, unless it would take much of the room."""
-        with self._lock:
-            if len(answer) > self._room // 8 or key in self._held:
-                return
-            self._held[key] = answer
-            self._size += len(answer) + len(key[1])
-            while self._size > self._room:
-                (_, asked), old = self._held.popitem(last=False)
-                self._size -= len(old) + len(asked)
+        if (old := self._held.pop(asked, None)) is not None:
+            self._size -= len(old[1]) + len(asked)
+        if len(answer) > self._room // 8:
+            return
+        self._held[asked] = commit, answer
+        self._size += len(answer) + len(asked)
+        while self._size > self._room:
+            asked, (_, answer) = self._held.popitem(last=False)
+            self._size -= len(answer) + len(asked)
 
 
 class _Held:
-    """The session of one statement, while it runs; nobody interrupts it later."""
+    """The worker of one request, while it runs; nobody interrupts it later."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._worker: Worker | None = None
         self.is_cancelled = False
 
-    def take(self, session: Session) -> None:
+    def take(self, worker: Worker) -> None:
         with self._lock:
-            if self.is_cancelled:
-                raise LeftError
-            self._session = session
+            self.check()
+            self._worker = worker
 
     def let_go(self) -> None:
         with self._lock:
-            self._session = None
+            self._worker = None
 
     def cancel(self) -> None:
-        """End the statement, if it runs; what has not begun does not begin."""
+        """End the request, if it runs; what has not begun does not begin."""
         with self._lock:
             self.is_cancelled = True
-            if self._session is not None:
-                self._session.interrupt()
+            if self._worker is not None:
+                self._worker.cancel()
 
     def check(self) -> None:
         """Raise if it was cancelled."""
@@ -88,35 +82,74 @@ class _Held:
             raise LeftError
 
 
-class Pool:
-    """Sessions, made when they are first needed, each for one statement at a time."""
+class _Turns:
+    """So many at once, and so many that wait."""
 
-    def __init__(self, open_session: Callable[[], Session], limits: Limits) -> None:
-        self._open = open_session
+    def __init__(self, count: int, most_waiting: int) -> None:
+        self._free = asyncio.Semaphore(count)
+        self._most_waiting = most_waiting
+        self.waiting = 0
+
+    @asynccontextmanager
+    async def turn(self, gone: Gone) -> AsyncIterator[None]:
+        """Wait until fewer run; a client that leaves meanwhile gives up its turn."""
+        if self._free.locked() and self.waiting >= self._most_waiting:
+            raise BusyError
+        self.waiting += 1
+        try:
+            if self._free.locked():
+                turn, leaving = asyncio.ensure_future(self._free.acquire()), asyncio.ensure_future(gone())
+                try:
+                    await asyncio.wait({turn, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                    if not turn.done():
+                        raise LeftError
+                except BaseException:
+                    if not turn.cancel():
+                        self._free.release()
+                    raise
+                finally:
+                    leaving.cancel()
+            else:
+                await self._free.acquire()
+        finally:
+            self.waiting -= 1
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+class Pool:
+    """Workers for requests. Statements of users never take all of them: views of the pages keep one."""
+
+    def __init__(self, workers: Workers, limits: Limits) -> None:
+        self.workers = workers
         self._limits = limits
-        self._free: list[Session] = []
         self._running: set[_Held] = set()
         self._threads = ThreadPoolExecutor(limits.statements, thread_name_prefix="statement")
-        self._turns = asyncio.Semaphore(limits.statements)
-        self._waiting = 0
+        self._turns = _Turns(limits.statements, limits.waiting)
+        self._sql_turns = _Turns(limits.statements - limits.statements // 4, limits.waiting)
         self._is_closed = False
 
-    async def run(self, gone: Gone, work: Callable[[Session], T], seconds: float | None = None) -> T:
-        """The outcome of work with a session; if the client leaves, `LeftError`, and the statement ends.
+    @property
+    def _waiting(self) -> int:
+        return self._turns.waiting + self._sql_turns.waiting
 
-        All statements of the work together have the time of one.
+    async def run(self, gone: Gone, request: Request, seconds: float | None = None) -> bytes:
+        """The answer to a request; if the client leaves, `LeftError`, and the statement ends.
+
+        All statements of the request together have the time of one.
         """
-        async with self._turn(gone):
+        async with self._turn(gone, request):
             held = _Held()
-            future = self._submit(held, work, seconds)
+            future = self._submit(held, request, seconds or self._limits.seconds, lambda _: None)
             leaving = asyncio.ensure_future(gone())
-            done: asyncio.Future[T] = asyncio.wrap_future(future)
+            done = asyncio.wrap_future(future)
             both: set[asyncio.Future[Any]] = {done, leaving}
             try:
-                allowed = seconds or self._limits.seconds
-                await asyncio.wait(both, timeout=allowed + _LATE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
                 if not done.done():
-                    raise LeftError if leaving.done() else TimeLimitError(f"stopped at the time limit of {allowed:g} s")
+                    raise LeftError
                 return done.result()
             finally:
                 leaving.cancel()
@@ -125,11 +158,9 @@ class Pool:
                     done.exception()  # else asyncio would tell that nobody looked at it
 
     @asynccontextmanager
-    async def stream(
-        self, gone: Gone, work: Callable[[Session, Callable[[bytes], None]], None], seconds: float
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Parts of an answer as work gives them; whoever stops reading ends the statement."""
-        async with self._turn(gone):
+    async def stream(self, gone: Gone, request: Request, seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Parts of an answer as the request gives them; whoever stops reading ends the statement."""
+        async with self._turn(gone, request):
             held, loop = _Held(), asyncio.get_running_loop()
             queue: asyncio.Queue[bytes | BaseException | None] = asyncio.Queue(2)
 
@@ -141,16 +172,12 @@ class Pool:
                         coming.result()
                         return
 
-            def working(session: Session) -> None:
-                try:
-                    work(session, give)
-                    last = None
-                except Exception as failure:  # noqa: BLE001 - whoever reads raises it
-                    last = failure
+            def ended(future: Future[bytes]) -> None:
                 with suppress(LeftError):
-                    give(last)
+                    give(None if future.cancelled() else future.exception())
 
-            future = self._submit(held, working, seconds)
+            future = self._submit(held, request, seconds, give)
+            future.add_done_callback(ended)
 
             async def parts() -> AsyncIterator[bytes]:
                 while (part := await queue.get()) is not None:
@@ -170,74 +197,39 @@ class Pool:
             held.cancel()
 
     def close(self) -> None:
-        """End all statements and let go of the sessions."""
+        """End all statements and all workers."""
         self.cancel_all()
+        self.workers.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while self._free:
-            self._free.pop().close()
 
     @asynccontextmanager
-    async def _turn(self, gone: Gone) -> AsyncIterator[None]:
-        """Wait until fewer statements run; a client that leaves meanwhile gives up its turn."""
-        if self._is_closed or (self._turns.locked() and self._waiting >= self._limits.waiting):
+    async def _turn(self, gone: Gone, request: Request) -> AsyncIterator[None]:
+        if self._is_closed:
             raise BusyError
-        self._waiting += 1
-        try:
-            if self._turns.locked():
-                turn, leaving = asyncio.ensure_future(self._turns.acquire()), asyncio.ensure_future(gone())
-                try:
-                    await asyncio.wait({turn, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                    if not turn.done():
-                        raise LeftError
-                except BaseException:
-                    if not turn.cancel():
-                        self._turns.release()
-                    raise
-                finally:
-                    leaving.cancel()
-            else:
-                await self._turns.acquire()
-        finally:
-            self._waiting -= 1
-        try:
+        async with AsyncExitStack() as stack:
+            if request.statement:
+                await stack.enter_async_context(self._sql_turns.turn(gone))
+            await stack.enter_async_context(self._turns.turn(gone))
             yield
-        finally:
-            self._turns.release()
 
-    def _submit(self, held: _Held, work: Callable[[Session], T], seconds: float | None) -> Future[T]:
+    def _submit(self, held: _Held, request: Request, seconds: float, give: Callable[[bytes], None]) -> Future[bytes]:
         self._running.add(held)
-        return self._threads.submit(self._job, held, work, seconds or self._limits.seconds)
+        return self._threads.submit(self._job, held, request, seconds, give)
 
-    def _job(self, held: _Held, work: Callable[[Session], T], seconds: float) -> T:
+    def _job(self, held: _Held, request: Request, seconds: float, give: Callable[[bytes], None]) -> bytes:
         held.check()
+        worker = self.workers.take()
         try:
-            session = self._free.pop()
-        except IndexError:
-            session = self._open()
-        is_whole = False
-        try:
-            session.limit.seconds = seconds
-            session.refresh()
-            held.take(session)
-            outcome = work(session)
-            is_whole = True
-        except KeyboardInterrupt:
-            is_whole = True
+            held.take(worker)
+            return worker.run(request, seconds, give)
+        except CancelledError:
             raise LeftError from None
-        except Exception:
-            is_whole = True
-            raise
-        else:
-            return outcome
         finally:
             held.let_go()
-            if is_whole and not self._is_closed:
-                self._free.append(session)
-            else:
-                session.close()
+            self.workers.put_back(worker)
 
     async def _end(self, held: _Held, future: Future[Any]) -> None:
-        """Wait until the thread is free again; what still runs is interrupted until it hears it."""
+        """Wait until the worker is free again or dead; what still runs is interrupted until it hears it."""
         try:
             while not future.done():
                 held.cancel()
@@ -247,8 +239,3 @@ class Pool:
             raise
         finally:
             self._running.discard(held)
-
-
-def encoded(answer: Any) -> bytes:
-    """An answer as JSON."""
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")

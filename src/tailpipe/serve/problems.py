@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from tailpipe.errors import ConfigError, LockedError, QueryError, TailpipeError, TimeLimitError, UsageError
+from tailpipe.errors import (
+    ConfigError,
+    CrashedError,
+    LockedError,
+    QueryError,
+    TailpipeError,
+    TimeLimitError,
+    UsageError,
+)
 from tailpipe.frozen import frozen
 from tailpipe.http_guard.guard import RefusedError
+from tailpipe.workers.places import Places
 
 __all__ = ["BusyError", "LeftError", "Problems"]
 
@@ -37,13 +43,7 @@ class LeftError(TailpipeError):
 class Problems:
     """Turns failures into answers; `places` are directories whose paths are not shown."""
 
-    places: tuple[str, ...]
-
-    @classmethod
-    def hiding(cls, places: Iterable[Path]) -> Problems:
-        """Hide these directories, that of temporary files and the home directory."""
-        known = {str(one) for one in (*places, Path(tempfile.gettempdir()), Path.home()) if len(one.parts) > 1}
-        return cls(tuple(sorted(known, key=len, reverse=True)))
+    places: Places
 
     def of(self, failure: BaseException) -> tuple[int, dict[str, Any]]:
         """The status and the body of an answer."""
@@ -53,16 +53,12 @@ class Problems:
             return 500, _error("internal error", "see the log of tailpipe serve")
         place = failure.place if isinstance(failure, QueryError) else None
         hint = "" if _FLAG.search(failure.hint) and "tailpipe " not in failure.hint else failure.hint
-        found = _error(self.shown(failure.message), self.shown(hint) or None)
+        found = _error(self.places.shown(failure.message), self.places.shown(hint) or None)
         if place is not None:
             found["error"] |= {"line": place.line, "column": place.column}
+        if isinstance(failure, CrashedError):
+            found["error"]["code"] = "crashed"
         return _status(failure), found
-
-    def shown(self, text: str) -> str:
-        """A text without the directories of this machine."""
-        for place in self.places:
-            text = text.replace(place, "…")
-        return text
 
 
 def _status(failure: TailpipeError) -> int:

@@ -16,8 +16,8 @@ from tailpipe.query.json_values import columns_of, rows_of
 from tailpipe.query.session import Session
 from tailpipe.query.written import FORMATS, write_exact
 from tailpipe.serve.body import Body
+from tailpipe.serve.encoding import encoded
 from tailpipe.serve.limits import Limits, size_of
-from tailpipe.serve.pool import encoded
 
 if TYPE_CHECKING:
     from tailpipe.workspace import Workspace

@@ -9,13 +9,12 @@ from typing import Any
 from starlette.responses import Response
 
 from tailpipe.http_guard.guard import Receive, Scope, Send
-from tailpipe.query.session import Session
-from tailpipe.serve.pool import Pool, encoded
+from tailpipe.serve.encoding import encoded
+from tailpipe.serve.pool import Pool
 from tailpipe.serve.problems import LeftError, Problems
+from tailpipe.workers.worker import Request
 
 __all__ = ["Streaming", "gone"]
-
-Work = Callable[[Session, Callable[[bytes], None]], None]
 
 
 def gone(receive: Receive) -> Callable[[], Awaitable[None]]:
@@ -35,14 +34,14 @@ class Streaming(Response):
         self,
         pool: Pool,
         problems: Problems,
-        work: Work,
+        request: Request,
         seconds: float,
         headers: Mapping[str, str],
         *,
         tells_failures: bool,
     ) -> None:
         super().__init__(headers=dict(headers))
-        self._pool, self._problems, self._work, self._seconds = pool, problems, work, seconds
+        self._pool, self._problems, self._request, self._seconds = pool, problems, request, seconds
         self._tells_failures = tells_failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +53,7 @@ class Streaming(Response):
             await asyncio.shield(leaving)
 
         try:
-            async with self._pool.stream(left, self._work, self._seconds) as parts:
+            async with self._pool.stream(left, self._request, self._seconds) as parts:
                 while (part := await _next(parts, leaving)) is not None:
                     if not is_begun:
                         await send({"type": "http.response.start", "status": 200, "headers": self._own_headers()})

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,8 +22,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tailpipe.mcp_server.http import guarded_app, listening
 from tailpipe.mcp_server.limits import Limits
+from tailpipe.mcp_server.reading import prepared
 from tailpipe.mcp_server.server import Access, make_server
 from tailpipe.mcp_server.work import Worker
+from tailpipe.workers.pool import Workers
 from tailpipe.workspace import Workspace
 from tests.unit.detect.world import World
 
@@ -77,7 +80,9 @@ class Home:
         opened: Callable[[], Workspace] | None = None,
     ) -> None:
         self.world, self.worker, self.may_act = world, Worker(), may_act
-        self.server = make_server(Access(opened or world.open, limits or Limits(), self.worker), may_act=may_act)
+        self.workers = Workers(partial(prepared, opened or world.open), self.worker.at_once, (prepared.__module__,))
+        access = Access(self.workers, limits or Limits(), self.worker)
+        self.server = make_server(access, may_act=may_act)
 
     @contextmanager
     def http(self) -> Iterator[int]:

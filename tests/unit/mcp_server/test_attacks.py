@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,13 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Home:
     world = World(tmp_path_factory.mktemp("attacked"), CONFIG)
     world.append({"event": "fine", "user": "anna", "size": 1})
     make_outside(world.home / "data" / "default")
-    few = Registry([core.plugin])  # with hundreds of tables, each statement that names none of them takes a second
     environment = Environment.resolve({"TAILPIPE_INSTALL_DIR": str(world.home)})
-    return Home(world, opened=lambda: Workspace(environment, few))
+    return Home(world, opened=partial(_open, environment))
+
+
+def _open(environment: Environment) -> Workspace:
+    few = Registry([core.plugin])  # with hundreds of tables, each statement that names none of them takes a second
+    return Workspace(environment, few)
 
 
 @pytest.mark.parametrize(

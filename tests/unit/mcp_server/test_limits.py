@@ -63,6 +63,25 @@ def test_a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs(home: 
     assert after["rows"] == [[1]]
 
 
+def test_a_statement_that_crashes_or_hangs_fails_alone(home: Home) -> None:
+    crash = "SELECT from_json('1', repeat('[',20000)||'\"INT\"'||repeat(']',20000))"
+    hurried = Home(home.world, Limits(seconds=8))
+
+    async def ask(client: Client) -> list[Any]:
+        crashed = await failure(client, "query", sql=crash)
+        hung = await failure(client, "query", sql="SELECT lpad('x',2000000000,'ab')")
+        places = await failure(client, "query", sql="SELECT current_setting('secret_directory')")
+        large = await failure(client, "query", sql="SELECT INTERVAL 100000000 YEAR")
+        return [crashed, hung, places, large, (await call(client, "query", sql="SELECT 1"))["rows"]]
+
+    crashed, hung, places, large, after = asked(hurried, ask)
+    assert "the statement crashed the SQL engine: SELECT from_json" in crashed
+    assert "stopped at the time limit of 8 s" in hung or "needed more memory" in hung
+    assert "shows paths of the machine" in places
+    assert "a value is too large; show it as text" in large
+    assert after == [[1]]
+
+
 def test_a_cancelled_call_interrupts_its_statement(home: Home) -> None:
     async def ask(client: Client) -> tuple[float, dict[str, Any]]:
         async with anyio.create_task_group() as tasks:

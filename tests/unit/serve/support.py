@@ -28,7 +28,12 @@ class Client:
         self.cookie = f"{self.access.cookie}={self.access.session}"
 
     def request(
-        self, method: str, path: str, body: Any = None, headers: dict[str, str | None] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str | None] | None = None,
+        timeout: float = 20,
     ) -> tuple[int, dict[str, str], bytes]:
         """The status, the headers and the body of an answer; a header of None is not sent."""
         given: dict[str, str | None] = {"Host": f"127.0.0.1:{self.port}", "Cookie": self.cookie}
@@ -36,7 +41,7 @@ class Client:
         if method == "POST":
             given |= {"Content-Type": "application/json"}
         given |= headers or {}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in given.items():

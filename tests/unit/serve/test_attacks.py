@@ -15,10 +15,13 @@ from urllib.parse import quote
 import pytest
 
 from tailpipe.errors import TimeLimitError, UsageError
+from tailpipe.frozen import frozen
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import bind
 from tailpipe.serve.run import Listening
+from tailpipe.serve.work import Opened
+from tailpipe.workers.worker import Call
 from tests.unit.detect.world import World
 from tests.unit.query.attempts import ATTEMPTS
 from tests.unit.serve.support import Client, serving
@@ -268,7 +271,7 @@ def test_messages_name_no_directory_of_this_machine(client: Client, world: World
     broken = next((world.home / "data").rglob("*.parquet"), None)
     assert broken is not None
     text = f"cannot open {world.home}/data/default/.tailpipe/files/x and {Path.home()}/y"
-    assert str(world.home) not in client.explorer.problems.shown(text)
+    assert str(world.home) not in client.explorer.problems.places.shown(text)
     status, body = client.explorer.problems.of(ValueError("the password is 123"))
     assert (status, body["error"]["message"]) == (500, "internal error")
     assert "123" not in json.dumps(body)
@@ -296,18 +299,27 @@ def test_a_statement_that_takes_too_long_is_ended(world: World) -> None:
         assert client.lines("SELECT 1 AS x")[-1]["end"]["rows"] == 1
 
 
-def test_many_statements_of_a_request_have_the_time_of_one(world: World) -> None:
-    with serving(world.open(), Limits(seconds=0.3)) as client:
+@frozen
+class Many:
+    """A request with many statements."""
 
-        def work(session: Any) -> None:
+    statement = ""
+
+    def __call__(self, opened: Opened, call: Call, /) -> bytes:
+        with opened.session(call, 0.3) as session:
             for _ in range(100):
                 list(session.run("SELECT count(*) FROM range(20000000)").rows)
+        return b""
+
+
+def test_many_statements_of_a_request_have_the_time_of_one(world: World) -> None:
+    with serving(world.open(), Limits(seconds=0.3)) as client:
 
         async def forever() -> None:
             await asyncio.Event().wait()
 
         with pytest.raises(TimeLimitError, match="the time limit of"):
-            asyncio.run(client.explorer.pool.run(forever, work))
+            asyncio.run(client.explorer.pool.run(forever, Many()))
         assert not client.explorer.pool._running
 
 
@@ -348,7 +360,7 @@ def test_a_hundred_requests_at_once_are_answered_or_refused(world: World) -> Non
         assert set(found) <= {200, 503}
         assert found.count(200) >= 22
         assert max(running) <= 2
-        assert len(client.explorer.pool._free) <= 2
+        assert len(client.explorer.pool.workers._free) <= 2
         assert client.get("meta")["tables"]
 
 

@@ -1,0 +1,13 @@
+"""Answers as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["encoded"]
+
+
+def encoded(answer: Any) -> bytes:
+    """An answer as JSON."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
