@@ -30,7 +30,7 @@ from tailpipe.plugins.http.connection import HttpConnection
 from tailpipe.plugins.http.messages import Request, origin_of
 from tailpipe.plugins.http.pagination import Cursor, LinkHeader, NextUrl, Numbered, OffsetPages, SinglePage
 from tailpipe.plugins.http.ranges import TimeRange
-from tailpipe.plugins.http.records import Page, key_of, lookup, moment_of, page_of
+from tailpipe.plugins.http.records import Page, key_of, lookup, moment_of, page_of, placed
 from tailpipe.plugins.http.template import added_options, fill, placeholders
 
 __all__ = ["HttpSource"]
@@ -116,6 +116,15 @@ class HttpSource(Source):
             raise UsageError('stop_at = "short" needs the size of a page', hint="set size of the pagination")
         if self.body and self.method != "POST":
             raise UsageError("only a POST has a body", hint='set method = "POST"')
+        if isinstance(self.pagination, Cursor) and self.pagination.body:
+            self._check_body(self.pagination)
+
+    def _check_body(self, cursor: Cursor) -> None:
+        """Refuse a body that has no place for the token."""
+        if self.method != "POST":
+            raise UsageError("the token would be sent in a body, which only a POST has", hint='set method = "POST"')
+        if not cursor.alone:
+            placed(self.body, cursor.body, "")
 
     # Listing: no request is sent
 

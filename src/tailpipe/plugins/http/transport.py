@@ -94,7 +94,7 @@ class Transport:
     def _roundtrip(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
         parts = urlsplit(request.url)
         target = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
-        headers = {**_COMMON, **request.headers}
+        headers = _once({**_COMMON, **request.headers})
         if parts.scheme == "http" and (proxy := self._proxy(request.url)) is not None:
             target = f"http://{parts.netloc}{target}"
             headers |= proxy.headers
@@ -177,6 +177,11 @@ class Transport:
         login = base64.b64encode(f"{user}:{password}".encode()).decode()
         hide_secrets(login, password)
         return _Proxy(parts.hostname, parts.port or 8080, {"Proxy-Authorization": f"Basic {login}"})
+
+
+def _once(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers, of each name the last one: names that differ in case only are the same."""
+    return dict({name.lower(): (name, value) for name, value in headers.items()}.values())
 
 
 def _redirected(request: Request, status: int, url: str, home: tuple[str, str, int | None]) -> Request:
