@@ -95,7 +95,7 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
 
     The first run collects the last 30 days, newest first. Later runs continue from the last collected day and
     retry incomplete days. --from without --to goes back to that day and skips what is already collected; a window
-    with --to does too, once, and does not affect later runs. Each day is committed atomically and can be queried
+    with --to is collected once and does not affect later runs. Each day is committed atomically and can be queried
     immediately.
 
     With --follow it keeps running: it polls the sources, and changed files wake it at once. SIGTERM ends it after the

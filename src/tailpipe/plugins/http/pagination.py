@@ -84,12 +84,12 @@ class Cursor(Pagination):
     record: str = option("Path of the token in the last record of a page, instead.", default="")
     param: str = option("Parameter that takes the token.", default="")
     body: str = option(
-        "Path in the body of the request that takes the token, instead; a dot is literal if `body` has that key.",
+        "Path in the request body that takes the token, instead.",
         default="",
     )
     has_more: str = option("Path of the value that is true if there is another page.", default="")
     alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
-    join: str = option("Separator of the parts of a token that is a list, in a parameter.", default=",")
+    join: str = option("Separator of the parts of a token that is a list.", default=",")
 
     def __post_init__(self) -> None:
         if bool(self.path) == bool(self.record):

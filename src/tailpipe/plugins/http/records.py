@@ -17,6 +17,8 @@ __all__ = ["Page", "key_of", "lookup", "moment_of", "page_of", "placed", "record
 
 Body = Literal["auto", "json", "ndjson"]
 
+_CHARSETS = ("iso-8859-1", "latin1", "windows-1252", "utf-16", "utf-16le", "utf-16be", "utf-32")
+"""What a text is decoded by if the answer names it; JSON is UTF-8 otherwise."""
 _LINES = ("ndjson", "jsonl", "json-seq", "jsonlines")
 _EPOCHS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From these numbers on, a time is in billionths, millionths or thousandths of a second."""
@@ -32,14 +34,18 @@ class Page(NamedTuple):
 
 def page_of(answer: Answer, url: str, paths: Sequence[str], kind: Body) -> Page:
     """The page of an answer; `paths` are where its records may be, the first that is there counts."""
-    body = _parsed(answer, url, kind)
+    try:
+        body = _parsed(answer, url, kind)
+    except RecursionError:
+        raise TailpipeError(f"{shown(url)}: the response is nested too deeply") from None
     return Page(records_of(body, paths, url), body, answer.headers)
 
 
 def _parsed(answer: Answer, url: str, kind: Body) -> Any:
     if not answer.body.strip():
         return []
-    text = answer.body.decode("utf-8-sig", "replace")
+    charset = (answer.headers.get_content_charset() or "").replace("_", "-")
+    text = answer.body.decode(charset if charset in _CHARSETS else "utf-8-sig", "replace").removeprefix("\ufeff")
     content_type = answer.headers.get("Content-Type", "").lower()
     is_lines = kind == "ndjson" or (kind == "auto" and any(one in content_type for one in _LINES))
     try:
@@ -52,8 +58,6 @@ def _parsed(answer: Answer, url: str, kind: Body) -> Any:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise _wrong(answer, url, str(error)) from None
-    except RecursionError:
-        raise TailpipeError(f"{shown(url)}: the response is nested too deeply") from None
 
 
 def _may_be_lines(text: str) -> bool:

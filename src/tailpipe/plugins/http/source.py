@@ -214,8 +214,12 @@ class HttpSource(Source):
 
     def _followed(self, first: Request, record: Any) -> Request:
         url = str(lookup(record, self.follow) or "")
-        if origin_of(url) != origin_of(first.url):
-            raise UsageError(f'"{self.follow}" of a record is not an address on the same server: {origin_of(url)[1]}')
+        try:
+            there = origin_of(url)
+        except ValueError as error:
+            raise TailpipeError(f'"{self.follow}" of a record is not an address: {error}') from None
+        if there != origin_of(first.url):
+            raise UsageError(f'"{self.follow}" of a record is not an address on the same server: {there[1]}')
         return Request("GET", url, first.headers)
 
     def _request(self, span: Window, names: Mapping[str, str]) -> Request:
