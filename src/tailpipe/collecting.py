@@ -55,6 +55,7 @@ class Collecting:
         steps: Steps,
         *,
         overwrite: bool,
+        accept_loss: bool,
         fill: bool,
         skip_bad_artifacts: bool,
         source: str | None,
@@ -73,7 +74,7 @@ class Collecting:
             from tailpipe.lifecycle.maintain import maintain
             from tailpipe.model.request import CollectRequest
 
-            request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill)
+            request = CollectRequest(datetime.now(UTC), window, overwrite, fill=fill, accept_loss=accept_loss)
             landings = pushing if pushing and not engine.shares_disk else None
             options = Options(
                 request, skip_bad_artifacts, source, command, pushes=pushing, landings=landings, is_cycle=steps.is_cycle

@@ -175,6 +175,7 @@ class Workspace:
         window: Window | None = None,
         *,
         overwrite: bool = False,
+        accept_loss: bool = False,
         fill: bool = False,
         skip_bad_artifacts: bool = False,
         source: str | None = None,
@@ -189,13 +190,15 @@ class Workspace:
 
         Without a window a run goes on where the last one ended. Then what has expired is dropped, and the days that
         need it are compacted. What has a store is pushed to it after each commit. If it `is_cycle`, it is one of many:
-        the SQL of the config was checked, and runs without news are one in the history.
+        the SQL of the config was checked, and runs without news are one in the history. Overwriting fails a day of
+        which no rows would be left, unless it may `accept_loss`.
         """
         return self.collecting.collect(
             partitions,
             window,
             Steps(with_compaction, with_maintenance, with_push, is_cycle),
             overwrite=overwrite,
+            accept_loss=accept_loss,
             fill=fill,
             skip_bad_artifacts=skip_bad_artifacts,
             source=source,

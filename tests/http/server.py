@@ -72,6 +72,8 @@ class Server:
     answer: Callable[[Asked], Reply] = lambda _: Reply([])
     faults: list[Reply | None] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    watch: Callable[[list[tuple[str, str]]], None] = lambda _: None
+    """Sees the headers of a request as they came."""
     at_once: int = 0
     most_at_once: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -99,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         params = dict(parse_qsl(parts.query, keep_blank_values=True))
         headers = {name.lower(): value for name, value in self.headers.items()}
+        self.world.watch(self.headers.items())
         with self.world.lock:
             self.world.at_once += 1
             self.world.most_at_once = max(self.world.most_at_once, self.world.at_once)

@@ -13,6 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.cli.again import Typed
+from tailpipe.cli.report import print_report
+from tailpipe.cli.report_records import summary_record
+from tailpipe.collect.events import Report
+from tailpipe.model.coverage import NO_DAYS
 from tests.http.server import Asked, Events, Reply, Server
 from tests.http.world import SOURCE, TABLE, FakeTime, actors, config, world
 from tests.unit.collect.support import World
@@ -43,6 +48,34 @@ def test_a_second_run_requests_the_overlap_again_and_adds_nothing(api: Events, t
     assert (again.accounts.kept, again.accounts.duplicate) == (0, 3)
     assert set(api.server.params("since")) == {f"2024-03-{day}T00:00:00Z" for day in ("08", "09", "10")}
     is_exact(made, "old", "ada", "bob", "cy")
+
+
+def test_complete_days_of_a_window_are_requested_again_by_the_command_in_the_report_only(
+    api: Events, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = world(tmp_path, config(api.server.url, LINKS))
+    made.collect("T-8d")
+    api.server.asked.clear()
+    summary = made.collect("T-6d")
+    assert days_of(api) == ["2024-03-08", "2024-03-09", "2024-03-10"]
+    assert summary.skipped == {"complete when last requested: use --overwrite": 4}
+    assert summary_record(summary)["complete_days"] == "2024-03-04..2024-03-07"
+    print_report(Report((summary,)), "pretty", typed=Typed(start="T-6d"))
+    assert (
+        "  not requested again, because they were complete: 2024-03-04..2024-03-07;"
+        " to request them: tailpipe collect audit.x --from 2024-03-04 --to 2024-03-07 --overwrite"
+    ) in capsys.readouterr().out.splitlines()
+    api.say("2024-03-05", "late")
+    api.server.asked.clear()
+    assert made.collect("2024-03-04", "2024-03-07", overwrite=True).is_done
+    assert days_of(api) == ["2024-03-04", "2024-03-05", "2024-03-06", "2024-03-07"]
+    assert "late" in actors(made)
+    assert made.collect().complete_days == NO_DAYS  # a plain run was asked for none of them
+
+
+def days_of(api: Events) -> list[str]:
+    """The days that were requested."""
+    return sorted({one[:10] for one in api.server.params("since")})
 
 
 def test_an_event_that_comes_three_days_late_is_found_with_an_overlap_of_three(api: Events, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tailpipe.errors import ConfigError
 from tests.http.server import Asked, Events, Reply, Server, zipped
 from tests.http.world import SOURCE, FakeTime, actors, config, world
 
@@ -72,6 +73,88 @@ def test_a_cursor_may_travel_alone(api: Events, tmp_path: Path) -> None:
     made = world(tmp_path, config(api.server.url, source))
     assert made.collect(*DAY).is_done
     assert [sorted(one.json) for one in api.server.asked] == [["since", "until"], ["after"], ["after"]]
+
+
+class Nested:
+    """A search API: the token is an object of the answer, and goes back nested into the body."""
+
+    def __init__(self, server: Server, token: Callable[[int], object]) -> None:
+        self.token = token
+        server.answer = self.answer
+
+    def answer(self, asked: Asked) -> Reply:
+        after = (asked.json.get("page") or {}).get("after")
+        number = next((one for one in range(3) if one and self.token(one) == after), 0)
+        events = [{"id": f"{number}", "time": "2024-03-09T10:00:00Z", "actor": NAMES[number]}]
+        return Reply({"data": events, "meta": {"page": {"after": self.token(number + 1) if number < 2 else None}}})
+
+
+@pytest.mark.parametrize("token", [str, int, lambda one: [one, "x"], lambda one: {"é": one}])
+@pytest.mark.parametrize("body", ["page = { limit = 1 }", "filter = { page = 5 }", "page = null"])
+def test_a_dotted_path_nests_the_token_in_the_body(
+    server: Server, tmp_path: Path, body: str, token: Callable[[int], object]
+) -> None:
+    Nested(server, token)
+    source = f"""
+    path    = "/search"
+    method  = "POST"
+    body    = {{ since = "{{from}}", {body} }}
+    records = "data"
+    key     = "id"
+    pagination "cursor" {{
+      path = "meta.page.after"
+      body = "page.after"
+    }}
+"""
+    made = world(tmp_path, config(server.url, source))
+    assert made.collect(*DAY).is_done
+    assert actors(made) == ["ada", "bob", "cy"]
+    first, second, third = (one.json for one in server.asked)
+    assert (second["page"].pop("after"), third["page"].pop("after")) == (token(1), token(2))
+    assert second == third == {**first, "page": first.get("page") or {}}
+
+
+def test_a_dot_is_literal_where_the_body_has_the_key(api: Events, tmp_path: Path) -> None:
+    api.style = "cursor"
+    source = SOURCE.replace("params", 'method = "POST"\n body').replace('"{to}"', '"{to}", "page.after" = null')
+    made = world(
+        tmp_path,
+        config(
+            api.server.url, source + 'records = "data.items"\n pagination "cursor" {path="cursor" body="page.after"}'
+        ),
+    )
+    summary = made.collect(*DAY)
+    assert not summary.is_done  # this API knows the token by another name
+    assert [one.json["page.after"] for one in api.server.asked] == [None, "2"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('method = "POST"\n body = { since = "{from}", page = 5 }', '"after" has no place in 5'),
+        ('method = "POST"\n body = { since = "{from}", page = [1] }', '"after" has no place in a list'),
+        ('params = { since = "{from}" }', "which only a POST has"),
+    ],
+)
+def test_a_body_without_a_place_for_the_token_is_refused(
+    server: Server, tmp_path: Path, source: str, message: str
+) -> None:
+    pages = '\n records = "x"\n pagination "cursor" { path = "next" body = "page.after" }'
+    with pytest.raises(ConfigError, match=message):
+        world(tmp_path, config(server.url, source + pages)).collect(*DAY)
+
+
+def test_a_header_that_differs_in_case_replaces_the_usual_one(api: Events, tmp_path: Path) -> None:
+    api.style = "cursor"
+    source = SOURCE.replace("params", 'method = "POST"\n body') + (
+        'records = "data.items"\n headers = { "content-type" = "application/vnd.x+json", "accept" = "text/plain" }'
+    )
+    seen: list[list[tuple[str, str]]] = []
+    api.server.watch = seen.append
+    assert world(tmp_path, config(api.server.url, source)).collect(*DAY).is_done
+    [headers] = seen
+    found = [(name.lower(), value) for name, value in headers if name.lower() in ("content-type", "accept")]
+    assert sorted(found) == [("accept", "text/plain"), ("content-type", "application/vnd.x+json")]
 
 
 def test_a_page_that_is_not_full_is_the_last_where_config_says_so(api: Events, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import click
 
 from tailpipe import __version__
 from tailpipe.cli import crash, render
+from tailpipe.cli.again import located
 from tailpipe.cli.logs import start_logging
 from tailpipe.cli.options import common
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
@@ -181,7 +182,11 @@ def _dispatch(arguments: list[str]) -> None:
         sys.exit(shell_complete(app, {}, "tailpipe", COMPLETE, instruction))
     try:
         with app.make_context("tailpipe", arguments) as context:
-            app.invoke(context)
+            try:
+                app.invoke(context)
+            except TailpipeError as failure:
+                failure.hint = located(failure.hint)  # while it is known what this call named
+                raise
     except click.exceptions.Exit as leaving:  # --help and --version
         if leaving.exit_code:
             sys.exit(leaving.exit_code)

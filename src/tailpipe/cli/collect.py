@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.again import Typed, located
 from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, workspace_of
@@ -19,7 +20,7 @@ from tailpipe.model.window import Window, requested_window
 from tailpipe.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tailpipe.collect.events import Summary
+    from tailpipe.collect.events import Report, Summary
 
 __all__ = ["command"]
 
@@ -72,6 +73,7 @@ class CollectCommand(click.Command):
 @click.option("--to", "end", metavar="TIME", help="End time. A bare date includes that day.")
 @click.option("--fill", is_flag=True, help="Also collect days since the oldest one that no run has requested.")
 @click.option("--overwrite", is_flag=True, help="Collect again and replace the rows of unchanged artifacts.")
+@click.option("--accept-loss", is_flag=True, help="Let --overwrite leave days without rows.")
 @click.option("--dry-run", is_flag=True, help="Print the plan without collecting.")
 @click.option("--skip-bad-artifacts", is_flag=True, help="Skip unreadable artifacts instead of failing the day.")
 @click.option("--compact/--no-compact", default=True, help="Merge small files after the run.", show_default=True)
@@ -92,8 +94,9 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     single source, add its name after a partition.
 
     The first run collects the last 30 days, newest first. Later runs continue from the last collected day and
-    retry incomplete days. --from without --to restarts from that day; a window with --to is collected once and
-    does not affect later runs. Each day is committed atomically and can be queried immediately.
+    retry incomplete days. --from without --to goes back to that day and skips what is already collected; a window
+    with --to is collected once and does not affect later runs. Each day is committed atomically and can be queried
+    immediately.
 
     With --follow it keeps running: it polls the sources, and changed files wake it at once. SIGTERM ends it after the
     running commit, SIGHUP reloads the config.
@@ -107,21 +110,44 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     if flags["follow"]:
         _follow(context, selectors, flags)
         return
+    if flags["accept_loss"] and not flags["overwrite"]:
+        raise UsageError("--accept-loss needs --overwrite")
     window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
     if flags["dry_run"]:
         _preview(workspace, chosen, window, source, flags)
         return
-    from tailpipe.cli.progress import Display
     from tailpipe.cli.report import print_profile, print_report
 
     if flags["detect"]:
         workspace.detecting.begin()
+    typed = Typed.of(source, flags)
+    report = _collected(workspace, chosen, window, source, flags)
+    print_report(report, flags["output"], workspace.days_out_of_window, typed)
+    refused = [one.partition for one in report.partitions if one.is_refused]
+    if refused and flags["output"] == "pretty" and _accepts_loss(refused):
+        report = _collected(workspace, refused, window, source, {**flags, "accept_loss": True})
+        print_report(report, flags["output"], workspace.days_out_of_window, typed)
+    if flags["profile"] and flags["output"] == "pretty":
+        print_profile(report)
+    _suggest_overwrite(workspace, [one for one in report.partitions if not one.accounts.kept], typed)
+    is_detected = _detect(workspace) if flags["detect"] else True
+    if not (report.is_done and is_detected):
+        context.exit(EXIT_FAILED)
+
+
+def _collected(
+    workspace: Workspace, chosen: list[str], window: Window | None, source: str | None, flags: dict[str, Any]
+) -> Report:
+    """The report of a run, whose progress is shown meanwhile."""
+    from tailpipe.cli.progress import Display
+
     display = Display(flags["progress"])
     try:
-        report = workspace.collect(
+        return workspace.collect(
             chosen,
             window,
             overwrite=flags["overwrite"],
+            accept_loss=flags["accept_loss"],
             fill=flags["fill"],
             skip_bad_artifacts=flags["skip_bad_artifacts"],
             source=source,
@@ -136,13 +162,13 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
         raise
     finally:
         display.close()
-    print_report(report, flags["output"], workspace.days_out_of_window, has_window=window is not None)
-    if flags["profile"] and flags["output"] == "pretty":
-        print_profile(report)
-    _suggest_overwrite(workspace, [one for one in report.partitions if not one.accounts.kept], flags["start"])
-    is_detected = _detect(workspace) if flags["detect"] else True
-    if not (report.is_done and is_detected):
-        context.exit(EXIT_FAILED)
+
+
+def _accepts_loss(partitions: Sequence[str]) -> bool:
+    """Whether the user wants to overwrite days although they would have no rows any more."""
+    if not sys.stdin.isatty():
+        return False
+    return click.confirm(f"Overwrite these days of {', '.join(partitions)} anyway?", err=True)
 
 
 def _follow(context: click.Context, selectors: tuple[str, ...], flags: dict[str, Any]) -> None:
@@ -182,17 +208,17 @@ def _preview(
     from tailpipe.cli.report import print_preview
 
     previews = workspace.preview(chosen, window, source=source, overwrite=flags["overwrite"], fill=flags["fill"])
-    print_preview(previews, flags["output"])
+    print_preview(previews, flags["output"], Typed.of(source, flags))
 
 
-def _suggest_overwrite(workspace: Workspace, empty: Sequence[Summary], start: str | None) -> None:
+def _suggest_overwrite(workspace: Workspace, empty: Sequence[Summary], typed: Typed) -> None:
     """How to collect rows again that were all rejected or filtered: a plain collect skips them."""
     held = workspace.held() if empty else {}
     for one in empty:
         name, totals = one.partition, held.get(one.partition)
         if totals is not None and totals.rows:
             continue
-        again = f"tailpipe collect {name} --overwrite" + (f" --from {start}" if start else "")
+        again = located(typed.overwrite(name, one.committed_since))
         if one.accounts.out_of_window:
             continue  # they fit; the report names the days to request
         if totals is not None and totals.rejected_rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.again import located
 from tailpipe.cli.options import common, examples, output, refuse_locked, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
@@ -131,7 +132,7 @@ def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
         lost.setdefault(partition, []).append(unit)
     for partition, units in lost.items():
         how = f"while the logs exist, collect them again: tailpipe collect {partition}"
-        render.say(f"{partition} {_listed(units)}: files are lost; {how}")
+        render.say(located(f"{partition} {_listed(units)}: files are lost; {how}"))
     refuse_locked(done.locked)
 
 

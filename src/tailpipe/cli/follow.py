@@ -31,7 +31,7 @@ __all__ = ["check_flags", "follow", "follow_options"]
 _PATIENCE = 5.0
 """Seconds that a running commit has to end after SIGTERM, before the job is interrupted."""
 _CUT = 10.0
-_NOT_TOGETHER = ("start", "end", "fill", "overwrite", "dry_run", "profile")
+_NOT_TOGETHER = ("start", "end", "fill", "overwrite", "accept_loss", "dry_run", "profile")
 _ONLY = ("every", "compact_every", "push_every", "detect_every", "idle_after", "stuck_after", "status_address")
 _FLAGS = {"start": "--from", "end": "--to"}
 DEFAULTS = {

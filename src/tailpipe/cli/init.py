@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.again import located
 from tailpipe.cli.options import common, examples, workspace_of
 from tailpipe.errors import ConfigError, UsageError
 
@@ -172,8 +173,9 @@ def _next(inference: Inference, workspace: Any, file: Path) -> None:
     since = f" --from {min(starts)}" if starts else ""
     first = inference.found[0].partition.table
     render.say("next:")
-    render.say(f"  tailpipe collect {addresses}{since}{where}")
-    render.say(f'  tailpipe query "SELECT * FROM {first} LIMIT 10"{where}')  # noqa: S608 - words for a person
+    own = str if where else located
+    render.say(own(f"  tailpipe collect {addresses}{since}{where}"))
+    render.say(own(f'  tailpipe query "SELECT * FROM {first} LIMIT 10"{where}'))  # noqa: S608 - words for a person
 
 
 def _short(path: Path) -> str:

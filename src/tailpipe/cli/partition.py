@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.again import located
 from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import common, completes, examples, workspace_of
@@ -102,7 +103,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     for one in doomed:
         if one.dates and one.partition in workspace.config.partitions:
             days = f"--from {one.dates.first} --to {one.dates.last}"
-            render.say(f"to collect them again: tailpipe collect {one.partition} {days}")
+            render.say(located(f"to collect them again: tailpipe collect {one.partition} {days}"))
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_time, about_width, empty_columns, type_errors
+from tailpipe.cli.again import Typed, located
 from tailpipe.cli.pushes import push_lines
 from tailpipe.cli.records import texts_of
 from tailpipe.cli.report_records import preview_record, summary_record
@@ -23,6 +25,7 @@ from tailpipe.model.visible import shorten
 
 __all__ = ["print_preview", "print_profile", "print_report"]
 
+_NOTHING = Typed()
 _SINGLE = 31
 """So many days are shown one by one."""
 DaysOutside = Callable[[str], DaySet | None]
@@ -34,22 +37,19 @@ _WIDEST_LAYOUT = 160
 
 
 def print_report(
-    report: events.Report, output: str, days_outside: DaysOutside = lambda _: None, *, has_window: bool = False
+    report: events.Report, output: str, days_outside: DaysOutside = lambda _: None, typed: Typed = _NOTHING
 ) -> None:
     """What was read and kept, what failed and why, and what to do next.
 
-    After a run that `has_window`, the days that no run has requested are listed; `tailpipe status` always has them.
+    After a run with a window, the days that no run has requested are listed; `tailpipe status` always has them.
     """
     if output == "json":
         records = [summary_record(one) for one in report.partitions]
         render.data(json.dumps(records, indent=2, ensure_ascii=False))
         return
     for summary in report.partitions:
-        for line in _lines(summary, days_outside):
-            render.data(line)
-        if has_window and summary.not_requested:
-            days = render.days(summary.not_requested)
-            render.data(f"  not requested: {days}; to collect them: tailpipe collect {summary.partition} --fill")
+        for line in _lines(summary, days_outside, typed):
+            render.data(located(line))
 
 
 def print_profile(report: events.Report) -> None:
@@ -68,18 +68,18 @@ def print_profile(report: events.Report) -> None:
     render.data(f"{render.size(size)} read, {render.counted(rows, 'row')}")
 
 
-def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str) -> None:
+def print_preview(previews: Sequence[tuple[Partition, Planned]], output: str, typed: Typed = _NOTHING) -> None:
     """The units that would be done, and what would be skipped and why."""
     if output == "json":
         records = [preview_record(partition, planned) for partition, planned in previews]
         render.data(json.dumps(records, indent=2, ensure_ascii=False))
         return
     for partition, planned in previews:
-        for line in _preview_lines(partition, planned):
-            render.data(line)
+        for line in _preview_lines(partition, planned, typed):
+            render.data(located(line))
 
 
-def _preview_lines(partition: Partition, planned: Planned) -> Iterator[str]:
+def _preview_lines(partition: Partition, planned: Planned, typed: Typed) -> Iterator[str]:
     record = preview_record(partition, planned)
     artifacts = sum(unit["artifacts"] for unit in record["units"])
     yield f"{partition.address}: {render.counted(planned.listed, 'artifact')} listed, {artifacts:,} to collect"
@@ -89,7 +89,10 @@ def _preview_lines(partition: Partition, planned: Planned) -> Iterator[str]:
     yield from (f"  skipped {count:,}: {reason}" for reason, count in record["skipped"].items())
     yield from (f"  {_unmatched(one)}" for one in planned.unmatched_files)
     yield from (f"  {_unavailable(one)}" for one in planned.unavailable_artifacts)
-    yield from (f"  {_unlisted(one)}" for one in planned.unlisted_days)
+    again = typed.collect
+    yield from (
+        f"  {_unlisted(one, again(partition.address, '--from', str(one.first_day)))}" for one in planned.unlisted_days
+    )
     yield from (f"  {render.shown(problem)}" for problem in record["problems"])
 
 
@@ -112,8 +115,9 @@ def _together(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
+def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> list[str]:
     accounts, name, lines = summary.accounts, summary.partition, _headline(summary)
+    lines += [f"  {line}" for line in _not_overwritten(summary, typed)]
     samples = summary.rejected_samples[:_SAMPLES]
     lines += [f"  rejected: {render.shown(one.uri)} {one.position}: {one.reason}" for one in samples]
     if accounts.rejected:
@@ -128,13 +132,13 @@ def _lines(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
     for failed in summary.failed:
         unit = render.unit(failed.unit)
         lines += [f"  {unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
-    if summary.failed:
+    if not all(one.is_refused for one in summary.failed):
         lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
     lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
     lines += [f"  deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
     lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
     lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]
-    lines += [f"  {line}" for line in _outside(summary, days_outside)]
+    lines += [f"  {line}" for line in _outside(summary, days_outside, typed)]
     if summary.incomplete_artifacts:
         lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
     if added := summary.skipped.get(ADDED):
@@ -163,10 +167,7 @@ def _headline(summary: events.Summary) -> list[str]:
     if summary.failed and not summary.committed:
         return [f"{name}: 0 rows, {_failed_units(summary.failed)} failed"]
     if not summary.committed:
-        lines = [] if summary.error else [f"{name}: no new data"]
-        if lines and summary.is_stale:
-            lines.append(f"  format, table or filter changed; to apply the change: tailpipe collect {name} --overwrite")
-        return lines
+        return [] if summary.error else [f"{name}: no new data"]
     artifacts = sum(one.artifacts for one in summary.committed)
     days = len({one.unit for one in summary.committed if not one.unit.startswith("pack:")})
     undated = sum(one.artifacts for one in summary.committed if one.unit.startswith("pack:"))
@@ -174,8 +175,8 @@ def _headline(summary: events.Summary) -> list[str]:
     parts.append(render.counted(artifacts, "artifact" if undated < artifacts or days else "undated artifact"))
     parts[-1] += f" ({undated:,} undated)" if undated and days else ""
     parts += [render.counted(days, "day")] if days else []
-    others = {"rejected": accounts.rejected, "filtered": accounts.filtered, "out of window": accounts.out_of_window}
-    parts += [f"{count:,} {what}" for what, count in {**others, "duplicate": accounts.duplicate}.items() if count]
+    others = {**accounts.elsewhere, "duplicate": accounts.duplicate}
+    parts += [f"{count:,} {what}" for what, count in others.items() if count]
     return [f"{name}: " + ", ".join(parts)]
 
 
@@ -196,15 +197,35 @@ def _incomplete(count: int) -> str:
     return f"{what}; it is collected once the file has not changed for a minute"
 
 
-def _outside(summary: events.Summary, days_outside: DaysOutside) -> list[str]:
+def _not_overwritten(summary: events.Summary, typed: Typed) -> Iterator[str]:
+    """What was made by another config, what would have no rows any more, and what was not requested again."""
+    name, since = summary.partition, summary.stale_since
+    if since and not summary.error:
+        again = typed.overwrite(name, since)
+        if summary.is_stale and not summary.failed:
+            yield f"format, table or filter changed; to apply the change: {again}"
+        elif not summary.is_stale:
+            yield f"rows since {since} are from before the change of the config; to apply it to them: {again}"
+    if days := summary.complete_days:
+        first, last = days.spans[0][0], days.spans[-1][1]
+        again = replace(typed, start=str(first), end=str(last)).overwrite(name, None)
+        yield f"not requested again, because they were complete: {render.days(days)}; to request them: {again}"
+    if typed.has_window and summary.not_requested:
+        never = render.days(summary.not_requested)
+        yield f"not requested: {never}; to collect them: tailpipe collect {name} --fill"
+
+
+def _outside(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> list[str]:
     """Where to look when nothing came: a first run takes the last 30 days, and many try it on older logs."""
     if summary.accounts.kept or not summary.is_done:
         return []
-    lines = [_unlisted(one) for one in summary.unlisted_days]
+    name = summary.partition
+    lines = [_unlisted(one, typed.collect(name, "--from", str(one.first_day))) for one in summary.unlisted_days]
     if summary.accounts.out_of_window and not lines:
-        days, where = days_outside(summary.partition), "use an earlier --from"
+        days, where = days_outside(name), "use an earlier --from"
         if days:
-            where = f"the logs have rows from {_span(days.first, days.last)}; to collect them: --from {days.first}"
+            again = typed.collect(name, "--from", str(days.first))
+            where = f"the logs have rows from {_span(days.first, days.last)}; to collect them: {again}"
         lines.append(f"no rows in the requested window; {where}")
     return lines
 
@@ -235,10 +256,10 @@ def _unavailable(found: events.UnavailableArtifacts) -> str:
     return f"source {found.source}: {artifacts} not collected: {found.reason} (first: {render.shown(found.example)})"
 
 
-def _unlisted(found: events.UnlistedDays) -> str:
+def _unlisted(found: events.UnlistedDays, again: str) -> str:
     artifacts, days = render.counted(found.artifacts, "artifact"), _span(found.first_day, found.last_day)
     outside = f"{artifacts} outside the requested window, {days}"
-    return f"source {found.source}: {outside}; to collect them: --from {found.first_day}"
+    return f"source {found.source}: {outside}; to collect them: {again}"
 
 
 def _span(first: object, last: object) -> str:

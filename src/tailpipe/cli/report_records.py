@@ -36,6 +36,8 @@ def summary_record(summary: events.Summary) -> dict[str, Any]:
         "type_errors": summary.type_errors,
         "warnings": summary.warnings,
         "is_stale": summary.is_stale,
+        "stale_since": summary.stale_since and str(summary.stale_since),
+        "complete_days": str(summary.complete_days),
         "empty_columns": summary.empty_columns,
         "rejected_samples": [
             {"uri": one.uri, "position": one.position, "reason": one.reason, "text": one.text}

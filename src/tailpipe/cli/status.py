@@ -13,6 +13,7 @@ import click
 from tailpipe.catalog.overview import Overview
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.cli import render
+from tailpipe.cli.again import located
 from tailpipe.cli.alerts import alert_lines, alert_records
 from tailpipe.cli.grid import grid
 from tailpipe.cli.options import common, examples, workspace_of
@@ -71,7 +72,7 @@ def command(context: click.Context, output: str) -> None:
     room = max(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if sys.stdout.isatty() else None
     headings, fitted = _fitted(cells, room)
     render.data("\n".join(grid(headings, fitted, numbers=range(headings.index("days"), len(headings))).lines))
-    for line in (*_stores(records, now), *_remarks(records), *alert_lines(alerts, now, _age)):
+    for line in (*_stores(records, now), *map(located, _remarks(records)), *alert_lines(alerts, now, _age)):
         render.data(line)
 
 

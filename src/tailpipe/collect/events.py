@@ -98,6 +98,8 @@ class Failed:
     partition: str
     unit: str
     reasons: tuple[str, ...]
+    is_refused: bool = False
+    """Whether it was rolled back only because days would have no rows any more."""
 
 
 @frozen
@@ -167,6 +169,10 @@ class Summary:
     """Columns that are null in every row although the config names a field for them, with that field."""
     is_stale: bool = False
     """Whether nothing was new, and the rows were made by another config of format, table or filter than today's."""
+    stale_since: date | None = None
+    """The oldest day of what another config made and this run has not overwritten; None if there is none."""
+    complete_days: DaySet = NO_DAYS
+    """Days of the requested window that an API or a command was not asked for again, because they were complete."""
     rejected_samples: tuple[Sample, ...] = ()
     incomplete_artifacts: int = 0
     """How many artifacts end in a line that may still be written."""
@@ -194,9 +200,19 @@ class Summary:
         return sum((one.accounts for one in self.committed), Accounts())
 
     @property
+    def committed_since(self) -> date | None:
+        """The oldest day that the run committed."""
+        return min((date.fromisoformat(unit) for unit in self.units if not unit.startswith("pack:")), default=None)
+
+    @property
     def units(self) -> frozenset[str]:
         """The units that are there since."""
         return frozenset(one.unit for one in self.committed)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether days were not overwritten because they would have no rows any more."""
+        return any(one.is_refused for one in self.failed)
 
     @property
     def is_done(self) -> bool:

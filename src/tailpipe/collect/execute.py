@@ -23,6 +23,7 @@ from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
+from tailpipe.model.coverage import DaySet
 from tailpipe.model.run import Ended
 from tailpipe.model.staged import Covered, Staged
 
@@ -276,6 +277,10 @@ class _Round:
         if work.plan.kind == "rewrite":
             rejected = job.catalog.rejected_paths(job.address, work.plan.unit)
             retires = (*(file.path for file in self._live(work).files), *rejected)
+        if reason := self._loss(work):
+            work.transaction.abort()
+            self._fail(work.plan, [reason], is_refused=True)
+            return
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
             with job.meter("commit"):
@@ -297,6 +302,21 @@ class _Round:
             with job.meter("push"):
                 job.options.pushes.after_commit(self.writer)
 
+    def _loss(self, work: UnitWork) -> str:
+        """Why a unit is not overwritten: dates of it would have no rows any more. Empty if nothing is lost."""
+        request = self.job.request
+        if not request.overwrite or request.accept_loss or not work.plan.drops or work.accounts.duplicate:
+            return ""
+        before = [file for file in self._live(work).files if file.tp_date]
+        kept = {file.tp_date for file in (*work.files, *work.carried) if file.role == "data"}
+        gone = [file for file in before if file.tp_date not in kept]
+        if not gone:
+            return ""
+        rows, days = sum(file.rows for file in gone), DaySet.of(file.tp_date for file in gone)
+        went = ", ".join(f"{count:,} {what}" for what, count in work.accounts.elsewhere.items())
+        now = f"; of what was read: {went}" if went else "; nothing was read"
+        return f"overwriting would leave no rows of {days}, which has {rows:,}{now}; to accept this: --accept-loss"
+
     def _record(self, work: UnitWork, staged: Staged) -> str:
         """Commit a unit; returns what is not done yet of its publication."""
         job = self.job
@@ -313,8 +333,8 @@ class _Round:
         else:
             self.outcomes.append(UnitOutcome(plan, changed=(reason,)))
 
-    def _fail(self, plan: UnitPlan, reasons: Sequence[str]) -> None:
-        event = events.Failed(self.job.address, str(plan.unit), tuple(reasons))
+    def _fail(self, plan: UnitPlan, reasons: Sequence[str], *, is_refused: bool = False) -> None:
+        event = events.Failed(self.job.address, str(plan.unit), tuple(reasons), is_refused)
         self.job.emit(event)
         uris = frozenset(item.artifact.uri for item in plan.artifacts)
         self.outcomes.append(UnitOutcome(plan, event, hopeless=uris))

@@ -83,6 +83,7 @@ class Skip:
     source: str
     uri: str
     reason: str
+    day: date | None = None
 
 
 @frozen

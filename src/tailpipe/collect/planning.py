@@ -25,7 +25,7 @@ from tailpipe.model.packing import fill
 from tailpipe.model.request import CollectRequest
 from tailpipe.model.staged import Covered
 
-__all__ = ["UNFINISHED", "WRITTEN", "plan_units"]
+__all__ = ["COMPLETE", "UNFINISHED", "WRITTEN", "plan_units"]
 
 PACK_BYTES = 1_000_000_000
 """About how much of undated artifacts makes a unit."""
@@ -35,6 +35,9 @@ UNFINISHED = "ends in an unfinished line"
 
 WRITTEN = "is still being written"
 """Why a copy is skipped beside the log that it is made of: it cannot be read to its end, or the log is not cut yet."""
+
+COMPLETE = "complete when last requested: use --overwrite"
+"""Why a range or a run is not requested again: its day was over by then, and late events had come."""
 
 _NOT_READ = {
     "repeated": "listed twice",
@@ -142,7 +145,7 @@ def _sort_out(
         if isinstance(taken, WorkItem):
             (unpacked if unit is None else groups[unit]).append(taken)
             continue
-        skipped.append(Skip(item.source, item.artifact.uri, taken))
+        skipped.append(Skip(item.source, item.artifact.uri, taken, item.artifact.day))
         if (entry := item.noted()) is not None:
             noted.append(entry)
     return groups | _packs(unpacked), skipped, noted
@@ -186,7 +189,7 @@ def _take(
         return item.resumed("new", dates)
     if item.fate == "requested_again":
         if _is_settled(item, entry, scope.source):
-            return "complete when last requested"
+            return COMPLETE
         if item.artifact.kind == "run":
             return item.anew("requested again", scope.anew(entry, dates))
         return item.resumed("requested again", dates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from datetime import date
 
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.read import PartitionState
@@ -49,7 +50,7 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
             if _is_idle(job, planned) and writer.fold_idle(job.options.command):
-                idle = summarise(job, planned, Executed(planned), state.coverage, is_stale=_is_stale(state, recipe))
+                idle = summarise(job, planned, Executed(planned), state.coverage, _stale_since(job, state, recipe))
                 _acknowledge(job, is_whole=idle.is_done)
                 return idle
             done = yield from execute(job, writer, planned, state)
@@ -67,16 +68,28 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
         raise  # a full disk is full for the others too
     except TailpipeError as error:
         return replace(summarise_failure(job, error, done), run=run_id)
-    is_stale = not done.committed and _is_stale(state, recipe)
-    summary = summarise(job, planned, done, coverage, is_stale=is_stale)
+    stale_since = _stale_since(job, state, recipe, is_new=bool(done.committed))
+    summary = summarise(job, planned, done, coverage, stale_since)
     _acknowledge(job, is_whole=summary.is_done)
     return replace(summary, run=run_id)
 
 
-def _is_stale(state: PartitionState, recipe: str) -> bool:
-    """Whether what is here was made by another config; of deleted days nothing is, and overwriting skips them."""
+def _stale_since(job: Job, state: PartitionState, recipe: str, *, is_new: bool = False) -> date | None:
+    """The oldest day of what another config made, if nothing new came, or if overwriting has left older days alone.
+
+    Of deleted days nothing is here, and overwriting skips them.
+    """
     is_deleted = state.first_date is None and bool(dropped_days(state.coverage.values()))
-    return state.recipe not in (None, recipe) and not is_deleted
+    if state.recipe in (None, recipe) or is_deleted:
+        return None
+    days = [entry.unit.day for entry in state.ledger if entry.unit.day and entry.source in job.sources]
+    deleted = dropped_days(state.coverage.values()).last or date.min  # requesting them would bring them back
+    here = [day for day in (*days, state.first_date) if day and day > deleted]
+    first = min(here, default=job.request.today)
+    if not is_new:
+        return first
+    is_half = job.request.overwrite and job.request.window is None and first in days and first < job.window.start.date()
+    return first if is_half else None
 
 
 def _acknowledge(job: Job, *, is_whole: bool) -> None:

@@ -71,7 +71,7 @@ class Scope:
         """Why the artifacts of a day are left alone that is not wanted."""
         if day > request.today:
             return "is in the future"
-        if request.window is not None:
+        if request.window is not None or request.overwrite:
             return "outside the window"
         if request.oldest is not None and day < request.oldest:
             return "beyond the retention: use --from"

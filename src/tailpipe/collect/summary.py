@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed
 from tailpipe.collect.job import Job
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
-from tailpipe.collect.planning import UNFINISHED, WRITTEN
+from tailpipe.collect.planning import COMPLETE, UNFINISHED, WRITTEN
 from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import Coverage
+from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
 from tailpipe.model.run import RunFacts
@@ -53,7 +54,7 @@ def _bytes(done: Executed | None) -> int:
 
 
 def summarise(
-    job: Job, planned: Planned, done: Executed, coverage: Mapping[str, Coverage], *, is_stale: bool
+    job: Job, planned: Planned, done: Executed, coverage: Mapping[str, Coverage], stale_since: date | None
 ) -> events.Summary:
     """What became of a partition: `planned` is its first plan, and `coverage` what is known of its days now."""
     skipped, now = planned.plan.reasons, job.request.now
@@ -74,7 +75,9 @@ def summarise(
         type_errors=_sums([one.nulls for one in done.units]),
         warnings=_sums([one.noticed for one in done.units]),
         empty_columns=unfilled_columns(job.sources.values(), job.table, filled),
-        is_stale=is_stale,
+        is_stale=stale_since is not None and not done.committed,
+        stale_since=stale_since,
+        complete_days=_complete(job, planned),
         rejected_samples=tuple(samples[:SAMPLES]),
         incomplete_artifacts=sum(one.unfinished for one in done.units) + skipped.get(UNFINISHED, 0),
         gaps=open_days(coverage, job.partition, now),
@@ -83,6 +86,13 @@ def summarise(
         bytes=_bytes(done),
         profile=dict(job.meter.spent),
     )
+
+
+def _complete(job: Job, planned: Planned) -> DaySet:
+    """The days of a requested window that a source was not asked for again."""
+    if job.request.window is None:
+        return NO_DAYS
+    return DaySet.of(one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day)
 
 
 def _still_written(planned: Planned) -> list[events.UnavailableArtifacts]:

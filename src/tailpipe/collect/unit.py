@@ -98,6 +98,11 @@ class UnitWork:
         return [(share, one) for share, outcome in pairs for one in outcome.results]
 
     @property
+    def accounts(self) -> Accounts:
+        """Where all rows went that were read."""
+        return sum((one.accounts for _, one in self.results), Accounts())
+
+    @property
     def errors(self) -> list[str]:
         """Why artifacts could not be read."""
         return [one.fault.reason for _, one in self.results if one.fault and not one.fault.is_changed]
@@ -195,11 +200,10 @@ class UnitWork:
             nulls.update(result.nulls)
             noticed.update(result.notes)
         faults = [(share, one.reading.artifact.uri, one.fault) for share, one in self.results if one.fault]
-        accounts = sum((result.accounts for result in results), Accounts())
         taken = len(results) - len(faults)
         return UnitOutcome(
             self.plan,
-            events.Committed(partition, str(self.plan.unit), taken, accounts, self.plan.reason),
+            events.Committed(partition, str(self.plan.unit), taken, self.accounts, self.plan.reason),
             bad=tuple(self.errors),
             hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
             changed=tuple(self.changed),

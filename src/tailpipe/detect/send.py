@@ -125,11 +125,9 @@ def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
 
 def _wait(after: str | None) -> timedelta:
     """What `Retry-After` says in seconds, but never very long."""
-    return (
-        min(timedelta(seconds=int(after)), _LONGEST_WAIT)
-        if after and after.isascii() and after.isdigit()
-        else timedelta(0)
-    )
+    if not (after and after.isascii() and after.isdigit()):
+        return timedelta(0)
+    return timedelta(seconds=int(after)) if len(after) < 5 and int(after) < 3600 else _LONGEST_WAIT
 
 
 def _file(notifier: File, alert: Alert) -> None:

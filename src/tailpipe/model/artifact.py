@@ -79,6 +79,12 @@ class Accounts:
         """Whether every row that was read went somewhere."""
         return self.read == self.kept + self.filtered + self.rejected + self.out_of_window + self.duplicate
 
+    @property
+    def elsewhere(self) -> dict[str, int]:
+        """How many rows were left out, by why; duplicates apart, which are here."""
+        found = {"rejected": self.rejected, "filtered": self.filtered, "out of window": self.out_of_window}
+        return {why: count for why, count in found.items() if count}
+
     def __add__(self, other: Accounts) -> Accounts:
         return Accounts(
             self.read + other.read,

@@ -15,6 +15,8 @@ __all__ = ["CollectRequest"]
 class CollectRequest:
     """What is requested of a run; without a window it goes on from the frontier.
 
+    If it may `accept_loss`, overwriting may leave days without rows that have some.
+
     `oldest` is the first day that the partition keeps: without a window nothing older is requested. With `fill` a run
     without a window takes the days too that nobody has requested, from the oldest one on.
     """
@@ -24,6 +26,7 @@ class CollectRequest:
     overwrite: bool = False
     oldest: date | None = None
     fill: bool = False
+    accept_loss: bool = False
 
     def __post_init__(self) -> None:
         if self.fill and (self.overwrite or self.window is not None):

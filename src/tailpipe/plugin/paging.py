@@ -59,8 +59,12 @@ def pages_by_url(
         found = next_url(answer)
         if not found:
             return
-        url = urljoin(url, found)
-        if _origin(url) != origin:
+        try:
+            url = urljoin(url, found)
+            there = _origin(url)
+        except ValueError as error:
+            raise TailpipeError(f"the next page has no valid address: {error}") from None
+        if there != origin:
             raise TailpipeError(f"the next page is on another server: {urlsplit(url).hostname}, not {origin[1]}")
         seen.add(url)
     raise _too_many(max_pages)

@@ -171,7 +171,7 @@ def _until_date(text: str, now: float) -> float | None:
 
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
 

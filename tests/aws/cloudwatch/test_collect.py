@@ -39,7 +39,7 @@ def test_a_day_that_is_settled_is_not_asked_for_again(group: Group) -> None:
     group.say("a", 4, "old")
     group.collect(day(4), day(4))
     group.say("a", 4, "too late", clock="11:00:00.000")
-    assert group.collect(day(4), day(4)).skipped == {"complete when last requested": 1}
+    assert group.collect(day(4), day(4)).skipped == {"complete when last requested: use --overwrite": 1}
     assert group.world.rows() == ["old"]
 
 

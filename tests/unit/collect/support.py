@@ -113,6 +113,7 @@ class World:
         end: str | None = None,
         overwrite: bool = False,
         fill: bool = False,
+        accept_loss: bool = False,
         **options: Any,
     ) -> events.Report:
         """Collect all partitions; each run is a minute after the last."""
@@ -122,7 +123,8 @@ class World:
         chosen = [(one, config.tables.get(one.table) or known[one.table]) for one in config.partitions.values()]
         with self.catalog() as catalog:
             window = requested_window(start, end, now=self.now)
-            requested = Options(CollectRequest(self.now, window, overwrite, fill=fill), **options)
+            request = CollectRequest(self.now, window, overwrite, fill=fill, accept_loss=accept_loss)
+            requested = Options(request, **options)
             return collect(config, chosen, catalog, self.engine, requested, self.seen.append)
 
     def catalog(self) -> Catalog:

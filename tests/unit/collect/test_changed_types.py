@@ -37,7 +37,8 @@ def test_a_refused_type_can_be_had_by_the_commands_in_the_message(
     print_report(world.report(), "pretty")
     assert capsys.readouterr().out.splitlines() == [
         "app.x: no new data",
-        f"  source file: 1 artifact outside the requested window, {FIRST}; to collect them: --from {FIRST}",
+        f"  source file: 1 artifact outside the requested window, {FIRST};"
+        f" to collect them: tailpipe collect app.x --from {FIRST}",
     ]
     assert world.collect(str(FIRST)).is_done
     assert world.rows() == [1]

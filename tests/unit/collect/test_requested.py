@@ -9,6 +9,7 @@ import pytest
 
 from tailpipe.catalog import doctor
 from tailpipe.catalog.rebuild import rebuild
+from tailpipe.cli.again import Typed
 from tailpipe.cli.report import print_report
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 
@@ -96,7 +97,7 @@ def test_from_without_to_begins_anew_from_that_day_and_says_what_lies_between(
     world.collect()
     world.now += timedelta(days=20)
     report = world.report(str(ago(3)))
-    print_report(report, "pretty", has_window=True)
+    print_report(report, "pretty", typed=Typed(start="T-1d"))
     told = f"not requested: {ago(19)}..{ago(4)}; to collect them: tailpipe collect app.x --fill"
     assert told in capsys.readouterr().out
     assert world.collect().committed == ()

@@ -377,7 +377,7 @@ def test_a_first_run_over_older_logs_says_where_they_are(world: World, capsys: p
     assert capsys.readouterr().out.splitlines() == [
         "app.x: no new data",
         "  source file: 2 artifacts outside the requested window, 2023-01-05 to 2023-01-07;"
-        " to collect them: --from 2023-01-05",
+        " to collect them: tailpipe collect app.x --from 2023-01-05",
     ]
     assert len(world.collect("2023-01-05", "2023-01-06").committed) == 1
     assert world.collect().unlisted_days == ()  # by now there is something, and who left the rest out knows it
@@ -552,7 +552,7 @@ def test_nothing_new_after_a_changed_table_names_overwrite(world: World, capsys:
     world.text = CONFIG.replace('column "message" { type', 'column "message" {\n null_if = "a"\n type')
     print_report(events.Report((world.collect(),)), "text")
     assert "app.x: no new data" in (told := capsys.readouterr().out)
-    assert "tailpipe collect app.x --overwrite" in told
+    assert f"tailpipe collect app.x --from {TODAY} --overwrite" in told
     world.collect(overwrite=True)
     assert not world.collect().is_stale
     assert world.rows() == [None]

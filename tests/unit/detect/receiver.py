@@ -59,9 +59,9 @@ class Receiver:
             handler.send_response(302)
             handler.send_header("Location", f"http://127.0.0.1:{self.port}/elsewhere")
             handler.end_headers()
-        elif step == "busy":
+        elif str(step).startswith(("busy", "after")):
             handler.send_response(429)
-            handler.send_header("Retry-After", "1800")
+            handler.send_header("Retry-After", "1800" if step == "busy" else str(step).removeprefix("after "))
             handler.end_headers()
         else:
             handler.send_response(int(step))

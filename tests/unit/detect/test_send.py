@@ -57,6 +57,16 @@ def test_a_webhook_gets_the_hit_signed_and_with_its_id() -> None:
 
 
 @pytest.mark.parametrize(
+    ("after", "minutes"),
+    [("1800", 30), ("31536000", 60), ("9" * 5000, 60), ("-5", 0), ("soon", 0), ("1e9", 0), ("", 0)],
+)
+def test_a_receiver_is_left_alone_for_an_hour_at_most(after: str, minutes: int) -> None:
+    with Receiver(f"after {after}") as receiver, pytest.raises(SendError) as caught:
+        send(webhook(receiver.url, 5.0), ALERT)
+    assert caught.value.wait == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(
     ("step", "message"),
     [
         (500, "the server answered 500"),

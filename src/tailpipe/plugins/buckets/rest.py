@@ -6,6 +6,7 @@ A redirect is never followed, so what logs in goes to the service alone.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ MAX_BODY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _TIMEOUTS = (10.0, 60.0)
 _SAID = 8 * 1024
+_PATIENCE = 900.0
+"""A whole body may take so many seconds: a server that drips never exceeds the limit of one read."""
 
 
 def imported(name: str, extra: str) -> ModuleType:
@@ -135,8 +138,10 @@ def repeat(call: Callable[[], T], *, retries: int, renew: Callable[[], object]) 
 
 def _body(response: Any, most: int) -> bytes:
     """What came, as it was sent: the bytes of an object stay compressed if they are."""
-    parts, size = [], 0
-    while chunk := response.raw.read(_CHUNK, decode_content=False):
+    parts, size, deadline = [], 0, time.monotonic() + _PATIENCE
+    while chunk := response.raw.read1(_CHUNK, decode_content=False):
+        if time.monotonic() > deadline:
+            raise RestError(Fault(kind="Timeout", host=urlsplit(response.url).hostname or ""))
         parts.append(chunk)
         size += len(chunk)
         if size > most:

@@ -74,7 +74,9 @@ def _login(connection: Gcp, is_write: bool) -> Any:
 def _token(credentials: Any) -> tuple[str, datetime]:
     from tailpipe.plugins.buckets.rest import imported
 
-    credentials.refresh(imported("google.auth.transport.requests", "gcp").Request())
+    with imported("requests", "gcp").Session() as session:
+        session.max_redirects = 0  # what logs in goes to the server that the credentials name
+        credentials.refresh(imported("google.auth.transport.requests", "gcp").Request(session))
     expiry = credentials.expiry
     return credentials.token, expiry.replace(tzinfo=UTC) if expiry else datetime.now(UTC) + _HOUR
 

@@ -153,7 +153,7 @@ class Client:
     def _skew_of(self, headers: Mapping[str, str]) -> float:
         try:
             return parsedate_to_datetime(headers["date"]).timestamp() - self._retry.clock()
-        except (KeyError, ValueError, OverflowError):
+        except (KeyError, ValueError, OverflowError, TypeError):
             return 0.0
 
     # Messages

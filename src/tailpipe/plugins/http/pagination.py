@@ -19,7 +19,7 @@ from tailpipe.plugin import (
     pages_by_url,
 )
 from tailpipe.plugins.http.messages import Request
-from tailpipe.plugins.http.records import Page, lookup
+from tailpipe.plugins.http.records import Page, lookup, placed
 
 __all__ = ["Cursor", "LinkHeader", "NextUrl", "Numbered", "OffsetPages", "Pagination", "SinglePage"]
 
@@ -83,7 +83,10 @@ class Cursor(Pagination):
     path: str = option("Path of the token in the body.", default="")
     record: str = option("Path of the token in the last record of a page, instead.", default="")
     param: str = option("Parameter that takes the token.", default="")
-    body: str = option("Key of the body that takes the token, instead.", default="")
+    body: str = option(
+        "Path in the request body that takes the token, instead.",
+        default="",
+    )
     has_more: str = option("Path of the value that is true if there is another page.", default="")
     alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
     join: str = option("Separator of the parts of a token that is a list.", default=",")
@@ -97,26 +100,29 @@ class Cursor(Pagination):
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:  # noqa: ARG002
         """The pages, up to the one without a token."""
 
-        def one(token: str | None) -> Page:
+        def one(token: Any) -> Page:
             return fetch(first if token is None else self._request(first, token))
 
         return pages_by_token(one, self._token)
 
-    def _token(self, page: Page) -> str | None:
+    def _token(self, page: Page) -> Any:
+        """The token, or None; a body takes it as it came, a number as a number."""
         if self.has_more and not lookup(page.body, self.has_more):
             return None
         if self.record:
             found = lookup(page.records[-1], self.record) if page.records else None
         else:
             found = lookup(page.body, self.path)
-        if isinstance(found, list):
-            return self.join.join(map(str, found))
-        return None if found is None or found == "" or isinstance(found, bool) else str(found)
+        if found is None or found in ("", [], {}) or isinstance(found, bool):
+            return None
+        if self.body:
+            return found
+        return self.join.join(map(str, found)) if isinstance(found, list) else str(found)
 
-    def _request(self, first: Request, token: str) -> Request:
+    def _request(self, first: Request, token: Any) -> Request:
         if self.body:
             sent = {} if self.alone else json.loads(first.body or b"{}")
-            return first._replace(body=json.dumps({**sent, self.body: token}).encode())
+            return first._replace(body=json.dumps(placed(sent, self.body, token), ensure_ascii=False).encode())
         return with_params(first, {self.param: token}, alone=self.alone)
 
 

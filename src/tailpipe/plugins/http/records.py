@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.message import Message
 from typing import Any, Literal, NamedTuple
 
-from tailpipe.plugin import TailpipeError
+from tailpipe.plugin import TailpipeError, UsageError
 from tailpipe.plugins.http.messages import Answer, CutError, excerpt, shown
 
-__all__ = ["Page", "key_of", "lookup", "moment_of", "page_of", "records_of"]
+__all__ = ["Page", "key_of", "lookup", "moment_of", "page_of", "placed", "records_of"]
 
 Body = Literal["auto", "json", "ndjson"]
 
+_CHARSETS = ("iso-8859-1", "latin1", "windows-1252", "utf-16", "utf-16le", "utf-16be", "utf-32")
+"""What a text is decoded by if the answer names it; JSON is UTF-8 otherwise."""
 _LINES = ("ndjson", "jsonl", "json-seq", "jsonlines")
 _EPOCHS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From these numbers on, a time is in billionths, millionths or thousandths of a second."""
@@ -31,14 +34,18 @@ class Page(NamedTuple):
 
 def page_of(answer: Answer, url: str, paths: Sequence[str], kind: Body) -> Page:
     """The page of an answer; `paths` are where its records may be, the first that is there counts."""
-    body = _parsed(answer, url, kind)
+    try:
+        body = _parsed(answer, url, kind)
+    except RecursionError:
+        raise TailpipeError(f"{shown(url)}: the response is nested too deeply") from None
     return Page(records_of(body, paths, url), body, answer.headers)
 
 
 def _parsed(answer: Answer, url: str, kind: Body) -> Any:
     if not answer.body.strip():
         return []
-    text = answer.body.decode("utf-8-sig", "replace")
+    charset = (answer.headers.get_content_charset() or "").replace("_", "-")
+    text = answer.body.decode(charset if charset in _CHARSETS else "utf-8-sig", "replace").removeprefix("\ufeff")
     content_type = answer.headers.get("Content-Type", "").lower()
     is_lines = kind == "ndjson" or (kind == "auto" and any(one in content_type for one in _LINES))
     try:
@@ -51,8 +58,6 @@ def _parsed(answer: Answer, url: str, kind: Body) -> Any:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise _wrong(answer, url, str(error)) from None
-    except RecursionError:
-        raise TailpipeError(f"{shown(url)}: the response is nested too deeply") from None
 
 
 def _may_be_lines(text: str) -> bool:
@@ -105,11 +110,9 @@ def lookup(value: Any, path: str) -> Any:
     if isinstance(value, Mapping):
         if path in value:
             return value[path]
-        at = path.find(".")
-        while at > 0:
-            if path[:at] in value and (found := lookup(value[path[:at]], path[at + 1 :])) is not None:
+        for key, rest in _splits(path):
+            if key in value and (found := lookup(value[key], rest)) is not None:
                 return found
-            at = path.find(".", at + 1)
         return None
     if isinstance(value, list):
         number, _, rest = path.partition(".")
@@ -117,6 +120,44 @@ def lookup(value: Any, path: str) -> Any:
             return None
         return lookup(value[int(number)], rest) if rest else value[int(number)]
     return None
+
+
+def _splits(path: str) -> list[tuple[str, str]]:
+    """The path cut at each dot that has something on both sides."""
+    return [(path[: dot.start()], path[dot.end() :]) for dot in re.finditer(r"(?<=.)\.(?=.)", path)]
+
+
+def placed(value: Any, path: str, item: Any) -> Any:
+    """The value with an item at a path, where `lookup` finds it: in place of what stands there, otherwise nested.
+
+    A dot is literal where the value has a key with it. A path through a text or a number is an error.
+    """
+    if not path:
+        return item
+    if isinstance(value, Mapping):
+        return {**value, **_placed_in_map(value, path, item)}
+    if isinstance(value, list | tuple):
+        number, _, rest = path.partition(".")
+        if number.removeprefix("-").isdecimal() and -len(value) <= int(number) < len(value):
+            place = int(number) % len(value)
+            return [*value[:place], placed(value[place], rest, item), *value[place + 1 :]]
+    elif value is None:
+        return placed({}, path, item)
+    what = "a list" if isinstance(value, list | tuple) else json.dumps(value)
+    raise UsageError(f'"{path}" has no place in {what}', hint="correct body of the pagination, or body of the source")
+
+
+def _placed_in_map(value: Mapping[str, Any], path: str, item: Any) -> dict[str, Any]:
+    """The one entry of a map that changes."""
+    if path in value:
+        return {path: item}
+    if not (splits := _splits(path)):
+        return {path: item}
+    known = [(key, rest) for key, rest in splits if key in value]
+    holding = [pair for pair in known if isinstance(value[pair[0]], Mapping | list | tuple)]
+    finding = [pair for pair in holding if lookup(value[pair[0]], pair[1]) is not None]
+    key, rest = (*finding, *holding, *known, *splits)[0]
+    return {key: placed(value.get(key), rest, item)}
 
 
 def key_of(record: Any, paths: Sequence[str]) -> str:

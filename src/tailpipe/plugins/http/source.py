@@ -30,7 +30,7 @@ from tailpipe.plugins.http.connection import HttpConnection
 from tailpipe.plugins.http.messages import Request, origin_of
 from tailpipe.plugins.http.pagination import Cursor, LinkHeader, NextUrl, Numbered, OffsetPages, SinglePage
 from tailpipe.plugins.http.ranges import TimeRange
-from tailpipe.plugins.http.records import Page, key_of, lookup, moment_of, page_of
+from tailpipe.plugins.http.records import Page, key_of, lookup, moment_of, page_of, placed
 from tailpipe.plugins.http.template import added_options, fill, placeholders
 
 __all__ = ["HttpSource"]
@@ -116,6 +116,15 @@ class HttpSource(Source):
             raise UsageError('stop_at = "short" needs the size of a page', hint="set size of the pagination")
         if self.body and self.method != "POST":
             raise UsageError("only a POST has a body", hint='set method = "POST"')
+        if isinstance(self.pagination, Cursor) and self.pagination.body:
+            self._check_body(self.pagination)
+
+    def _check_body(self, cursor: Cursor) -> None:
+        """Refuse a body that has no place for the token."""
+        if self.method != "POST":
+            raise UsageError("the token would be sent in a body, which only a POST has", hint='set method = "POST"')
+        if not cursor.alone:
+            placed(self.body, cursor.body, "")
 
     # Listing: no request is sent
 
@@ -205,8 +214,12 @@ class HttpSource(Source):
 
     def _followed(self, first: Request, record: Any) -> Request:
         url = str(lookup(record, self.follow) or "")
-        if origin_of(url) != origin_of(first.url):
-            raise UsageError(f'"{self.follow}" of a record is not an address on the same server: {origin_of(url)[1]}')
+        try:
+            there = origin_of(url)
+        except ValueError as error:
+            raise TailpipeError(f'"{self.follow}" of a record is not an address: {error}') from None
+        if there != origin_of(first.url):
+            raise UsageError(f'"{self.follow}" of a record is not an address on the same server: {there[1]}')
         return Request("GET", url, first.headers)
 
     def _request(self, span: Window, names: Mapping[str, str]) -> Request:

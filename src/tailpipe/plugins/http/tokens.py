@@ -77,7 +77,7 @@ def _requested(auth: OAuth2 | Google, send: Send, now: Clock) -> _Token:
     try:
         found = json.loads(answer.body)
         token = str(found["access_token"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise TailpipeError(f"the response to the token request has no token: {excerpt(answer.body)}") from None
     hide_secrets(token)
     life = found.get("expires_in", _LIFE)

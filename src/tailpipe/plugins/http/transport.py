@@ -7,12 +7,16 @@ followed without it, and never from https to http.
 from __future__ import annotations
 
 import base64
+import gzip
 import http.client
+import io
+import ipaddress
+import socket
 import ssl
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from tailpipe.plugin import TailpipeError, UsageError, hide_secrets
@@ -29,6 +33,8 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
 _PATIENCE = 10
 """A whole answer may take so many times the timeout of one read."""
+_LAYERS = 2
+"""A file may be compressed, and its transfer again; a file may even unpack to itself."""
 _CLOSED = (http.client.BadStatusLine, ConnectionError, ssl.SSLEOFError)
 _SAFE = "%/:=&?~#+!$,;'@()*[]"
 _COMMON = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "tailpipe"}
@@ -94,7 +100,7 @@ class Transport:
     def _roundtrip(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
         parts = urlsplit(request.url)
         target = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
-        headers = {**_COMMON, **request.headers}
+        headers = _once({**_COMMON, **request.headers})
         if parts.scheme == "http" and (proxy := self._proxy(request.url)) is not None:
             target = f"http://{parts.netloc}{target}"
             headers |= proxy.headers
@@ -103,14 +109,13 @@ class Transport:
         raw = self._body(response)
         if response.will_close:
             self._drop(origin_of(request.url))
-        length = response.headers.get("Content-Length")
+        has_length = response.headers.get("Content-Length", "").isdecimal()
         chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
         return Answer(
-            response.status, response.reason, response.headers, _unpacked(response, raw), bool(length) or chunked
+            response.status, response.reason, response.headers, _unpacked(response, raw), has_length or chunked
         )
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:
-        deadline = time.monotonic() + _PATIENCE * self._timeout
         parts, size = [], 0
         expected = response.length
         while chunk := response.read(_CHUNK):
@@ -118,8 +123,6 @@ class Transport:
             size += len(chunk)
             if size > MAX_BODY:
                 raise TailpipeError(f"a page has more than {MAX_BODY:,} bytes", hint="request smaller pages")
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the answer took longer than {_PATIENCE * self._timeout:g} seconds")
         if expected is not None and size < expected:
             raise CutError(f"the answer ended after {size:,} of {expected:,} bytes")
         return b"".join(parts)
@@ -131,13 +134,13 @@ class Transport:
         proxy = self._proxy(url)
         if scheme == "http":
             place = (proxy.host, proxy.port) if proxy else (host, port)
-            return http.client.HTTPConnection(*place, timeout=self._timeout)
+            return _paced(http.client.HTTPConnection(*place, timeout=self._timeout))
         context = self._context(is_own=origin_of(url) == self._own)
         if proxy is None:
-            return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+            return _paced(http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context))
         made = http.client.HTTPSConnection(proxy.host, proxy.port, timeout=self._timeout, context=context)
         made.set_tunnel(host, port, headers=dict(proxy.headers))
-        return made
+        return _paced(made)
 
     def _context(self, *, is_own: bool) -> ssl.SSLContext:
         """How TLS is spoken; the certificate of this client is shown to the service alone."""
@@ -166,32 +169,106 @@ class Transport:
             address = "" if proxy_bypass(host) else getproxies().get(scheme, "")
         if not address:
             return None
-        parts = urlsplit(address if "://" in address else f"http://{address}")
-        if parts.scheme != "http" or not parts.hostname:
+        try:
+            parts = urlsplit(address if "://" in address else f"http://{address}")
+            port = parts.port or 8080
+        except ValueError:  # its text has a part of the address, perhaps of the password
+            parts, port = urlsplit(""), 0
+        if parts.scheme != "http" or not parts.hostname or not port:
             hint = "write it as http://host:port"
             raise UsageError(f"the proxy of {facts.address} is not the address of an HTTP proxy", hint=hint)
         user, secret = facts.proxy_username or unquote(parts.username or ""), facts.proxy_password
         password = secret.reveal() if secret else unquote(parts.password or "")
         if not user:
-            return _Proxy(parts.hostname, parts.port or 8080, {})
+            return _Proxy(parts.hostname, port, {})
         login = base64.b64encode(f"{user}:{password}".encode()).decode()
         hide_secrets(login, password)
-        return _Proxy(parts.hostname, parts.port or 8080, {"Proxy-Authorization": f"Basic {login}"})
+        return _Proxy(parts.hostname, port, {"Proxy-Authorization": f"Basic {login}"})
+
+
+class _Paced(io.RawIOBase):
+    """What comes over a socket, until a deadline: a server that drips never exceeds the limit of one read."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self._timeout = sock, sock.gettimeout() or 60.0
+        self._raw = sock.makefile("rb", buffering=0)
+        self._deadline = time.monotonic() + _PATIENCE * self._timeout
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        rest = self._deadline - time.monotonic()
+        if rest <= 0:
+            raise TimeoutError(f"the answer took longer than {_PATIENCE * self._timeout:g} seconds")
+        self._sock.settimeout(min(self._timeout, rest))
+        try:
+            return self._raw.readinto(buffer)
+        finally:
+            if self._sock.fileno() >= 0:
+                self._sock.settimeout(self._timeout)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _PacedResponse(http.client.HTTPResponse):
+    """A response whose headers and body have the same deadline."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Paced(sock))
+
+
+def _paced(connection: http.client.HTTPConnection) -> http.client.HTTPConnection:
+    connection.response_class = _PacedResponse
+    return connection
+
+
+def _once(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers, of each name the last one: names that differ in case only are the same."""
+    return dict({name.lower(): (name, value) for name, value in headers.items()}.values())
 
 
 def _redirected(request: Request, status: int, url: str, home: tuple[str, str, int | None]) -> Request:
     """The request that a redirect leads to; one that would lose its secrecy or its meaning is refused."""
     there = origin_of(url)
-    if there[0] not in ("http", "https") or (home[0] == "https" and there[0] != "https"):
+    if there[0] not in ("http", "https"):
+        raise TailpipeError(f"{shown(request.url)} redirects to an address that is not http: {there[0]}")
+    if _depth(there[1]) > _depth(home[1]):
+        raise TailpipeError(f"{shown(request.url)} redirects into a private network: {there[1]}")
+    if home[0] == "https" and there[0] != "https":
         raise TailpipeError(f"{shown(request.url)} redirects to {there[0]}://{there[1]}, which is not encrypted")
     method, body = request.method, request.body
     if method != "GET" and (status == 303 or (status in (301, 302) and there == home)):
         method, body = "GET", None
-    if there != home and method != "GET":
+    if there != home and request.method != "GET":
         raise TailpipeError(
-            f"{shown(request.url)} redirects a {method} to another server: {there[1]}", hint="set base_url to that one"
+            f"{shown(request.url)} redirects a {request.method} to another server: {there[1]}",
+            hint="set base_url to that one",
         )
     return Request(method, url, request.headers if there == home else {}, body)
+
+
+def _depth(host: str) -> int:
+    """How private the most private address of a host is: of the internet, of a network, of this machine, of the cloud.
+
+    A service of the internet must not lead us to what only we can reach, such as the credentials of a machine.
+    """
+    try:
+        found = {one[4][0] for one in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except (OSError, UnicodeError):
+        return 0  # the request will fail, unless a proxy knows the host
+    return max(_rank(ipaddress.ip_address(str(one).partition("%")[0])) for one in found)
+
+
+def _rank(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> int:
+    address = getattr(address, "ipv4_mapped", None) or address
+    if address.is_link_local:
+        return 3
+    return 2 if address.is_loopback or address.is_unspecified else int(not address.is_global)
 
 
 def _unpacked(response: http.client.HTTPResponse, raw: bytes) -> bytes:
@@ -199,26 +276,23 @@ def _unpacked(response: http.client.HTTPResponse, raw: bytes) -> bytes:
     encoding = (response.headers.get("Content-Encoding") or "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise TailpipeError(f'the response is encoded as "{encoding[:40]}", which was not requested')
-    while raw[:2] == b"\x1f\x8b":
-        raw = _gunzipped(raw)
+    for _ in range(_LAYERS):
+        if raw[:2] == b"\x1f\x8b":
+            raw = _gunzipped(raw)
     return raw
 
 
 def _gunzipped(raw: bytes) -> bytes:
     parts, size = [], 0
-    while raw:
-        member = zlib.decompressobj(31)
-        try:
-            while not member.eof:
-                part = member.decompress(raw, _CHUNK * 16)
-                raw = member.unconsumed_tail
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            while part := file.read(_CHUNK * 16):
                 parts.append(part)
                 size += len(part)
                 if size > MAX_BODY:
                     raise TailpipeError(f"a page has more than {MAX_BODY:,} bytes", hint="request smaller pages")
-                if not part and not raw and not member.eof:
-                    raise CutError("the compressed answer ended too early")
-        except zlib.error as error:
-            raise CutError(f"the compressed answer is damaged: {error}") from None
-        raw = member.unused_data.lstrip(b"\0")
+    except EOFError:
+        raise CutError("the compressed answer ended too early") from None
+    except (OSError, zlib.error) as error:
+        raise CutError(f"the compressed answer is damaged: {error}") from None
     return b"".join(parts)
