@@ -98,7 +98,8 @@ def access_log_parser(
 ) -> LineParser:
     """The fastest parser of a layout, of the parts that may follow it, and of any text behind all of them."""
     parts = [tokens, *may_follow]
-    loose = _loose_pattern(parts, quoting, rest, has_prefix=any("line_prefix" in sql for _, sql in values.values()))
+    has_prefix = any("line_prefix" in sql for _, sql in values.values())
+    loose = _loose_pattern(parts, quoting, rest, has_prefix=has_prefix)
     # A quote with a backslash before it does not end a value, which only the loose pattern knows.
     is_plain = r"NOT contains(_line, '\')" if quoting == "backslash" else ""
     parsers: list[tuple[str, LineParser]] = []
@@ -106,7 +107,7 @@ def access_log_parser(
         strict = parse_pattern(f"^{_strict([token for part in parts[:number] for token in part])}$")
         layout = recognise(strict)
         if layout is not None:
-            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain)))
+            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain, int(has_prefix))))
     otherwise = RegexParser(loose, is_dotall)
     return MappedParser(parsers[0][1] if len(parts) == len(parsers) == 1 else _Lengths(parsers, otherwise), values)
 

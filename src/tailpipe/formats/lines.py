@@ -120,7 +120,7 @@ class Logfmt(Format):
 
 
 class Syslog(Format):
-    """Syslog lines, of RFC 5424 and of the older RFC 3164."""
+    """Syslog lines, of RFC 5424 and of the older RFC 3164; lines without a header belong to the message before."""
 
     type = "syslog"
     has_times_without_year = True
@@ -129,6 +129,13 @@ class Syslog(Format):
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    @property
+    def event_start(self) -> str | None:
+        """A priority or a time."""
+        from tailpipe.formats.syslog_parser import START
+
+        return START
 
     def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
         """A parser of either RFC."""
