@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from tailpipe.formats.layout import recognise
@@ -24,11 +25,14 @@ from tailpipe.frozen import frozen
 from tailpipe.plugin import LineParser, Lines, Parsed
 from tailpipe.plugin.sql import literal, quoted
 
-__all__ = ["Quoting", "access_log_parser", "request_fields", "rest_field"]
+__all__ = ["Quoting", "access_log_parser", "prefix_fields", "request_fields", "rest_field", "with_addresses"]
 
 Quoting = Literal["hex", "backslash", "none"]
 """How a quote inside a value is written: as `\\x22`, with a backslash before it, or as it is."""
 _QUOTED: dict[Quoting, str] = {"hex": r'[^"]', "backslash": r'(?:[^"\\]|\\.)', "none": "."}
+_CLIENTS = ("remote_addr", "remote_host")
+_ADDRESSES = r'[^ ",]+(?:, *[^ ",]+)*'
+_PREFIX = rf'(?:"?(?P<line_prefix>{_ADDRESSES})"? )??'
 _REQUEST = r"^(([A-Za-z0-9!#$%&'*+.^_`|~-]+) +(.*?)(?: +(HTTP/[0-9.]+))?)$"
 
 
@@ -45,7 +49,9 @@ def _strict(tokens: Sequence[Token]) -> str:
     return "".join(strict)
 
 
-def _loose_pattern(parts: Sequence[Sequence[Token]], quoting: Quoting, rest: str | None) -> Pattern:
+def _loose_pattern(
+    parts: Sequence[Sequence[Token]], quoting: Quoting, rest: str | None, *, has_prefix: bool
+) -> Pattern:
     """The loose pattern of a layout and of the parts that may follow, each behind the one before it."""
     loose = ""
     ends = [sum(map(len, parts[:number])) for number in range(1, len(parts))]
@@ -55,7 +61,7 @@ def _loose_pattern(parts: Sequence[Sequence[Token]], quoting: Quoting, rest: str
             re.escape(token) if isinstance(token, str) else f"(?P<{token.field}>{_loose(token, is_quoted, quoting)})"
         )
     more = f"(?: (?P<{rest}>.*))?" if rest else ""
-    return parse_pattern(f"^{loose}{')?' * len(ends)}{more}$")
+    return parse_pattern(f"^{_PREFIX if has_prefix else ''}{loose}{')?' * len(ends)}{more}$")
 
 
 def _placed(tokens: Sequence[Token]) -> Iterator[tuple[Token, str, str, bool]]:
@@ -92,7 +98,8 @@ def access_log_parser(
 ) -> LineParser:
     """The fastest parser of a layout, of the parts that may follow it, and of any text behind all of them."""
     parts = [tokens, *may_follow]
-    loose = _loose_pattern(parts, quoting, rest)
+    has_prefix = any("line_prefix" in sql for _, sql in values.values())
+    loose = _loose_pattern(parts, quoting, rest, has_prefix=has_prefix)
     # A quote with a backslash before it does not end a value, which only the loose pattern knows.
     is_plain = r"NOT contains(_line, '\')" if quoting == "backslash" else ""
     parsers: list[tuple[str, LineParser]] = []
@@ -100,7 +107,7 @@ def access_log_parser(
         strict = parse_pattern(f"^{_strict([token for part in parts[:number] for token in part])}$")
         layout = recognise(strict)
         if layout is not None:
-            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain)))
+            parsers.append((strict.named(), LayoutParser(loose, layout, is_dotall, is_plain, int(has_prefix))))
     otherwise = RegexParser(loose, is_dotall)
     return MappedParser(parsers[0][1] if len(parts) == len(parsers) == 1 else _Lengths(parsers, otherwise), values)
 
@@ -123,6 +130,34 @@ class _Lengths:
 def rest_field(name: str | None) -> dict[str, tuple[str, str]]:
     """The field of what follows the layout, if it has a name."""
     return {name: ("VARCHAR", f"nullif({quoted(name)}, '')")} if name else {}
+
+
+def prefix_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Fields of a prefix: a virtual host, perhaps with a port, or the addresses that a request was forwarded for.
+
+    The addresses may stand in place of the client's, which then is the first of them.
+    """
+    host = r"^(\[[^\]]*\]|[^,:\[]+|[^,]*:[^,]*:[^,]*)(?::([0-9]{1,5}))?$"
+    client = next((name for name in _CLIENTS if name in fields), "")
+    given = fields[client][1] if client else "NULL"
+    are_many = "contains(line_prefix, ',')"
+    made = {
+        "host": f"nullif(regexp_extract(line_prefix, {literal(host)}, 1), '')",
+        "server_port": f"nullif(regexp_extract(line_prefix, {literal(host)}, 2), '')",
+        "http_x_forwarded_for": f"CASE WHEN {are_many} THEN line_prefix WHEN contains({given}, ',') THEN {given} END",
+    }
+    found = {name: f"coalesce({fields[name][1]}, {sql})" if name in fields else sql for name, sql in made.items()}
+    if client:
+        found[client] = f"CASE WHEN contains({given}, ',') THEN trim(split_part({given}, ',', 1)) ELSE {given} END"
+    return {name: ("VARCHAR", sql) for name, sql in found.items()}
+
+
+def with_addresses(tokens: Sequence[Token]) -> list[Token]:
+    """The layout with a client that may be a list of addresses."""
+    return [
+        replace(token, pattern=_ADDRESSES) if isinstance(token, Variable) and token.field in _CLIENTS else token
+        for token in tokens
+    ]
 
 
 def request_fields(fields: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

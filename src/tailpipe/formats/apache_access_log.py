@@ -92,6 +92,10 @@ class ApacheAccessLog(Format):
     may_follow: Sequence[str] = option(
         "Parts that may follow the layout in a line, in order.", default=(), check=_check_parts
     )
+    any_prefix: bool = option(
+        "Accept a virtual host or a list of forwarded addresses before the layout, and such a list as the client.",
+        default=False,
+    )
     rest: str | None = option(
         "Name of a field for other text after the layout; without it, longer lines are rejected.",
         default=None,
@@ -105,7 +109,13 @@ class ApacheAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import access_log_parser, request_fields, rest_field
+        from tailpipe.formats.access_log import (
+            access_log_parser,
+            prefix_fields,
+            request_fields,
+            rest_field,
+            with_addresses,
+        )
 
         directives = _directives(self.layout)
         parts = [_directives(part) for part in self.may_follow]
@@ -113,8 +123,11 @@ class ApacheAccessLog(Format):
         more = _names([one for part in parts for one in part])
         values |= {name: ("VARCHAR", f"nullif({_value(name)}, '')") for name in more}
         values |= rest_field(self.rest)
+        tokens = _tokens(directives)
+        if self.any_prefix:
+            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
         return access_log_parser(
-            _tokens(directives),
+            tokens,
             "backslash",
             {**values, **_times(directives), **request_fields(values)},
             is_dotall=context.has_line_ends,

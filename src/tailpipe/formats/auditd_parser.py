@@ -2,13 +2,14 @@
 
 Fields of the records are merged, the first that has one counts; those of PATH records are in `paths`, those of EXECVE
 in `argv` and `command_line`, and `records` has all of them. Texts that the kernel wrote as hex digits are decoded.
+`source_ip` and `destination_ip` are null unless the event says who sent and who received.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from tailpipe.formats.syscalls import ARCHITECTURES, syscall_name
@@ -20,7 +21,7 @@ _HEAD = r"^(?:node=(?P<clock>\S+) )?type=\S+ msg=audit\((?P<id>(?P<seconds>[0-9]
 JOINING = Joining(key=_HEAD, end=r"^(?:node=\S+ )?type=(?:PROCTITLE|EOE) |^(?:node=\S+ )?type=[^']* msg='")
 """Programs send whole messages (`msg='…'`). The audit daemon does not write EOE to its file, but PROCTITLE is last."""
 
-_RECORD = re.compile(r"(?:node=(\S+) )?type=(\S+) msg=audit\(([0-9]+\.[0-9]+):([0-9]+)\):\s*(.*)", re.DOTALL)
+_RECORD = re.compile(r"(?:node=(\S+) )?type=(\S+) msg=audit\(([0-9]+\.[0-9]+):([0-9]+)\)(?::\s*|\s+|$)(.*)", re.DOTALL)
 _PAIR = re.compile(
     r"""([A-Za-z0-9_-]+(?:\[\d+\])?)=(?:"([^"]*)"|'([^']*)'|(\{[^}]*\})|"""
     r"""([^\s\x1d'"]*(?:[ ]+(?![A-Za-z0-9_-]+(?:\[\d+\])?=)[^\s\x1d'"]+)*))"""
@@ -32,6 +33,8 @@ _TEXTS = frozenset(
     ["proctitle", "name", "cwd", "comm", "exe", "cmd", "data", "path", "key", "acct", "dir", "file", "watch", "ocomm"]
 )
 """Fields that are in quotes, or hex digits where they hold blanks, quotes or anything odd."""
+_SEPARATED = re.compile(r"(.*?)(?:\s+:|,)|([^(]*)\)", re.DOTALL)
+"""What older programs have behind a value: `acct=root : exe=…`, `(hostname=?, addr=?, terminal=cron res=success)`."""
 _NOTHING = frozenset({"?", "(null)", "(none)", ""})
 _UNSET = frozenset({"4294967295", "-1", "unset"})
 _IDS = ("auid", "uid", "gid", "euid", "suid", "fsuid", "egid", "sgid", "fsgid", "ses")
@@ -40,6 +43,15 @@ _MERGED = (
     *("proctitle", "op", "acct", "hostname", "addr", "terminal", "res", "grantors", "unit", "cmd"),
 )
 _NAMED = ("auid", "uid", "gid", "euid", "suid", "fsuid", "egid", "sgid", "fsgid")
+_TO_PEER = frozenset({"connect", "send", "sendto", "sendmsg", "sendmmsg"})
+_FROM_PEER = frozenset({"accept", "accept4", "recv", "recvfrom", "recvmsg", "recvmmsg"})
+_SOCKETCALLS = {
+    **dict.fromkeys(("3", "9", "b", "10", "14"), "sendto"),
+    **dict.fromkeys(("5", "a", "c", "11", "12", "13"), "recvfrom"),
+}
+"""The direction of a `socketcall` by its first argument, in hex: connect, send, …; accept, recv, …."""
+_LOCAL = re.compile(r"(?:ADD|DEL)_(?:USER|GROUP)|(?:USER|GRP|ROLE)_MGMT|ACCT_(?:UN)?LOCK|CHGRP_ID|CHUSER_ID|GRP_\w+")
+"""Types of messages in which `addr` is an address of the machine itself."""
 _RESULTS = {"1": "success", "yes": "success", "0": "failed", "no": "failed"}
 
 
@@ -62,6 +74,8 @@ def audit_event(text: str) -> Mapping[str, Any] | None:
         for name, value in record.items() if record["type"] not in ("PATH", "EXECVE") else ():
             if merged.get(name) is None:
                 merged[name] = value
+    socket = _address(merged.get("saddr"))
+    interpreted = _interpreted(merged)
     return {
         "timestamp": head[1],
         "serial": head[2],
@@ -70,10 +84,11 @@ def audit_event(text: str) -> Mapping[str, Any] | None:
         "record_types": list(dict.fromkeys(record["type"] for record in records)),
         **{name: merged.get(name) for name in _MERGED},
         **{f"{name}_name": merged.get(name.upper()) for name in _NAMED},
-        **_interpreted(merged),
+        **interpreted,
         **_command(records),
         "paths": [_without_type(record) for record in records if record["type"] == "PATH"] or None,
-        **_address(merged.get("saddr")),
+        **socket,
+        **_ends(merged, interpreted["syscall_name"], socket["saddr_ip"]),
         "avc": next((_without_type(record) for record in records if record["type"] in ("AVC", "USER_AVC")), None),
         "records": records,
         "raw": text,
@@ -98,6 +113,8 @@ def _fields(kind: str, body: str) -> dict[str, Any]:
 
 
 def _bare(kind: str, name: str, text: str) -> str | None:
+    if found := _SEPARATED.fullmatch(text):
+        text = found[1] or found[2] or ""
     if text in _NOTHING or (name in _IDS and text in _UNSET):
         return None
     if _HEX.fullmatch(text) and (name in _TEXTS or (kind == "EXECVE" and _ARGUMENT.fullmatch(name))):
@@ -158,6 +175,34 @@ def _address(saddr: str | None) -> dict[str, Any]:
     elif family == 10 and len(data) >= 24:
         found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(IPv6Address(data[8:24]))
     return found
+
+
+def _ends(merged: Mapping[str, Any], syscall: str | None, peer: str | None) -> dict[str, Any]:
+    """Who sent and who received: by the client of a message, the direction of a call, or the header of a packet.
+
+    The address of `bind` is the machine's own, and that of other calls may be either.
+    """
+    call = _SOCKETCALLS.get(merged.get("a0") or "", "") if syscall == "socketcall" else syscall
+    client = None if _LOCAL.fullmatch(merged.get("type") or "") else merged.get("addr")
+    source, destination = client or (peer if call in _FROM_PEER else None), peer if call in _TO_PEER else None
+    if merged.get("daddr"):
+        source, destination = merged.get("saddr"), merged["daddr"]
+    found = [source, destination, peer, *(merged.get(name) for name in ("addr", "laddr", "raddr", "faddr"))]
+    specified = {text: _specified(text) for text in found if text}
+    return {
+        "source_ip": specified.get(source or ""),
+        "destination_ip": specified.get(destination or ""),
+        "ips": list(dict.fromkeys(filter(None, specified.values()))) or None,
+    }
+
+
+def _specified(text: str) -> str | None:
+    """The address in a text; None for `0.0.0.0` and `::`, which stand for any."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return None if address.is_unspecified else str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def _without_type(record: Mapping[str, Any]) -> dict[str, Any]:

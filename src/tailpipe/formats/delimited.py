@@ -73,6 +73,9 @@ class Delimited(Format):
     needs_header: bool = fact(
         "Whether a line before which no line with `header_prefix` has named the fields is rejected.", default=False
     )
+    date_prefix: str | None = fact(
+        "What a line begins with that says the date of the rows after it, if they have a time alone.", default=None
+    )
     plus_as_blank: bool = fact(
         "Whether a `+` in a value without blanks is one, except in addresses of pages.", default=False
     )
@@ -121,6 +124,7 @@ class W3cLog(Format):
             delimiter=r"\s+",
             header=False,
             header_prefix="#Fields:",
+            date_prefix="#Date:",
             needs_header=True,
             comment="#",
             null_if=("-",),

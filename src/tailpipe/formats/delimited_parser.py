@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = ["HEAD_LINES", "DelimitedParser"]
 HEAD_LINES = 20
 """How many lines at the top of an artifact, comments left out, tell whether the first is a header."""
 _DIGITS = 19
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 _PAGE = re.compile(r"uri|url|referr?er")
 
 
@@ -42,6 +43,8 @@ class _Artifact:
     """Lines up to this ordinal are left out."""
     fields: tuple[str, ...] = ()
     """The names from the last line that begins with the header's prefix."""
+    date: str = ""
+    """The date from the last line that begins with the prefix of dates."""
     naming: Naming | None = None
     header: int = 0
     """The ordinal of the header, 0 for none."""
@@ -133,14 +136,26 @@ class DelimitedParser:
         if self.format.header_prefix:
             is_mark = pc.starts_with(text, self.format.header_prefix).to_numpy(zero_copy_only=False)
             is_row &= ~is_mark
+            if self.format.date_prefix:
+                is_mark |= pc.starts_with(text, self.format.date_prefix).to_numpy(zero_copy_only=False)
             marks = np.flatnonzero(is_mark).tolist()
             if known.naming is None:
-                known.fields = next(map(self._marked, filter(self._is_mark, reversed(run.head))), known.fields)
+                for line in run.head:
+                    self._note(known, line)
         for start, end in pairwise([0, *marks, len(text)]):
             if start in marks:
-                known.fields, known.naming = self._marked(text[start].as_py()), None
+                self._note(known, text[start].as_py())
+                known.naming = None
             yield self._part(known, run, text.slice(start, end - start), is_row[start:end], start)
         known.last = int(run.ordinals[-1]) if len(run.ordinals) else known.last
+
+    def _note(self, known: _Artifact, line: str) -> None:
+        """Note what a line says of those after it."""
+        if self._is_mark(line):
+            known.fields = self._marked(line)
+        elif self.format.date_prefix and line.startswith(self.format.date_prefix):
+            found = _DATE.match(line.removeprefix(self.format.date_prefix).strip())
+            known.date = found[0] if found else ""
 
     def _part(
         self, known: _Artifact, run: Lines, text: pa.Array, is_row: np.ndarray, start: int
@@ -151,7 +166,8 @@ class DelimitedParser:
             places = np.flatnonzero(is_row)[:HEAD_LINES]
             before = self._top(run.head)
             if top := before or text.take(pa.array(places)).to_pylist():
-                known.naming, has_header = self._naming(known.fields, top)
+                naming, has_header = self._naming(known.fields, top)
+                known.naming = replace(naming, date=known.date)
                 known.header = int(ordinals[places[0]]) if has_header and not before else 0
         is_row &= ordinals != known.header
         naming = known.naming or Naming()

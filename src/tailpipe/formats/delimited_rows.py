@@ -37,6 +37,8 @@ class Naming:
     fields: tuple[str, ...] = ()
     width: int = 0
     minimum: int | None = None
+    date: str = ""
+    """The date of rows that have a time alone."""
 
     def names(self, count: int) -> tuple[str, ...]:
         """The names of the first values."""
@@ -67,7 +69,10 @@ def read_rows(
         "_bad": bad,
         "_raw": text,
     }
-    return pa.table({**arrays, **dict(zip(naming.names(values.num_columns), values.columns, strict=True))})
+    named = dict(zip(naming.names(values.num_columns), values.columns, strict=True))
+    if naming.date and "time" in named and "date" not in named:
+        named["date"] = pa.repeat(naming.date, len(text))
+    return pa.table({**arrays, **named})
 
 
 def _with_others(

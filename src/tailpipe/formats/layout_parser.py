@@ -41,6 +41,8 @@ class LayoutParser:
     is_dotall: bool = False
     is_plain: str = ""
     """SQL over `_line`: a line for which it is not true is left to the pattern."""
+    before: int = 0
+    """How many groups the pattern has before those of the layout."""
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
         """The groups as fields, one row to a line; a line without a match is bad."""
@@ -57,7 +59,7 @@ class LayoutParser:
     def _sql(self) -> str:
         """Cells that the layout alone did not settle are compared with their part of the pattern; if one does
         not fit, the whole line goes to the whole pattern. Null texts cost the pattern nothing."""
-        texts: list[str] = []
+        texts = ["NULL"] * self.before
         parts: list[str] = []
         checks = ["_fits", *([self.is_plain] if self.is_plain else [])]
         for number, cell in enumerate(self.layout.cells):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tailpipe.formats.grok import check_patterns, compile_grok
@@ -55,6 +55,10 @@ class Regex(Format):
     has_times_without_year = True
     layout: str = option("Regular expression; each group `(?P<name>…)` is a field.", check=_check_layout)
     multiline: Multiline | None = nested("How lines are joined to events.", block="multiline", default=None)
+    wrapped_in: Sequence[str] = option(
+        "Keys of the line's text in JSON objects, as container logs have them; their time is put before the text.",
+        default=(),
+    )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
 
@@ -67,7 +71,12 @@ class Regex(Format):
         """The fastest parser for the layout."""
         from tailpipe.formats.layout_parser import pattern_parser
 
-        return pattern_parser(_pattern(self.layout), context.has_line_ends)
+        lines = pattern_parser(_pattern(self.layout), context.has_line_ends)
+        if not self.wrapped_in:
+            return lines
+        from tailpipe.formats.wrapped import UnwrappingParser
+
+        return UnwrappingParser(lines, self.wrapped_in)
 
 
 class Grok(Format):
@@ -120,7 +129,7 @@ class Logfmt(Format):
 
 
 class Syslog(Format):
-    """Syslog lines, of RFC 5424 and of the older RFC 3164."""
+    """Syslog lines, of RFC 5424 and of the older RFC 3164; lines without a header belong to the message before."""
 
     type = "syslog"
     has_times_without_year = True
@@ -129,6 +138,13 @@ class Syslog(Format):
     )
     timezone: str | None = timezone_option()
     encoding: Literal["utf-8", "utf-16", "latin-1"] = encoding_option()
+
+    @property
+    def event_start(self) -> str | None:
+        """A priority or a time."""
+        from tailpipe.formats.syslog_parser import START
+
+        return START
 
     def parser(self, context: ParseContext) -> LineParser:  # noqa: ARG002
         """A parser of either RFC."""

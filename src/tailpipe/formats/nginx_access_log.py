@@ -170,6 +170,10 @@ class NginxAccessLog(Format):
         check=_check_parts,
         is_verbatim=True,
     )
+    any_prefix: bool = option(
+        "Accept a virtual host or a list of forwarded addresses before the layout, and such a list as the client.",
+        default=False,
+    )
     rest: str | None = option(
         "Name of a field for other text after the layout; without it, longer lines are rejected.",
         default=None,
@@ -189,7 +193,14 @@ class NginxAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import Quoting, access_log_parser, request_fields, rest_field
+        from tailpipe.formats.access_log import (
+            Quoting,
+            access_log_parser,
+            prefix_fields,
+            request_fields,
+            rest_field,
+            with_addresses,
+        )
         from tailpipe.plugin.sql import quoted
 
         layout, found = _layout(self.layout)
@@ -199,9 +210,12 @@ class NginxAccessLog(Format):
         values = {name: ("VARCHAR", _value(quoted(name), escape)) for name in fields}
         values |= {name: ("VARCHAR", f"nullif({_value(quoted(name), escape)}, '')") for name in more}
         values |= rest_field(self.rest)
+        tokens = _tokens(layout)
+        if self.any_prefix:
+            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
         quoting: dict[str, Quoting] = {"default": "hex", "json": "backslash", "none": "none"}
         return access_log_parser(
-            _tokens(layout),
+            tokens,
             quoting[escape],
             {**values, **request_fields(values)},
             is_dotall=context.has_line_ends,

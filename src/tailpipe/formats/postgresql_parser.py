@@ -25,10 +25,20 @@ _DETAILS = {
     "LOCATION": "location",
     "STATEMENT": "query",
 }
-_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?: [A-Za-z0-9_+:-]+)?"
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?: [A-Za-z0-9_+-]+(?::[0-9]{2})*)?"
 _TEXT = r"(?:[^A-Z]|[A-Z]+[^A-Z:])*?"
 """Any text without a word such as `STATEMENT:`, which is no part of a prefix."""
 _ANY_PREFIX = rf"(?P<timestamp>{_TIME})(?P<words> {_TEXT})? "
+_USUAL = (
+    "%t:%r:%u@%d:[%p]:",  # Amazon RDS and Aurora
+    "%t:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",
+    "%t-%c-",  # Azure
+    "< %t >",  # older packages for Red Hat
+    "<%t>",
+    "%t %d %u [%p]",  # SUSE
+    "%t [%p]",
+)
+"""Usual prefixes that do not end with a space, so that the pattern above does not match them."""
 _CSV = (
     *("timestamp", "user", "database", "pid", "connection", "session_id", "session_line", "command_tag"),
     *("session_start", "virtual_transaction", "transaction_id", "severity", "sql_state", "message", "detail", "hint"),
@@ -128,16 +138,21 @@ def prefix_pattern(layout: str) -> str:
 
 def start_pattern(layout: str | None) -> str:
     """The pattern of the first line of a message, for RE2."""
-    prefix = prefix_pattern(layout) if layout is not None else _ANY_PREFIX
-    return rf"^(?:\{{|{_TIME},|{prefix}(?:{_SEVERITIES}): )"
+    prefixes = re.sub("[?]P<[a-z_]+>", "?:", "|".join(_prefixes(layout)))  # a name may be there once only
+    return rf"^(?:\{{|{_TIME},|(?:{prefixes})(?:{_SEVERITIES}): )"
+
+
+def _prefixes(layout: str | None) -> list[str]:
+    """Patterns of the prefix, in the order in which they are tried."""
+    return [prefix_pattern(layout)] if layout is not None else [_ANY_PREFIX, *map(prefix_pattern, _USUAL)]
 
 
 class PostgresqlEvents:
     """Reads messages by a prefix, or by usual ones; `has_zone` says that the format names the zone of times."""
 
     def __init__(self, layout: str | None, *, has_zone: bool) -> None:
-        prefix = prefix_pattern(layout) if layout is not None else _ANY_PREFIX
-        self._line = re.compile(rf"{prefix}({_SEVERITIES}|{'|'.join(_DETAILS)}):\s+(.*)", re.DOTALL)
+        rest = rf"({_SEVERITIES}|{'|'.join(_DETAILS)}):\s+(.*)"
+        self._lines = [re.compile(prefix + rest, re.DOTALL) for prefix in _prefixes(layout)]
         self._has_zone = has_zone
 
     def event(self, text: str) -> Mapping[str, Any]:
@@ -163,7 +178,7 @@ class PostgresqlEvents:
         fields: dict[str, Any] = {}
         part = ""
         for line in text.split("\n"):
-            found = self._line.match(line)
+            found = next((found for pattern in self._lines if (found := pattern.match(line))), None)
             if found is None and not fields:
                 raise ValueError("is no message of PostgreSQL")
             kind = found[found.re.groups - 1] if found else ""

@@ -6,6 +6,7 @@ Fields: `priority`, `facility`, `severity`, `version`, `timestamp`, `month_day_t
 - A line of RFC 3164 may lack the priority (as in /var/log/auth.log), the host, or the tag in front of the
   message. A line with a priority whose rest is not understood is all message, as that RFC has it.
 - `detail` is what some programs have in round brackets behind the tag: `launchd[1] (com.apple.x[97]): Exited`.
+- A message may have more lines, without a header.
 - `timestamp` is the text of the line, with the year in front if it is one of RFC 3164 that has a year. Where
   there is none, `month_day_time` is the same as `12-10 06:55:46`; whoever knows the year can put it in front.
 - `structured_data` is JSON text, `{"id": {"name": "value"}}`; a name that is duplicated stays so.
@@ -21,7 +22,7 @@ from tailpipe.plugin import Lines, Parsed
 from tailpipe.plugin.arrow import line_table
 from tailpipe.plugin.sql import literal, text_list
 
-__all__ = ["SyslogParser"]
+__all__ = ["START", "SyslogParser"]
 
 _FACILITIES = [
     "kern",
@@ -67,6 +68,8 @@ _NEW_GROUPS = ["w", "priority", "version", "timestamp", "host", "app", "procid",
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
 _DATE = rf"({'|'.join(_MONTHS)}) +([0-9]{{1,2}})(?: +([0-9]{{4}}))? +({_CLOCK})"
 _ISO = r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]+(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
+START = rf"^(?:<[0-9]{{1,3}}>|{_DATE}|{_ISO})"
+"""What a message begins with: a priority or a time. Any other line goes on with the message before it."""
 _OLD = (
     rf"^((?:<([0-9]{{1,3}})>)?(?:({_DATE}|{_ISO}):?\s+(?:(\S*[0-9A-Za-z](?:\S*[^\s:\]])?)(?:\s+|$))?"
     r"(?:([^\s:\[\]]+)(?:\[([^\[\]\s]*)\](?: \(([^()\s]+)\))?| \(([^()\s]*\[[0-9]*\])\))?(?: <[A-Z][a-z]+>)?:(?:\s|$))?"
@@ -85,7 +88,7 @@ class SyslogParser:
     rfc: Literal["auto", "3164", "5424"] = "auto"
 
     def parse(self, runs: Sequence[Lines]) -> Parsed:
-        """One row to a line; a line that is none of syslog's is bad."""
+        """One row to a message; a text that is none of syslog's is bad."""
         table = line_table(runs)
         columns = {"_artifact": "_artifact", "_ordinal": "_ordinal", "_bad": self._bad(), "_raw": "_line", **_FIELDS}
         selected = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())

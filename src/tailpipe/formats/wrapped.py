@@ -1,17 +1,21 @@
-"""Lines that a delivery stream has wrapped, each as a JSON object: `{"message": "2 123456789010 … ACCEPT OK"}`."""
+"""Lines that a delivery stream or a container log has wrapped, each as a JSON object: `{"message": "… ACCEPT OK"}`."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.plugin import Lines
+from tailpipe.frozen import frozen
+from tailpipe.plugin import LineParser, Lines, Parsed
 
-__all__ = ["unwrapped"]
+__all__ = ["UnwrappingParser", "unwrapped"]
+
+_TIMES = ("time", "@timestamp", "timestamp")
 
 
 def unwrapped(run: Lines, key: str) -> Lines:
@@ -36,3 +40,37 @@ def _text_in(line: str, key: str) -> str:
         return line
     text = found.get(key) if isinstance(found, dict) else None
     return text.strip("\r\n") if isinstance(text, str) else line
+
+
+@frozen
+class UnwrappingParser:
+    """Reads lines of which some are wrapped by a container log: the time of the object stands before the text."""
+
+    lines: LineParser
+    keys: Sequence[str]
+
+    def parse(self, runs: Sequence[Lines]) -> Parsed:
+        """One row to a line."""
+        return self.lines.parse([self._unwrapped(run) for run in runs])
+
+    def _unwrapped(self, run: Lines) -> Lines:
+        text = run.text.cast(pa.string())
+        is_object = pc.starts_with(text, "{")
+        if not pc.any(is_object).as_py():
+            return replace(run, text=text)
+        found = [_timed_text(line, self.keys) for line in text.filter(is_object).to_pylist()]
+        return replace(run, text=pc.replace_with_mask(text, is_object, pa.array(found, pa.string())))
+
+
+def _timed_text(line: str, keys: Sequence[str]) -> str:
+    """The time and the text of an object; the line itself if it is none or has no text."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    values = found if isinstance(found, dict) else {}
+    text = next((values[key] for key in keys if isinstance(values.get(key), str)), None)
+    time = next((values[key] for key in _TIMES if isinstance(values.get(key), str)), None)
+    if text is None:
+        return line
+    return " ".join(filter(None, (time, text.strip("\r\n"))))

@@ -42,6 +42,7 @@ class LineFeed:
             max_line_bytes=task.limits.line_bytes,
         )
         self._header_prefix = format.header_prefix
+        self._date_prefix = format.date_prefix
         self._limits = task.limits
         self._held = Held(parser, fields)
         self._intake = Intake(task, failed, meter)
@@ -113,4 +114,7 @@ class LineFeed:
         if self._header_prefix is None:
             return []
         text = lines.cast(pa.string())
-        return list(text.filter(pc.starts_with(text, self._header_prefix)).to_pylist())
+        is_header = pc.starts_with(text, self._header_prefix)
+        if self._date_prefix is not None:
+            is_header = pc.or_(is_header, pc.starts_with(text, self._date_prefix))
+        return list(text.filter(is_header).to_pylist())

@@ -21,7 +21,7 @@ from dataclasses import field
 from tailpipe.frozen import frozen
 from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
-from tailpipe.model.addresses import ADDRESS, is_address
+from tailpipe.model.addresses import ADDRESS, is_address, may_be_mapped, plain_address
 from tailpipe.model.outputs import COMMON_TYPES, Output, common_types
 from tailpipe.model.parsing import Parsed
 from tailpipe.model.types import ListType
@@ -366,7 +366,7 @@ def _null_if(value: str, given: str, text: str) -> str:
 
 def _address(made: Cast, *, is_counted: bool) -> Cast:
     """A text that is no address is a misfit, unless it came by a path: then it may be anything."""
-    value = f"CASE WHEN {is_address(made.value)} THEN {made.value} END"
+    value = f"CASE WHEN {is_address(made.value)} THEN {plain_address(made.value)} END"
     return Cast(value, made.misfit, is_lost=is_counted)
 
 
@@ -383,7 +383,11 @@ def _addresses(made: Cast) -> Cast:
         f"CASE WHEN {are_all} THEN list_filter({texts}, lambda tp__x: tp__x <> '' AND NOT contains(tp__x, ','))"
         f" ELSE list_filter({texts}, lambda tp__x: {is_address('tp__x')}) END"
     )
-    return Cast(found, made.misfit)
+    plain = f"list_transform({found}, lambda tp__x: {plain_address('tp__x')})"
+    first = "list_filter(tp__all, lambda tp__x, tp__n: list_position(tp__all, tp__x) = tp__n)"
+    once = f"list_transform([{plain}], lambda tp__all: {first})[1]"
+    is_mapped = may_be_mapped(f"array_to_string({texts}, ',')")
+    return Cast(f"CASE WHEN {is_mapped} THEN {once} ELSE {found} END", made.misfit)
 
 
 def _within_calendar(value: str) -> str:

@@ -1,8 +1,8 @@
-"""IP addresses: the one pattern that tells them from any other text, and the SQL that asks it."""
+"""IP addresses: the pattern that recognises them, and SQL that checks and normalises them."""
 
 from __future__ import annotations
 
-__all__ = ["ADDRESS", "NETWORK", "is_address"]
+__all__ = ["ADDRESS", "NETWORK", "is_address", "may_be_mapped", "plain_address"]
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _IPV4 = rf"({_OCTET}\.){{3}}{_OCTET}"
@@ -28,3 +28,23 @@ NETWORK = f"({_IPV4}(/([12]?[0-9]|3[0-2]))?|({_IPV6})(/(1[01][0-9]|12[0-8]|[1-9]
 def is_address(value: str) -> str:
     """Whether a text is an IP address and nothing else, as SQL; null for null."""
     return f"regexp_full_match({value}, '{ADDRESS}')"
+
+
+_MAPPED = "^[0:]*:(?i:ffff):"
+_DOTTED = rf"{_MAPPED}([0-9.]+)$"
+_HEXADECIMAL = f"{_MAPPED}({_GROUP}):({_GROUP})$"
+
+
+def may_be_mapped(text: str) -> str:
+    """Whether a text may hold an IPv4-mapped address, as SQL; cheap, because few texts do."""
+    return f"(contains({text}, ':ffff:') OR contains({text}, ':FFFF:'))"
+
+
+def plain_address(value: str) -> str:
+    """An address with an IPv4-mapped one as IPv4, as SQL: `::ffff:192.0.2.1` is `192.0.2.1`; other texts stay."""
+    high, low = (f"TRY_CAST('0x' || regexp_extract({value}, '{_HEXADECIMAL}', {n}) AS INTEGER)" for n in (1, 2))
+    octets = f"{high} // 256 || '.' || {high} % 256 || '.' || {low} // 256 || '.' || {low} % 256"
+    return (
+        f"CASE WHEN NOT {may_be_mapped(value)} THEN {value}"
+        f" ELSE coalesce(nullif(regexp_extract({value}, '{_DOTTED}', 1), ''), {octets}, {value}) END"
+    )

@@ -100,6 +100,11 @@ class Format(Declared):
         return None
 
     @overridable
+    def date_prefix(self) -> str | None:
+        """What lines begin with that say the date of the rows after them; needs `header_prefix`."""
+        return None
+
+    @overridable
     def json_names(self) -> Mapping[str, str]:
         """For JSON, the names of fields that differ from their keys, by key."""
         return {}

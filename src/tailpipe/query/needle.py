@@ -42,6 +42,9 @@ class Needle:
             if "/" in wanted:
                 return cls(wanted, (), network=str(ipaddress.ip_network(wanted, strict=False)))
             address = ipaddress.ip_address(wanted)
+            if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+                address = address.ipv4_mapped  # as which it is stored; its IPv6 spelling contains it
+                wanted = str(address)
         except ValueError:
             return cls(wanted, (wanted.lower(),))
         spellings = dict.fromkeys([address.compressed, address.exploded, wanted.lower()])

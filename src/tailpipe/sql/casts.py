@@ -10,7 +10,7 @@ import json
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
-from tailpipe.model.addresses import NETWORK
+from tailpipe.model.addresses import NETWORK, plain_address
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_type
 
@@ -109,12 +109,13 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clo
         )
     if is_text and (isinstance(wanted, DecimalType) or name in ("float", "double")):
         return _checked(_fraction(value, wanted), value, wanted)
+    text = f"{value}::VARCHAR"
     special = {
         "blob": f"encode({value})" if is_text else f"try_cast({value} AS BLOB)",
         "date": f"coalesce(try_cast({value} AS DATE), {_timestamp(value, given, clock).value}::DATE)",
         "interval": f"CASE WHEN try_cast({value} AS INTERVAL) IS NOT NULL THEN {value}::VARCHAR END",
         "uuid": f"try_cast({value} AS UUID)::VARCHAR",
-        "inet": f"CASE WHEN regexp_full_match({value}::VARCHAR, {literal(NETWORK)}) THEN {value}::VARCHAR END",
+        "inet": f"CASE WHEN regexp_full_match({text}, {literal(NETWORK)}) THEN {plain_address(text)} END",
     }
     return _checked(special.get(name, f"try_cast({value} AS {wanted.stored})"), value, wanted)
 

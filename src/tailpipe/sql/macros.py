@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tailpipe.model.addresses import is_address
+from tailpipe.model.addresses import is_address, plain_address
 from tailpipe.sql.texts import (
     endpoint_address,
     endpoint_port,
@@ -29,7 +29,7 @@ __all__ = ["MACROS", "make_macros"]
 
 
 def _address(x: str) -> str:
-    return f"CASE WHEN {is_address(x)} THEN {x} WHEN {is_address(f'tp_host({x})')} THEN tp_host({x}) END"
+    return f"CASE WHEN {is_address(x)} THEN {plain_address(x)} WHEN {is_address(f'tp_host({x})')} THEN tp_host({x}) END"
 
 
 def _once(values: str, condition: str) -> str:

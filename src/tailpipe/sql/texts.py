@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailpipe.model.addresses import is_address
+from tailpipe.model.addresses import is_address, plain_address
 
 __all__ = [
     "address_or_null",
@@ -66,16 +66,16 @@ def is_endpoint(field: str) -> str:
 
 def address_or_null(value: str) -> str:
     """The value if it is an address, else null."""
-    return f"CASE WHEN {is_address(value)} THEN {value} END"
+    return f"CASE WHEN {is_address(value)} THEN {plain_address(value)} END"
 
 
 def host_of(x: str) -> str:
     """The address or name without what stands around it: a port, brackets, a zone."""
     ports = f"length({x}) - length(replace({x}, ':', ''))"
+    in_brackets, without_zone = f"split_part({x}[2:], ']', 1)", f"regexp_replace({x}, '(%|#| port ).*$', '')"
     return (
-        f"CASE WHEN {x}[1] = '[' THEN split_part({x}[2:], ']', 1) WHEN NOT contains({x}, ':') THEN {x}"
-        f" WHEN {ports} = 1 THEN split_part({x}, ':', 1)"
-        f" ELSE regexp_replace({x}, '(%|#| port ).*$', '') END"
+        f"CASE WHEN {x}[1] = '[' THEN {plain_address(in_brackets)} WHEN NOT contains({x}, ':') THEN {x}"
+        f" WHEN {ports} = 1 THEN split_part({x}, ':', 1) ELSE {plain_address(without_zone)} END"
     )
 
 

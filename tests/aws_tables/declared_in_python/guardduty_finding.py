@@ -65,7 +65,7 @@ _REMOTE = (
     "coalesce(json_extract_string(service, '$..remoteIpDetails.ipAddressV4'),"
     " json_extract_string(service, '$..remoteIpDetails.ipAddressV6'))[1]"
 )
-_IS_OUTBOUND = "list_contains(json_extract_string(service, '$..connectionDirection'), 'OUTBOUND')"
+_DIRECTIONS = "json_extract_string(service, '$..connectionDirection')"
 _ADDRESS_KEYS = ("ipAddressV4", "ipAddressV6", "privateIpAddress", "publicIp", "ipv6Addresses[*]", "sourceIPs[*]")
 _ARN_KEYS = ("arn", "functionArn", "dbInstanceArn", "dbClusterArn", "volumeArn", "taskArn")
 
@@ -108,8 +108,11 @@ class GuarddutyFinding(Table):
     )
     common = {
         "tp_timestamp": "coalesce(createdAt, updatedAt)",
-        "tp_source_ip": f"CASE WHEN NOT coalesce({_IS_OUTBOUND}, false) THEN {_REMOTE} END",
-        "tp_destination_ip": f"CASE WHEN {_IS_OUTBOUND} THEN {_REMOTE} END",
+        "tp_source_ip": (
+            f"CASE WHEN coalesce(len({_DIRECTIONS}), 0) = 0 OR list_contains({_DIRECTIONS}, 'INBOUND')"
+            f" THEN {_REMOTE} END"
+        ),
+        "tp_destination_ip": f"CASE WHEN list_contains({_DIRECTIONS}, 'OUTBOUND') THEN {_REMOTE} END",
         "tp_ips": distinct_texts(
             *(json_values("service", key) for key in _ADDRESS_KEYS),
             *(json_values("resource", key) for key in _ADDRESS_KEYS),

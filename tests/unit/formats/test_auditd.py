@@ -195,6 +195,33 @@ def test_wherever_a_growing_log_is_cut_its_events_are_the_same(cut: int) -> None
     assert [values[1:] for values in whole] == [("/1", "one"), ("/2", "two"), ("/3", None), ("is no audit record",)]
 
 
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("connect", (None, "192.0.2.1")),
+        ("sendto", (None, "192.0.2.1")),
+        ("accept4", ("192.0.2.1", None)),
+        ("recvfrom", ("192.0.2.1", None)),
+        ("bind", (None, None)),
+        ("listen", (None, None)),
+        ("getpeername", (None, None)),
+    ],
+)
+def test_the_call_says_whether_an_address_is_source_or_destination(call: str, expected: tuple[object, object]) -> None:
+    records = (f"SYSCALL msg=audit(1.0:1): SYSCALL={call}", "SOCKADDR msg=audit(1.0:1): saddr=02000050C0000201")
+    row = audit_event("\n".join(f"type={record}" for record in records))
+    assert row is not None
+    assert (row["source_ip"], row["destination_ip"]) == expected
+    assert row["ips"] == ["192.0.2.1"]
+
+
+def test_separators_of_older_programs_are_no_part_of_values() -> None:
+    message = 'PAM: setcred acct=root : exe="/bin/su" (hostname=a, addr=?, tty=(none) res=success)'
+    row = audit_event(f"type=CRED_ACQ msg=audit(1.0:1): msg='{message}'")
+    assert row is not None
+    assert (row["acct"], row["hostname"], row["tty"], row["res"]) == ("root", "a", None, "success")
+
+
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=60))
 def test_no_record_makes_it_fail(text: str) -> None:
     lines = [text, f"type=EXECVE msg=audit(1.0:1): {text}", f"type=SOCKADDR msg=audit(1.0:1): saddr={text}"]

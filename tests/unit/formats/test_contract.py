@@ -197,9 +197,9 @@ GOLDEN = {
     ),
     "syslog": Golden(
         Syslog(),
-        b"<34>Oct 11 22:14:15 host su[7]: failed\nno\n",
-        [{"host": "host", "app": "su", "procid": 7, "message": "failed"}],
-        [("line 2", "is no syslog line")],
+        b"<34>Oct 11 22:14:15 host su[7]: failed\n\twith code 7\nagain\n<999>late\n",
+        [{"host": "host", "app": "su", "procid": 7, "message": "failed\n\twith code 7\nagain"}],
+        [("line 4", "the priority is above 191")],
     ),
     "jsonl": Golden(
         Jsonl(field_map={"at": "time"}),

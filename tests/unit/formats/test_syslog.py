@@ -7,6 +7,7 @@ import pytest
 
 from tailpipe.formats import Syslog
 from tailpipe.plugin import Column, Table
+from tailpipe.testing import read_bytes
 from tests.unit.formats.parsing import Row, bad, parse
 from tests.unit.kernel.support import run
 
@@ -139,3 +140,10 @@ def test_a_line_with_an_odd_tag_and_no_year_gets_the_year_of_its_file() -> None:
     table = Table(name="t", columns=[Column("tp_timestamp", source="timestamp")])
     done = run(b"Jan 31 10:00:00 web1 app[1] ([2]): hello\n", of=table, format=Syslog())
     assert done.column("tp_timestamp") == [datetime(2024, 1, 31, 10)]
+
+
+def test_a_line_without_a_header_belongs_to_the_message_before() -> None:
+    log = b"alone\nMar  5 10:00:00 web1 app: first\n\tat x\n\n  end\n2024-03-05T10:00:01Z web1 app: second\nmore\n"
+    found = read_bytes(FORMAT, log)
+    assert [row["message"] for row in found.rows] == ["first\n\tat x\n\n  end", "second\nmore"]
+    assert list(found.rejected) == [("line 1", "is no syslog line")]

@@ -81,6 +81,29 @@ def test_a_file_that_grows_is_read_with_the_names_that_hold_there(cut: int) -> N
     assert [values[1:] for values in whole] == [(200, None), (404, None), (500, "anna")]
 
 
+DATED = b"""\
+#Date: 2024-01-31 10:00:00
+#Fields: time sc-status
+10:00:00 200
+10:00:01 404
+#Date: 2024-02-01 00:00:00
+#Fields: time sc-status
+00:00:01 500
+"""
+
+
+def test_rows_without_a_date_have_that_of_the_line_before_them() -> None:
+    found = read_bytes(W3cLog(), DATED)
+    assert [row["date"] for row in found.rows] == ["2024-01-31", "2024-01-31", "2024-02-01"]
+
+
+@pytest.mark.parametrize("cut", range(0, len(DATED), 29))
+def test_a_file_that_grows_is_read_with_the_date_that_holds_there(cut: int) -> None:
+    both, whole = grown_rows(W3cLog().read_as(), DATED, cut, [Column("date", "varchar")])
+    assert both == whole
+    assert [values[1:] for values in whole] == [("2024-01-31",), ("2024-01-31",), ("2024-02-01",)]
+
+
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1, max_size=40))
 def test_no_line_makes_it_fail(text: str) -> None:
     rows = parse(W3cLog().read_as(), ["#Fields: a b", text])

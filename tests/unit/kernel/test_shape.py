@@ -63,7 +63,8 @@ def test_every_file_has_all_columns_with_the_common_ones_last_and_sorted() -> No
         ("json", ["a", 1, {"b": [1]}, None], ['"a"', "1", '{"b":[1]}', None]),
         ("date", ["2024-01-31", "2024-01-31T23:00:00Z"], [date(2024, 1, 31), date(2024, 1, 31)]),
         ("uuid", ["6FD64B7C-1B1E-4E5C-8E5D-2A9E7C1B2A3D"], ["6fd64b7c-1b1e-4e5c-8e5d-2a9e7c1b2a3d"]),
-        ("inet", ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::1", "::ffff:1.2.3.4", "fe80::/10"], None),
+        ("inet", ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::1", "fe80::/10"], None),
+        ("inet", ["::ffff:1.2.3.4", "0:0:0:0:0:ffff:a00:1", "::ffff:0:0/96"], ["1.2.3.4", "10.0.0.1", "::ffff:0:0/96"]),
         ("interval", ["3 days"], ["3 days"]),
         ("blob", ["é"], ["é".encode()]),
         ("decimal(10,2)", ["12.34"], None),
@@ -386,18 +387,24 @@ def test_the_columns_of_addresses_hold_addresses_alone() -> None:
         "1.1.1.1,::1",
         "",
         "2001:db8::1",
+        "::FFFF:c000:2ff",
     ]
     made = task(lines(*({"a": value, **other} for other in ({"b": "x"}, {}) for value in values)), of=mapped)
-    values = values * 2
     fields = {"tp_destination_ip": "somewhere", "tp_source_ip": "192.0.2.1"}
     artifact = replace(made.readings[0].artifact, fields=fields)
     done = Run(shared(made, readings=(replace(made.readings[0], artifact=artifact),)))
-    is_address = [True, False, True, False, False, False, False, True] * 2
-    assert done.column("tp_ips") == [[value] if fits else None for value, fits in zip(values, is_address, strict=True)]
-    given = [value if fits else "192.0.2.1" for value, fits in zip(values, is_address, strict=True)]
-    assert done.column("tp_source_ip") == given
-    assert done.column("tp_destination_ip") == [None] * 16
+    addresses = ["10.0.0.1", None, "1.2.3.4", None, None, None, None, "2001:db8::1", "192.0.2.255"] * 2
+    assert done.column("tp_ips") == [address and [address] for address in addresses]
+    assert done.column("tp_source_ip") == [address or "192.0.2.1" for address in addresses]
+    assert done.column("tp_destination_ip") == [None] * 18
     assert done.outcome.results[0].nulls == {"tp_source_ip": 10}
+
+
+@pytest.mark.parametrize("given", ["[a, b]", ["a", "b"], "tp_addresses([a, b])", "[b, a]"])
+def test_an_ipv4_address_and_its_ipv6_spelling_are_one(given: str | list[str]) -> None:
+    mapped = Table(name="things", columns=[TIME], common={"tp_ips": given})
+    done = Run(task(lines({"a": "::ffff:10.0.0.7", "b": "10.0.0.7"}, {"a": "::1", "b": "::ffff:0:1"}), of=mapped))
+    assert [sorted(ips) for ips in done.column("tp_ips")] == [["10.0.0.7"], ["0.0.0.1", "::1"]]
 
 
 def test_names_that_need_quotes() -> None:

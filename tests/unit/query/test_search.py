@@ -60,6 +60,7 @@ def found(session: Session, text: str, *, newest: int = 10, in_common: bool = Fa
     [
         ("alice", {"auth_log": {"message": 1, "tp_usernames": 1}, "web_log": {"actor": 1}}),
         ("10.0.0.1", {"auth_log": {"message": 1, "tp_ips": 1, "tp_source_ip": 1}}),
+        ("::ffff:10.0.0.1", {"auth_log": {"message": 1, "tp_ips": 1, "tp_source_ip": 1}}),
         ("10.0.0.12", {"auth_log": {"message": 1}}),
         ("10.0.0.0/8", {"auth_log": {"tp_ips": 1, "tp_source_ip": 1}}),
         ("2001:0DB8:0:0:0:0:0:1", {"web_log": {"extra": 1}}),
