@@ -311,8 +311,8 @@ def test_keys_follow_partition_by_and_stay_what_they_were(lake: Shared) -> None:
     lake.push()
     keys = [str(key).rpartition("/")[0] for (key,) in lake.ask("SELECT key FROM files ORDER BY path")]
     assert sorted(keys) == [
-        "data/tp_table=app_log/tp_date=2024-01-31",
-        "data/tp_table=app_log/tp_year=2024/tp_month=01/tp_partition=prod",
+        "data/app_log/tp_date-2024-01-31",
+        "data/app_log/tp_year-2024/tp_month-01/tp_partition-prod",
     ]
     assert lake.rows() == Counter("ab")
 

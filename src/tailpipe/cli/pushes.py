@@ -30,8 +30,14 @@ def push_lines(report: PushReport | None) -> list[str]:
 
 
 def published_lines(report: PushReport) -> list[str]:
-    """What other engines do not see: columns that the format cannot hold, or the newest version."""
+    """What other engines do not see: columns that the format cannot hold, right times, or the newest version."""
     lines = [f"column not published: {render.shown(reason)}" for reason in report.omitted_columns]
+    if report.to_republish:
+        table = report.to_republish.partition(" ")[2]
+        lines.append(
+            f"still published at data/tp_table={table}, where DuckDB shifts times outside UTC;"
+            f" to move it: tailpipe store publish {report.to_republish}"
+        )
     return [*lines, f"publishing failed: {render.shown(report.publish_error)}"] if report.publish_error else lines
 
 

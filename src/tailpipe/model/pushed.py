@@ -34,6 +34,8 @@ class PushReport:
     """What other hosts had taken before it was pushed."""
     omitted_columns: tuple[str, ...] = ()
     """Columns that other engines do not get since now, with the reasons."""
+    to_republish: str = ""
+    """The store and table, if an earlier version published it: its times are right in UTC only."""
     publish_error: str = ""
     """Why other engines do not see the newest version; the next push tries again."""
     error: str = ""
