@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from tailpipe.cli import render
 from tailpipe.model.pushed import PushReport
 
-__all__ = ["published_lines", "push_lines", "push_record"]
+__all__ = ["published_lines", "push_lines", "push_record", "report_unpushed"]
+
+
+def report_unpushed(partitions: Iterable[str]) -> None:
+    """Say that commits are safe, but that the stores of some partitions lack them."""
+    if names := ", ".join(dict.fromkeys(partitions)):
+        render.problem(
+            f"the push of {names} failed; everything is committed on this disk",
+            "once the store can be used, run: tailpipe push; to see what waits: tailpipe status",
+        )
 
 
 def push_lines(report: PushReport | None) -> list[str]:

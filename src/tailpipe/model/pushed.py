@@ -40,3 +40,8 @@ class PushReport:
     """Why other engines do not see the newest version; the next push tries again."""
     error: str = ""
     locked: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Why the store, or the table that other engines see, lacks what is committed here; empty if nothing failed."""
+        return self.error or self.locked or self.publish_error
