@@ -16,8 +16,13 @@ from tailpipe.storage.object_stores import open_objects
 from tests.delta.lake import Lake, day
 from tests.unit.docs.pages import read
 
+PAGE = read("docs/clients.md")
 INDEXES = ["012345678901", "00", "1e5", "7" * 200]
-LINES = dict(re.findall(r"^\| (Spark|Polars|DuckDB|pyarrow) \| `(.*)` \|$", read("docs/clients.md"), re.MULTILINE))
+LINES = dict(re.findall(r"^\| (Spark|DuckDB) \| `(.*)` \|$", PAGE, re.MULTILINE))
+LINES |= {
+    "Polars": 'polars.scan_parquet(f"{hive}/tp_table=app_log/**/*.parquet", hive_partitioning=False)',
+    "pyarrow": "pyarrow.dataset.dataset(table, partitioning=None)",
+}
 
 
 @pytest.fixture
@@ -32,7 +37,14 @@ def hive(tmp_path: Path) -> Path:
 
 
 def test_the_lines_of_the_page_keep_every_index(hive: Path, spark: SparkSession) -> None:
-    names = {"hive": hive, "spark": spark, "polars": polars, "pyarrow": pyarrow}
+    assert all(line in PAGE for line in LINES.values())
+    names = {
+        "hive": hive,
+        "table": str(hive / "tp_table=app_log"),
+        "spark": spark,
+        "polars": polars,
+        "pyarrow": pyarrow,
+    }
     statement = f"SELECT tp_index {LINES['DuckDB']}".replace("<hive>", str(hive))
     found = {
         "Spark": [row["tp_index"] for row in eval(LINES["Spark"], names).select("tp_index").collect()],
