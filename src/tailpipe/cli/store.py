@@ -84,8 +84,8 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     """Publish tables for other engines from scratch.
 
     Deletes the Delta logs of a store, or of every store, and writes new ones over all live files. Needed only after
-    another program has written to a Delta log, when a log is damaged, or to move a table that an earlier version
-    published at data/tp_table=TABLE: every push publishes what is new.
+    another program has written to a Delta log, when a log is damaged, or to move a table of an earlier version: every
+    push publishes what is new.
     """
     workspace = workspace_of(context)
     wanted = _wanted(workspace, name)
