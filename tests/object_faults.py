@@ -21,7 +21,7 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.storage.objects import ObjectFacts, Objects, Requests
 
 T = TypeVar("T")
-WRITES = frozenset({"put", "put_file", "replace", "delete"})
+WRITES = frozenset({"put", "put_file", "replace", "copy", "delete"})
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,9 @@ class FaultyObjects(Objects):
             target.write_bytes(self.inner.get(key, 0, size))
 
         return self._do("fetch", key, lambda: self.inner.fetch(key, target), cut)
+
+    def copy(self, key: str, target: str) -> None:
+        self._do("copy", key, lambda: self.inner.copy(key, target))
 
     def head(self, key: str) -> ObjectFacts | None:
         return self._do("head", key, lambda: self.inner.head(key))

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, time
 from functools import partial
 from pathlib import Path
@@ -81,6 +81,8 @@ class Data:
     config: Config
     tables: Mapping[str, Table]
     say: Say
+    unpushed: list[str] = field(default_factory=list, compare=False)
+    """The partitions whose changes are committed here, but could not be pushed."""
 
     def prepare(self) -> Layout:
         """Make the directories, or refuse one that holds someone else's data."""
@@ -213,11 +215,14 @@ class Data:
         )
 
     def pushed(self, catalog: Catalog, outcome: T, partitions: Iterable[str]) -> T:
-        """The outcome of a change, once it was pushed to the stores of its partitions; a failure is only reported."""
+        """The outcome of a change, once it was pushed to the stores of its partitions.
+
+        The change is committed, so a failure is only reported, and noted in `unpushed`.
+        """
         pushing = self.pushing()
         for report in pushing.finish(catalog, partitions).values() if pushing else ():
-            if report.unpushed_commits or report.error or report.locked:
-                reason = report.error or report.locked
+            if reason := report.failure:
+                self.unpushed.append(report.partition)
                 self.say(f"warning: {report.partition} was not pushed: {reason}; to push it: tailpipe push")
         return outcome
 

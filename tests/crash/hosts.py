@@ -28,7 +28,7 @@ from tailpipe.model.window import Window
 from tailpipe.stores import push as pushes
 from tailpipe.stores.delta_actions import log_key as delta_key
 from tailpipe.stores.examine import examine_store
-from tailpipe.stores.keys import log_key, log_prefix, version_of
+from tailpipe.stores.keys import log_key, log_prefix, table_root, version_of
 from tailpipe.stores.log import entries_after
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -225,7 +225,7 @@ class Fleet:
         keys, number = set[str](), 0
         while True:
             try:
-                text = self.objects.get(delta_key(TABLE, f"{number:020}.json"))
+                text = self.objects.get(delta_key(table_root(TABLE), f"{number:020}.json"))
             except FileNotFoundError:
                 return
             actions = [json.loads(line) for line in text.splitlines()]
@@ -237,7 +237,7 @@ class Fleet:
 
 
 def _key(path: str) -> str:
-    return f"data/tp_table={TABLE}/{unquote(path)}"
+    return f"data/{TABLE}/{unquote(path)}"
 
 
 def live_sets(entries: list[LogEntry]) -> Iterator[set[str]]:

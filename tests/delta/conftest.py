@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +32,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """An empty store."""
     if request.param == "directory":
         (tmp_path / "store").mkdir()
-        return Store(
-            lambda: open_objects(str(tmp_path / "store")), Place(str(tmp_path / f"store/data/tp_table={TABLE}"))
-        )
+        return Store(lambda: open_objects(str(tmp_path / "store")), Place(str(tmp_path / f"store/data/{TABLE}")))
     filled: TestBucket = request.getfixturevalue("bucket")
-    place = Place(f"s3://{filled.name}/lake/data/tp_table={TABLE}", filled.url, s3_options(filled.url))
+    place = Place(f"s3://{filled.name}/lake/data/{TABLE}", filled.url, s3_options(filled.url))
     return Store(lambda: remote(filled.url, filled.name, prefix="/lake"), place)
+
+
+@pytest.fixture(params=["UTC", "America/New_York"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The time zone of the process and of the sessions of engines."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield str(request.param)
+    time.tzset()
 
 
 @pytest.fixture

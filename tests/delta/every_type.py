@@ -7,6 +7,7 @@ import uuid
 from tailpipe.model.table import Column
 from tailpipe.model.types import SCALARS
 from tailpipe.stores.delta import publish
+from tailpipe.stores.keys import keyed_partition
 from tests.delta.lake import TABLE, Lake, change, day
 
 EVERY_TYPE = [
@@ -71,6 +72,6 @@ def published(lake: Lake) -> set[str]:
     """Publish all files of the lake; the columns that are left out."""
     by_partition: dict[str, list[str]] = {}
     for key in lake.files:
-        by_partition.setdefault(f"{TABLE}.{key.split('/')[2].partition('=')[2]}", []).append(key)
+        by_partition.setdefault(keyed_partition(key), []).append(key)
     changes = [change(name, 1, {key: lake.files[key] for key in keys}) for name, keys in by_partition.items()]
     return {one.column for one in publish(lake.objects, TABLE, changes).left_out}

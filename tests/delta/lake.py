@@ -17,12 +17,15 @@ from tailpipe.catalog.layout import data_path, file_name
 from tailpipe.kernel.run import run_task
 from tailpipe.kernel.task import Staging
 from tailpipe.model.staged import StagedFile
+from tailpipe.model.store import PARTITION_BY
 from tailpipe.model.table import Column
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta_actions import Change
+from tailpipe.stores.keys import data_key, table_root
 from tests.unit.kernel.support import shared, task
 
 TABLE = "things"
+ROOT = table_root(TABLE)
 AT = datetime(2024, 6, 1, 12, tzinfo=UTC)
 _NUMBERS = itertools.count(1)
 Row = dict[str, Any]
@@ -35,6 +38,8 @@ class Lake:
         self.objects = objects
         self.directory = directory
         self.columns = columns
+        self.is_earlier = False
+        """Whether files get the keys that earlier versions gave them."""
         self.rows: dict[str, list[Row]] = {}
         self.files: dict[str, StagedFile] = {}
 
@@ -53,7 +58,9 @@ class Lake:
         for place, file in enumerate(outcome.files):
             assert file.tp_date is not None
             name = file_name(f"{number:08}-0123456789abcdef", place)
-            key = data_path(partition, file.tp_index, file.tp_date, name).replace("files/", "data/", 1) + ".parquet"
+            key = data_key(PARTITION_BY, partition, file.tp_index, file.tp_date, name)
+            if self.is_earlier:
+                key = data_path(partition, file.tp_index, file.tp_date, name).replace("files/", "data/", 1) + ".parquet"
             path = directory / file.path
             assert self.objects.put_file(key, path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
             self.rows[key], self.files[key] = _read(path), file

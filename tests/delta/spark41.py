@@ -26,7 +26,7 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 """
 _READER = """
-import json, sys
+import json, os, sys
 from pyspark.sql import SparkSession
 
 jars, tables = json.loads(sys.argv[1])
@@ -34,7 +34,7 @@ settings = {
     "spark.jars": ",".join(jars),
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.session.timeZone": "America/New_York",
+    "spark.sql.session.timeZone": os.environ["TZ"],
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.ui.enabled": "false",
@@ -73,13 +73,13 @@ def installed() -> tuple[Path, list[str]]:
     return python, sorted(str(path) for path in jars.glob("*.jar"))
 
 
-def read(directory: Path, *tables: tuple[str, str]) -> list[list[Row]]:
-    """The rows of tables by Spark in New York, each with a condition."""
+def read(directory: Path, zone: str, *tables: tuple[str, str]) -> list[list[Row]]:
+    """The rows of tables by Spark in a time zone, each with a condition."""
     python, jars = installed()
     directory.mkdir()
     targets = [str(directory / str(number)) for number in range(len(tables))]
     work = [(*table, target) for table, target in zip(tables, targets, strict=True)]
-    environment = {**os.environ, "JAVA_HOME": str(find_java(os.environ, directory / "java")), "TZ": "America/New_York"}
+    environment = {**os.environ, "JAVA_HOME": str(find_java(os.environ, directory / "java")), "TZ": zone}
     done = subprocess.run(
         [str(python), "-c", _READER, json.dumps([jars, work])], env=environment, capture_output=True, text=True
     )

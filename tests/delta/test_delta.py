@@ -18,10 +18,10 @@ from tailpipe.model.table import Column
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta import publish
-from tailpipe.stores.delta_actions import Change, GapError, log_key, table_key
+from tailpipe.stores.delta_actions import Change, GapError, log_key
 from tailpipe.stores.delta_log import LogState, delete_log, read_log, write_checkpoint
 from tests.delta.conftest import Store
-from tests.delta.lake import AT, TABLE, Lake, change, day
+from tests.delta.lake import AT, ROOT, TABLE, Lake, change, day
 from tests.delta.readers import READERS, by_deltalake, by_duckdb, connected, keys_by_deltalake
 from tests.object_faults import Busy, FaultyObjects, Kill, KilledError, Lost, on_key, script
 
@@ -35,21 +35,21 @@ def lake(objects: Objects, staging: Path) -> Lake:
 
 
 def below(keys: Mapping[str, Any] | set[str]) -> set[str]:
-    return {key.removeprefix(f"{table_key(TABLE)}/") for key in keys}
+    return {key.removeprefix(f"{ROOT}/") for key in keys}
 
 
 def live(objects: Objects) -> set[str]:
     """The paths that our own reader of the log finds."""
-    return set(read_log(objects, TABLE).live())
+    return set(read_log(objects, ROOT).live())
 
 
 def commits(objects: Objects) -> int:
-    return sum(one.key.endswith(".json") for one in objects.list(log_key(TABLE, "").rstrip("/")))
+    return sum(one.key.endswith(".json") for one in objects.list(log_key(ROOT, "").rstrip("/")))
 
 
 def files(*names: str, **facts: Any) -> dict[str, StagedFile]:
     """Files that are only named: for what is about the log alone."""
-    return {f"{table_key(TABLE)}/{name}.parquet": staged(**facts) for name in names}
+    return {f"{ROOT}/{name}.parquet": staged(**facts) for name in names}
 
 
 def staged(**facts: Any) -> StagedFile:
@@ -100,10 +100,10 @@ def test_the_log_can_be_deleted_and_published_again(store: Store, objects: Objec
     for number, added in enumerate(parts):
         removed = parts[number - 1] if number % 2 else {}
         publish(objects, TABLE, [change(P, number + 1, added, *removed)], checkpoint_every=4)
-    before = read_log(objects, TABLE)
+    before = read_log(objects, ROOT)
     rows, table = by_duckdb(store.place), store.place.table()
-    delete_log(objects, TABLE)
-    assert not list(objects.list(log_key(TABLE, "").rstrip("/")))
+    delete_log(objects, ROOT)
+    assert not list(objects.list(log_key(ROOT, "").rstrip("/")))
     remaining = {key: file for part in parts[1::2] for key, file in part.items()}
     # Another host does not know that the log is gone.
     done = publish(store.open(), TABLE, [change(P, 6, remaining, is_whole=True)], since=before)
@@ -127,7 +127,7 @@ def test_columns_that_come_and_grow_are_read_in_all_files(
     publish(objects, TABLE, [change(P, 2, new)])
     found = READERS[reader](store.place)
     assert found == [{"m": None, **row} for row in lake.expected(lake.files)]
-    commit = [json.loads(line) for line in objects.get(log_key(TABLE, f"{1:020}.json")).splitlines()]
+    commit = [json.loads(line) for line in objects.get(log_key(ROOT, f"{1:020}.json")).splitlines()]
     assert [next(iter(action)) for action in commit] == ["commitInfo", "metaData", "txn", "add"]
 
 
@@ -147,7 +147,7 @@ def test_a_column_whose_files_disagree_is_left_out_of_the_table(store: Store, ob
 @pytest.mark.parametrize("fault", [Lost(), Busy()], ids=["lost", "busy"])
 def test_an_unknown_outcome_is_settled_by_reading(objects: Objects, fault: Lost | Busy) -> None:
     publish(objects, TABLE, [change(P, 1, files("a"))])
-    faulty = FaultyObjects(objects, on_key(log_key(TABLE, "0"), fault, methods=["put"]))
+    faulty = FaultyObjects(objects, on_key(log_key(ROOT, "0"), fault, methods=["put"]))
     done = publish(faulty, TABLE, [change(P, 2, files("b"), *files("a"))])
     assert faulty.faults
     assert done.state.versions == {P: 2}
@@ -155,7 +155,7 @@ def test_an_unknown_outcome_is_settled_by_reading(objects: Objects, fault: Lost 
 
 
 def test_a_store_that_never_answers_is_reported(objects: Objects) -> None:
-    faulty = FaultyObjects(objects, on_key(log_key(TABLE, "0"), Busy(), methods=["put"], times=99))
+    faulty = FaultyObjects(objects, on_key(log_key(ROOT, "0"), Busy(), methods=["put"], times=99))
     with pytest.raises(ObjectStoreError, match="cannot put"):
         publish(faulty, TABLE, [change(P, 1, files("a"))])
     assert commits(objects) == 0
@@ -171,12 +171,12 @@ def test_a_killed_publication_is_finished_by_another_host(
         publish(FaultyObjects(objects, script({step: Kill(is_done)})), TABLE, changes, checkpoint_every=1)
     done = publish(objects, TABLE, changes, checkpoint_every=1)
     assert (done.state.version, done.state.checkpoint) == (0, 0)
-    assert read_log(objects, TABLE).checkpoint == 0
+    assert read_log(objects, ROOT).checkpoint == 0
     assert (commits(objects), live(objects)) == (1, {"a.parquet"})
 
 
 def test_a_checkpoint_that_fails_fails_nothing(objects: Objects) -> None:
-    faulty = FaultyObjects(objects, on_key(log_key(TABLE, "0"), Busy(), methods=["put"]))
+    faulty = FaultyObjects(objects, on_key(log_key(ROOT, "0"), Busy(), methods=["put"]))
     faulty.plan = script({("put", 1): Busy()})
     done = publish(faulty, TABLE, [change(P, 1, files("a"))], checkpoint_every=1)
     assert (done.is_changed, done.state.checkpoint) == (True, -1)
@@ -193,8 +193,8 @@ def test_readers_begin_at_the_checkpoint(store: Store, objects: Objects, lake: L
         state = done.state
     publish(objects, TABLE, [change(Q, 1, parts[-1])], since=state, checkpoint_every=5)
     # Without the commits before it, only the checkpoint can tell.
-    objects.delete(log_key(TABLE, f"{version:020}.json") for version in range(5))
-    fresh = read_log(objects, TABLE)
+    objects.delete(log_key(ROOT, f"{version:020}.json") for version in range(5))
+    fresh = read_log(objects, ROOT)
     assert (fresh.checkpoint, fresh.version, fresh.versions) == (4, 7, {P: 7, Q: 1})
     expected = [key for number, part in enumerate(parts) if number != 2 for key in part]
     assert set(fresh.live()) == {path.replace("%", "%25") for path in below(set(expected))}
@@ -218,7 +218,7 @@ def test_a_vacuum_of_another_program_finds_nothing_to_delete(tmp_path: Path, sta
     publish(lake.objects, TABLE, [change(P, 1, old)])
     publish(lake.objects, TABLE, [change(P, 2, lake.put(P, [day(1, n=2)]), *old)], checkpoint_every=1)
     lake.put(P, [day(3, n=3)])
-    table = tmp_path / "store" / table_key(TABLE)
+    table = tmp_path / "store" / ROOT
     for path in table.rglob("*.parquet"):
         os.utime(path, (0, 0))
     assert deltalake.DeltaTable(str(table)).vacuum(dry_run=True, full=True) == []
@@ -227,10 +227,10 @@ def test_a_vacuum_of_another_program_finds_nothing_to_delete(tmp_path: Path, sta
 def test_a_lost_pointer_to_the_checkpoint_is_no_loss(objects: Objects) -> None:
     for number in range(3):
         publish(objects, TABLE, [change(P, number + 1, files(str(number)))], checkpoint_every=2)
-    pointer = log_key(TABLE, "_last_checkpoint")
+    pointer = log_key(ROOT, "_last_checkpoint")
     for data in (b"{broken", b'{"version": 77}', None):
         objects.delete([pointer]) if data is None else objects.replace(pointer, data)
-        state = read_log(objects, TABLE)
+        state = read_log(objects, ROOT)
         assert (state.version, state.checkpoint, len(state.live())) == (2, 1, 3)
 
 
@@ -265,7 +265,7 @@ def test_a_damaged_log_is_named(objects: Objects, damage: dict[str, bytes | None
         publish(objects, TABLE, [change(P, number + 1, files(str(number)))])
     for name, data in damage.items():
         version, _, kind = name.partition(".")
-        key = log_key(TABLE, f"{int(version):020}.{'checkpoint.parquet' if kind else 'json'}")
+        key = log_key(ROOT, f"{int(version):020}.{'checkpoint.parquet' if kind else 'json'}")
         objects.delete([key]) if data is None else objects.replace(key, data)
     with pytest.raises(ObjectStoreError, match=message):
         publish(objects, TABLE, [change(P, 3, files("c"))])
@@ -292,7 +292,7 @@ def test_four_hosts_make_sixty_commits_and_each_lands_once(store: Store, objects
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(host, number) for number in names]:
             done.result()
-    state = read_log(objects, TABLE)
+    state = read_log(objects, ROOT)
     assert state.versions == dict.fromkeys(changes, 20)
     assert commits(objects) == state.version + 1 == 60
     assert state.checkpoint >= 24
@@ -307,7 +307,7 @@ def _replayed(objects: Objects, version: int) -> set[str]:
     """The files of a version by the plainest means: commit after commit, with no checkpoint."""
     found: set[str] = set()
     for number in range(version + 1):
-        actions = [json.loads(line) for line in objects.get(log_key(TABLE, f"{number:020}.json")).splitlines()]
+        actions = [json.loads(line) for line in objects.get(log_key(ROOT, f"{number:020}.json")).splitlines()]
         found -= {action["remove"]["path"] for action in actions if "remove" in action}
         found |= {action["add"]["path"] for action in actions if "add" in action}
     return found
@@ -341,7 +341,7 @@ def test_a_replaced_day_is_never_seen_in_part(store: Store, objects: Objects, la
 
 def test_an_added_and_removed_file_of_one_publication_is_never_named(objects: Objects) -> None:
     publish(objects, TABLE, [change(P, 1, files("a", "b")), change(P, 2, files("c"), *files("a"))])
-    data = objects.get(log_key(TABLE, f"{0:020}.json"))
+    data = objects.get(log_key(ROOT, f"{0:020}.json"))
     assert b"a.parquet" not in data
     assert live(objects) == {"b.parquet", "c.parquet"}
 
@@ -353,7 +353,7 @@ def test_requests_are_few(objects: Objects) -> None:
     objects.requests.clear()
     publish(objects, TABLE, [change(P, 30, files("x"))], since=state)
     assert objects.requests == {"list": 1, "put": 1}
-    write_checkpoint(objects, read_log(objects, TABLE))
+    write_checkpoint(objects, read_log(objects, ROOT))
     objects.requests.clear()
     publish(objects, TABLE, [Change(P, 31, AT, files("y"))])
     assert objects.requests == {"get": 2, "list": 1, "put": 1}

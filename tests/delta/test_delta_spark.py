@@ -35,7 +35,8 @@ def opened(path: Path) -> Objects:
 
 
 @pytest.mark.slow
-def test_spark_reads_every_type_and_every_change(tmp_path: Path, staging: Path) -> None:
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_spark_reads_every_type_and_every_change(tmp_path: Path, staging: Path, zone: str) -> None:
     """One start of Spark for all: the types, then columns that grow, a replaced file, and a checkpoint."""
     types = Lake(opened(tmp_path / "types"), staging, EVERY_TYPE)
     fill(types)
@@ -48,10 +49,10 @@ def test_spark_reads_every_type_and_every_change(tmp_path: Path, staging: Path) 
     for number, added in enumerate(parts):
         removed = parts[1] if number == 3 else ()
         publish(changing.objects, TABLE, [change("things.p", number + 1, added, *removed)], checkpoint_every=4)
-    places = [str(tmp_path / name / f"data/tp_table={TABLE}") for name in ("types", "changing")]
-    condition = "tp_timestamp = timestamp '2024-01-02T23:59:59.123456Z' AND tp_partition = 'test'"
+    places = [str(tmp_path / name / f"data/{TABLE}") for name in ("types", "changing")]
+    condition = "tp_timestamp = timestamp_ntz '2024-01-02 23:59:59.123456' AND tp_partition = 'test'"
     every, some, changed = spark41.read(
-        tmp_path / "read", (places[0], "true"), (places[0], condition), (places[1], "true")
+        tmp_path / "read", zone, (places[0], "true"), (places[0], condition), (places[1], "true")
     )
     expected = without(types.expected(types.files), *LEFT_OUT)
     assert every == expected

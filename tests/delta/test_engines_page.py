@@ -18,7 +18,7 @@ from tests.delta.lake import Lake, change, day
 from tests.delta.readers import extension
 from tests.unit.docs.pages import fences, read
 
-LOCATION = "s3://acme-logs/tailpipe/data/tp_table=app_log"
+LOCATION = "s3://acme-logs/tailpipe/data/app_log"
 
 
 def part(title: str) -> str:
@@ -37,7 +37,7 @@ def location(tmp_path: Path, staging: Path) -> str:
     lake = Lake(open_objects(str(tmp_path / "store")), staging, [Column("host", "varchar")])
     lake.put("things.prod", [day(n) for n in (1, 2, 3)])
     publish(lake.objects, "things", [change("things.prod", 1, lake.files)])
-    return str(tmp_path / "store/data/tp_table=things")
+    return str(tmp_path / "store/data/things")
 
 
 def test_the_statements_of_duckdb_answer(location: str) -> None:

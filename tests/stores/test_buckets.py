@@ -16,6 +16,7 @@ from tailpipe.stores import sweep as sweeping
 from tailpipe.stores import versions
 from tailpipe.stores.delta_log import read_log
 from tailpipe.stores.examine import examine_store, repair_store
+from tailpipe.stores.keys import table_root
 from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
 from tailpipe.stores.republish import republish
@@ -95,7 +96,7 @@ def test_tags_and_times_show_earlier_versions_and_a_tag_keeps_its_files(
 def test_after_each_push_the_published_table_has_the_live_files_and_can_be_made_anew(host: Shared) -> None:
     def live() -> set[str]:
         found = host.ask("SELECT key FROM files WHERE state = 'live' AND role = 'data'")
-        return {str(key).removeprefix(f"data/tp_table={TABLE}/").replace("%", "%25") for (key,) in found}
+        return {str(key).removeprefix(f"data/{TABLE}/").replace("%", "%25") for (key,) in found}
 
     steps: list[Callable[[], None]] = [lambda: host.collect(["a1"]), lambda: host.replace(["b1", "b2"])]
     for step in steps:
@@ -103,11 +104,11 @@ def test_after_each_push_the_published_table_has_the_live_files_and_can_be_made_
         host.push()
         with host.writer() as writer:
             Publisher(host.objects).publish(writer, identity(host))
-        assert set(read_log(host.objects, TABLE).live()) == live()
+        assert set(read_log(host.objects, table_root(TABLE)).live()) == live()
     with host.open() as catalog:
         [made] = republish(catalog, host.objects)
     assert (made.files, made.rows) == (1, 2)
-    assert set(read_log(host.objects, TABLE).live()) == live()
+    assert set(read_log(host.objects, table_root(TABLE)).live()) == live()
 
 
 def test_the_doctor_finds_missing_and_altered_objects_and_puts_them_back(host: Shared) -> None:

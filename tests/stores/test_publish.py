@@ -19,7 +19,7 @@ from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Covered
 from tailpipe.model.store import Store
 from tailpipe.storage.object_stores import open_objects
-from tailpipe.stores.delta_actions import table_key
+from tailpipe.stores.keys import table_root
 from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -46,11 +46,11 @@ def pushed(host: Shared, *names: str) -> dict[str, PushReport]:
 
 
 def delta_keys(host: Shared, table: str = TABLE) -> set[str]:
-    place = f"{host.objects.location}/{table_key(table)}"
+    place = f"{host.objects.location}/{table_root(table)}"
     if not (Path(place) / "_delta_log").is_dir():
         return set()
     paths = deltalake.DeltaTable(place).get_add_actions(flatten=True).column("path").to_pylist()
-    return {f"{table_key(table)}/{unquote(path)}" for path in paths}
+    return {f"{table_root(table)}/{unquote(path)}" for path in paths}
 
 
 def live_keys(host: Shared, table: str = TABLE) -> set[str]:
@@ -106,7 +106,7 @@ def test_a_failing_publication_fails_no_push_and_the_next_push_of_any_host_does_
     lake: Shared, tmp_path: Path
 ) -> None:
     lake.collect(["a"])
-    log = tmp_path / "lake" / table_key(TABLE) / "_delta_log"
+    log = tmp_path / "lake" / table_root(TABLE) / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text('{"commitInfo": {"engineInfo": "another"}}\n')
     (report,) = pushed(lake).values()
@@ -168,7 +168,7 @@ def run(*arguments: str) -> Result:
 
 
 def delta_rows(install: Path) -> int:
-    table = deltalake.DeltaTable(str(install / "lake" / table_key("app")))
+    table = deltalake.DeltaTable(str(install / "lake" / table_root("app")))
     return sum(table.get_add_actions(flatten=True).column("num_records").to_pylist())
 
 
@@ -194,7 +194,7 @@ def test_collecting_compacting_and_deleting_are_published_and_columns_left_out_a
 def test_store_publish_makes_the_delta_log_anew_and_names_what_is_left_out(install: Path) -> None:
     write(install, "a", days=3)
     opened(install).collect([NAME])
-    log = install / "lake" / table_key("app") / "_delta_log"
+    log = install / "lake" / table_root("app") / "_delta_log"
     (log / f"{1:020}.json").write_text('{"commitInfo": {"engineInfo": "another"}}\n')
     result = run("store", "publish", "lake", "app", "--output", "json")
     (record,) = json.loads(result.stdout)

@@ -14,11 +14,12 @@ from tailpipe.errors import ObjectStoreError, StorageError, TailpipeError
 from tailpipe.model.coverage import DaySet
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
+from tailpipe.stores.keys import data_key
 from tailpipe.stores.push import Progress, preview, push
 from tailpipe.stores.upload import Limits, is_proved
 from tests.object_faults import Busy, CutBody, FaultyObjects, Kill, KilledError, Lost, Plan, Slow, on_key
 from tests.stores.conftest import Shared
-from tests.unit.catalog.conftest import PARTITION
+from tests.unit.catalog.conftest import DAY, PARTITION
 
 BEFORE = date(2024, 1, 30)
 
@@ -238,7 +239,7 @@ def test_what_was_uploaded_before_a_push_failed_is_not_sent_again(host: Shared) 
 def test_an_object_with_other_bytes_in_the_way_is_named(lake: Shared) -> None:
     lake.collect(["a"])
     [(path,)] = lake.ask("SELECT path FROM files")
-    key = "data/" + str(path).removeprefix("files/") + ".parquet"
+    key = data_key(lake.partition_by, PARTITION, "a", DAY, Path(str(path)).name)
     lake.objects.put(key, b"something else")
     with pytest.raises(ObjectStoreError, match="differs from"):
         lake.push()
@@ -311,8 +312,8 @@ def test_keys_follow_partition_by_and_stay_what_they_were(lake: Shared) -> None:
     lake.push()
     keys = [str(key).rpartition("/")[0] for (key,) in lake.ask("SELECT key FROM files ORDER BY path")]
     assert sorted(keys) == [
-        "data/tp_table=app_log/tp_date=2024-01-31",
-        "data/tp_table=app_log/tp_year=2024/tp_month=01/tp_partition=prod",
+        "data/app_log/tp_date-2024-01-31",
+        "data/app_log/tp_year-2024/tp_month-01/tp_partition-prod",
     ]
     assert lake.rows() == Counter("ab")
 

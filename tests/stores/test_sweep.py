@@ -198,7 +198,7 @@ def test_the_command_reports_what_it_would_delete_and_deletes_it(install: Path) 
     opened(install).collect([NAME])
     (record,) = json.loads(run("store", "clean", "--dry-run", "--output", "json").stdout)
     assert (record["store"], record["objects"], record["kept_objects"]) == ("lake", 0, 1)
-    stray = install / "lake" / "data" / "tp_table=app" / "tp_partition=x" / "stray.parquet"
+    stray = install / "lake" / "data" / "app" / "tp_partition-x" / "stray.parquet"
     stray.write_bytes(b"PAR1")
     moment = datetime.now(UTC).timestamp() - 8 * 86_400
     os.utime(stray, (moment, moment))

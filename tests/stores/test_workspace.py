@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -98,6 +101,58 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     assert "1 commit not pushed for" in run("status").stdout
     (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
     assert record["store"]["unpushed_commits"] == 1
+
+
+def test_a_push_that_fails_after_a_commit_ends_with_an_error_and_loses_nothing(install: Path) -> None:
+    write(install, "a", days=2)
+    (install / "lake").rename(install / "away")
+    result = command(install, "collect", NAME)
+    assert result.returncode == 1, result.stderr
+    _check_failed_push(result.stderr)
+    assert opened(install).query("SELECT count(*) AS n FROM app").to_pylist() == [{"n": 2}]
+    (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
+    assert record["store"]["unpushed_commits"] == 3
+    assert record["store"]["unpushed_since"]
+    write(install, "b", days=2)
+    assert command(install, "collect", NAME, "--no-push", "--no-compact").returncode == 0
+    result = command(install, "compact")
+    assert result.returncode == 1, result.stderr
+    _check_failed_push(result.stderr)
+    assert run("push").return_value == 1
+    (install / "away").rename(install / "lake")
+    assert run("push").return_value is None
+    assert "not pushed" not in run("status").stdout
+    assert opened(install).query("SELECT count(*) AS n FROM app").to_pylist() == [{"n": 4}]
+
+
+@pytest.mark.parametrize("arguments", [("partition", "delete", NAME, "--force"), ("expire",)], ids=["delete", "expire"])
+def test_a_command_whose_change_cannot_be_pushed_ends_with_an_error(install: Path, arguments: tuple[str, ...]) -> None:
+    write(install, "a")
+    opened(install).collect([NAME])
+    path = install / "config" / "main.tpc"
+    retention = '  retention {\n    keep = "1d"\n  }\n'
+    path.write_text(path.read_text().replace("store = store.lake", f"store = store.lake\n{retention}"))
+    (install / "lake").rename(install / "away")
+    result = run(*arguments)
+    assert result.return_value == 1, result.stderr
+    _check_failed_push(result.stderr)
+    assert opened(install).query("SELECT count(*) AS n FROM app").to_pylist() == [{"n": 0}]
+    (install / "away").rename(install / "lake")
+    assert run("push").return_value is None
+    assert "not pushed" not in run("status").stdout
+
+
+def command(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line as cron runs it."""
+    program = str(Path(sys.executable).with_name("tailpipe"))
+    environment = {**os.environ, "TAILPIPE_INSTALL_DIR": str(install), "TAILPIPE_AUTO_WARMUP": "no"}
+    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+def _check_failed_push(stderr: str) -> None:
+    assert "error: the push of app.x failed; everything is committed on this disk" in stderr
+    assert "once the store can be used, run: tailpipe push; to see what waits: tailpipe status" in stderr
+    assert "Traceback" not in stderr
 
 
 def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:

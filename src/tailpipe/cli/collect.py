@@ -116,22 +116,26 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     if flags["dry_run"]:
         _preview(workspace, chosen, window, source, flags)
         return
+    from tailpipe.cli.pushes import report_unpushed
     from tailpipe.cli.report import print_profile, print_report
 
     if flags["detect"]:
         workspace.detecting.begin()
     typed = Typed.of(source, flags)
     report = _collected(workspace, chosen, window, source, flags)
+    unpushed = report.unpushed
     print_report(report, flags["output"], workspace.days_out_of_window, typed)
     refused = [one.partition for one in report.partitions if one.is_refused]
     if refused and flags["output"] == "pretty" and _accepts_loss(refused):
         report = _collected(workspace, refused, window, source, {**flags, "accept_loss": True})
+        unpushed = (*(name for name in unpushed if name not in refused), *report.unpushed)
         print_report(report, flags["output"], workspace.days_out_of_window, typed)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
     _suggest_overwrite(workspace, [one for one in report.partitions if not one.accounts.kept], typed)
     is_detected = _detect(workspace) if flags["detect"] else True
-    if not (report.is_done and is_detected):
+    report_unpushed(unpushed)
+    if not (report.is_done and is_detected) or unpushed:
         context.exit(EXIT_FAILED)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, refuse_unpushed, workspace_of
 from tailpipe.model.window import window_between
 
 __all__ = ["command"]
@@ -69,3 +69,4 @@ def command(
     elif not any(one.locked for one in done):
         render.say("nothing to compact")
     refuse_locked(one.locked for one in done)
+    refuse_unpushed(context, workspace)

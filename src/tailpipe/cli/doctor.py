@@ -10,7 +10,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.again import located
-from tailpipe.cli.options import common, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.options import common, examples, output, refuse_locked, refuse_unpushed, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
@@ -79,6 +79,7 @@ def command(
     if lacking:
         render.say("cannot be repaired from this disk: it has no copies of these objects")
         context.exit(EXIT_FAILED)
+    refuse_unpushed(context, workspace)
     if findings:
         render.say("no repair needed")
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, refuse_locked, refuse_unpushed, workspace_of
 from tailpipe.errors import TailpipeError
 from tailpipe.lifecycle.retain import Expired
 from tailpipe.workspace import Workspace
@@ -57,6 +57,7 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     if why := next((record["clock_warning"] for record in found if record["clock_warning"]), ""):
         raise TailpipeError(f"nothing deleted: {why}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
+    refuse_unpushed(context, workspace)
 
 
 def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:

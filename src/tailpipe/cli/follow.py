@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
+from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, UsageError
 from tailpipe.follow import news
 from tailpipe.model.visible import visible
 
@@ -133,7 +133,11 @@ def follow(
             jobs.close_engine()
             _leave(received)
         printer.say("stopped")
-    context.exit(EXIT_INTERRUPTED if signal.SIGINT in received else EXIT_DONE)
+    done = EXIT_DONE
+    if not jobs.is_pushed:
+        printer.say("the last push failed; everything is committed on this disk; to push: tailpipe push")
+        done = EXIT_FAILED
+    context.exit(EXIT_INTERRUPTED if signal.SIGINT in received else done)
 
 
 def _leave(received: list[int]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from tailpipe.cli import render
-from tailpipe.errors import ConfigError, TailpipeError, UsageError, WorkspaceError
+from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError, WorkspaceError
 
 __all__ = [
     "common",
@@ -75,6 +75,15 @@ def refuse_locked(locked: Iterable[str]) -> None:
         for message in messages:
             render.problem(message)
         raise TailpipeError("some partitions were skipped", hint="try again when the other process has finished")
+
+
+def refuse_unpushed(context: click.Context, workspace: Any) -> None:
+    """End with exit code 1 if a change is committed, but the store of its partition lacks it."""
+    from tailpipe.cli.pushes import report_unpushed
+
+    if workspace.data.unpushed:
+        report_unpushed(workspace.data.unpushed)
+        context.exit(EXIT_FAILED)
 
 
 def workspace_of(context: click.Context) -> Any:

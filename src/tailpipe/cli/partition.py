@@ -12,7 +12,7 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.options import common, completes, examples, refuse_unpushed, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import window_between
@@ -104,6 +104,7 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
         if one.dates and one.partition in workspace.config.partitions:
             days = f"--from {one.dates.first} --to {one.dates.last}"
             render.say(located(f"to collect them again: tailpipe collect {one.partition} {days}"))
+    refuse_unpushed(context, workspace)
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:

@@ -81,8 +81,10 @@ def command(
         render.say("dry run: nothing pushed")
     for conflict in (conflict for one in done for conflict in one.conflicts):
         render.say(conflict)
-    failed = [one for one in done if one.error]
+    failed = [one for one in done if one.error or one.publish_error]
     for one in failed:
+        if not one.error:
+            continue  # what publishing failed for is said below
         render.problem(f"{one.partition}: {one.error}")
     for one in done:
         for line in published_lines(one):

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from tailpipe.cli import render
 from tailpipe.model.pushed import PushReport
 
-__all__ = ["published_lines", "push_lines", "push_record"]
+__all__ = ["published_lines", "push_lines", "push_record", "report_unpushed"]
+
+
+def report_unpushed(partitions: Iterable[str]) -> None:
+    """Say that commits are safe, but that the stores of some partitions lack them."""
+    if names := ", ".join(dict.fromkeys(partitions)):
+        render.problem(
+            f"the push of {names} failed; everything is committed on this disk",
+            "once the store can be used, run: tailpipe push; to see what waits: tailpipe status",
+        )
 
 
 def push_lines(report: PushReport | None) -> list[str]:
@@ -30,8 +40,14 @@ def push_lines(report: PushReport | None) -> list[str]:
 
 
 def published_lines(report: PushReport) -> list[str]:
-    """What other engines do not see: columns that the format cannot hold, or the newest version."""
+    """What other engines do not see: columns that the format cannot hold, right times, or the newest version."""
     lines = [f"column not published: {render.shown(reason)}" for reason in report.omitted_columns]
+    if report.to_republish:
+        table = report.to_republish.partition(" ")[2]
+        lines.append(
+            f"still published at data/tp_table={table}, where DuckDB shifts times outside UTC;"
+            f" to move it: tailpipe store publish {report.to_republish}"
+        )
     return [*lines, f"publishing failed: {render.shown(report.publish_error)}"] if report.publish_error else lines
 
 

@@ -20,7 +20,14 @@ __all__ = ["command"]
 
 STEPS = {"store": "store", "step": "step", "result": "result", "message": "message", "needs": "needs"}
 CLEANED = {"store": "store", "objects": "deleted", "bytes": "size", "kept_objects": "kept", "older_than": "older than"}
-PUBLISHED = {"store": "store", "table": "table", "partitions": "partitions", "files": "files", "rows": "rows"}
+PUBLISHED = {
+    "store": "store",
+    "table": "table",
+    "partitions": "partitions",
+    "files": "files",
+    "rows": "rows",
+    "location": "location",
+}
 
 
 def _records(workspace: Workspace) -> list[dict[str, Any]]:
@@ -77,7 +84,8 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     """Publish tables for other engines from scratch.
 
     Deletes the Delta logs of a store, or of every store, and writes new ones over all live files. Needed only after
-    another program has written to a Delta log, or when a log is damaged: every push publishes what is new.
+    another program has written to a Delta log, when a log is damaged, or to move a table of an earlier version: every
+    push publishes what is new.
     """
     workspace = workspace_of(context)
     wanted = _wanted(workspace, name)
@@ -96,6 +104,11 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     else:
         render.say("nothing to publish: no published store has data")
     for row in rows:
+        if row["earlier_location"]:
+            render.say(
+                f"{row['table']}: {row['earlier_location']} stays as it was and gets no updates; use the new location,"
+                " then delete _delta_log there"
+            )
         for reason in row["omitted_columns"]:
             render.say(f"{row['table']}: column not published: {reason}")
 

@@ -252,6 +252,11 @@ class Report:
             made.append(replace(one, maintenance=done, profile=profile))
         return Report(tuple(made))
 
+    @property
+    def unpushed(self) -> tuple[str, ...]:
+        """The partitions whose push failed; what was not to be pushed is no failure."""
+        return tuple(one.partition for one in self.partitions if one.push and one.push.failure)
+
     def with_pushes(self, pushes: Mapping[str, PushReport]) -> Report:
         """The report with what became of the pushes to the stores of partitions."""
         return Report(tuple(replace(one, push=pushes.get(one.partition)) for one in self.partitions))

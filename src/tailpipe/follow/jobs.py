@@ -68,6 +68,8 @@ class WorkspaceJobs:
         self._lock = threading.Lock()
         self._units: dict[str, set[str]] = {}
         """The units to compact: those that were committed since the last time."""
+        self.is_pushed = True
+        """Whether the last push succeeded."""
         self.workspace = self._opened()
 
     @property
@@ -199,7 +201,8 @@ class WorkspaceJobs:
 
     def _push(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
         reports = workspace.sharing.push(list(self.partitions))
-        failed = [f"{one.partition}: {one.error or one.locked}" for one in reports if one.error or one.locked]
+        failed = [f"{one.partition}: {one.failure}" for one in reports if one.failure]
+        self.is_pushed = not failed
         unpushed = sum(one.unpushed_commits for one in reports)
         return TaskResult(counts={"unpushed_commits": unpushed}, problem="; ".join(failed[:1]))
 

@@ -34,7 +34,14 @@ class PushReport:
     """What other hosts had taken before it was pushed."""
     omitted_columns: tuple[str, ...] = ()
     """Columns that other engines do not get since now, with the reasons."""
+    to_republish: str = ""
+    """The store and table, if an earlier version published it: its times are right in UTC only."""
     publish_error: str = ""
     """Why other engines do not see the newest version; the next push tries again."""
     error: str = ""
     locked: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Why the store, or the table that other engines see, lacks what is committed here; empty if nothing failed."""
+        return self.error or self.locked or self.publish_error

@@ -110,6 +110,14 @@ class DirectoryObjects:
                 digest.update(chunk)
                 file.write(chunk)
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy an object to another key, durably."""
+        path, new = self._path(key), self._path(target)
+        with self._told("read", key), self._found(key):
+            source = path.open("rb")
+        with source:
+            self._put(target, new, iter(lambda: source.read(_CHUNK_BYTES), b""))
+
     def head(self, key: str) -> ObjectFacts | None:
         """The facts of an object; None if there is none."""
         path = self._path(key)

@@ -62,7 +62,7 @@ class ObjectFacts:
 
 
 class Requests(Counter[str]):
-    """How many requests were made, by kind: put, get, head, list, delete. Several threads may count."""
+    """How many requests were made, by kind: put, get, copy, head, list, delete. Several threads may count."""
 
     def count(self, kind: str, number: int = 1) -> None:
         """Add requests."""
@@ -106,6 +106,10 @@ class Objects(Protocol):
 
     def fetch(self, key: str, target: Path) -> str:
         """Copy an object into a local file, which the caller syncs; returns the SHA-256 of the bytes, in hex."""
+        ...
+
+    def copy(self, key: str, target: str) -> None:
+        """Copy an object to another key, which nobody else gives other bytes; FileNotFoundError if there is none."""
         ...
 
     def head(self, key: str) -> ObjectFacts | None:

@@ -153,6 +153,14 @@ class RemoteObjects:
                     raise store_error(fault, self.location, "read", key)
                 self.backoff.wait(failures)
 
+    def copy(self, key: str, target: str) -> None:
+        """Copy an object to another key; the bytes stay on the server."""
+        path, new = self._path(key), self._path(target)
+        try:
+            self._repeated("copy", "copy", key, lambda: self._store.copy(path, new))
+        except _RequestError as failed:
+            raise (self._absent(key) if failed.fault.is_absent else failed.error) from None
+
     def head(self, key: str) -> ObjectFacts | None:
         """The facts of an object; None if there is none, or no bucket: the answer to HEAD does not say which."""
         path = self._path(key)
@@ -287,7 +295,7 @@ class RemoteObjects:
                 fault = self._fault(error, action, key)
             failures += 1
             if not fault.is_transient or failures > self.backoff.retries:
-                is_write = kind in ("put", "delete")
+                is_write = kind in ("put", "copy", "delete")
                 raise _RequestError(fault, store_error(fault, self.location, action, key, is_write=is_write))
             self.backoff.wait(failures)
 

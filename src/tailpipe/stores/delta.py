@@ -13,8 +13,10 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.delta_actions import Change, Commit, commit_of
+from tailpipe.stores.delta_copies import copy_files
 from tailpipe.stores.delta_log import LogState, commit_key, read_log, write_checkpoint
 from tailpipe.stores.delta_schema import LeftOut
+from tailpipe.stores.keys import earlier_root, table_root
 
 __all__ = ["CHECKPOINT_EVERY", "Published", "publish"]
 
@@ -44,35 +46,49 @@ def publish(
 ) -> Published:
     """Commit the changes that are not published yet, all in one commit; those that are published are skipped.
 
-    `since` is a state that was read before, which saves requests. Raises GapError if the changes of a partition do not
+    A table that an earlier version published is published there until it is moved (`Publisher.renew`). `since` is a
+    state that was read before, which saves requests. Raises GapError if the changes of a partition do not
     follow what is published of it, and ObjectStoreError if another program has written to the log.
     """
     wanted = list(changes)
-    state = read_log(objects, table, since)
+    state = _newest(objects, table, since)
     is_changed, failures = False, 0
     while not is_changed:
         commit = _commit(state, wanted)
         if not commit.actions:
             break
+        copy_files(objects, state.root, wanted, commit)
         data = commit.to_bytes()
         try:
-            is_changed = objects.put(commit_key(table, state.version + 1), data)
+            is_changed = objects.put(commit_key(state.root, state.version + 1), data)
         except ObjectStoreError as error:
             failures += 1
             if not error.is_unknown or failures > _UNKNOWN_OUTCOMES:
                 raise
         # If another host was first, or nobody knows who was, the log itself says what is published.
-        state = state.after(commit.actions, len(data)) if is_changed else read_log(objects, table, state)
+        state = state.after(commit.actions, len(data)) if is_changed else read_log(objects, state.root, state)
     if state.version - state.checkpoint >= checkpoint_every or sum(map(len, state.tail)) >= _LARGE_TAIL:
         state = _with_checkpoint(objects, state)
     return Published(state, is_changed, _commit(state, ()).left_out)
+
+
+def _newest(objects: Objects, table: str, since: LogState | None) -> LogState:
+    """The state of the log, where it is: at the root of today, or at that of earlier versions alone."""
+    root = table_root(table)
+    if since is not None and since.root == root:
+        return read_log(objects, root, since)
+    state = read_log(objects, root)
+    if state.version < 0:
+        earlier = read_log(objects, earlier_root(table), since)
+        return earlier if earlier.version >= 0 else state
+    return state
 
 
 def _commit(state: LogState, changes: Iterable[Change]) -> Commit:
     wanted = list(changes)
     live = state.live().values() if any(change.is_whole for change in wanted) else ()
     partitions = {add["path"]: add["partitionValues"].get("tp_partition") for add in live}
-    return commit_of(state.table, wanted, versions=state.versions, metadata=state.metadata, live=partitions)
+    return commit_of(state.root, wanted, versions=state.versions, metadata=state.metadata, live=partitions)
 
 
 def _with_checkpoint(objects: Objects, state: LogState) -> LogState:
@@ -80,5 +96,5 @@ def _with_checkpoint(objects: Objects, state: LogState) -> LogState:
     try:
         return write_checkpoint(objects, state)
     except ObjectStoreError as error:
-        _log.info("no checkpoint of the Delta log of %s: %s", state.table, error)
+        _log.info("no checkpoint of the Delta log of %s: %s", state.root, error)
         return state

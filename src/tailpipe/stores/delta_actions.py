@@ -12,13 +12,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from tailpipe.frozen import frozen
 from tailpipe.model.staged import StagedFile
 from tailpipe.stores.delta_schema import PARTITION_COLUMNS, Columns, LeftOut, delta_schema, merged
+from tailpipe.stores.keys import earlier_root, key_below
 
-__all__ = ["ENGINE", "Action", "Change", "Commit", "GapError", "commit_of", "delta_path", "log_key", "table_key"]
+__all__ = [
+    "ENGINE",
+    "Action",
+    "Change",
+    "Commit",
+    "GapError",
+    "commit_of",
+    "delta_path",
+    "is_earlier",
+    "log_key",
+    "protocol_of",
+    "table_of",
+]
 
 Action = Mapping[str, Any]
 """A line of a commit: the kind of the action, and its facts."""
@@ -70,24 +83,37 @@ class Commit:
         return "".join(_json(action) + "\n" for action in self.actions).encode()
 
 
-def table_key(table: str) -> str:
-    """Where the Delta table is, in the store."""
-    return f"data/tp_table={table}"
+def table_of(root: str) -> str:
+    """The table that is published below a root."""
+    return unquote(root.rpartition("/")[2].removeprefix("tp_table="))
 
 
-def log_key(table: str, name: str) -> str:
+def is_earlier(root: str) -> bool:
+    """Whether an earlier version of tailpipe published a table there: its times are `timestamp`."""
+    return root == earlier_root(table_of(root))
+
+
+def protocol_of(root: str) -> dict[str, Any]:
+    """What readers must support. Only `timestamp_ntz` is right in all time zones: our files name none."""
+    if is_earlier(root):
+        return {"minReaderVersion": 1, "minWriterVersion": 2}
+    features = ["timestampNtz"]
+    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
+
+
+def log_key(root: str, name: str) -> str:
     """The key of an object of the log."""
-    return f"{table_key(table)}/_delta_log/{name}"
+    return f"{root}/_delta_log/{name}"
 
 
-def delta_path(table: str, key: str) -> str | None:
+def delta_path(root: str, key: str) -> str | None:
     """The path of a file as Delta writes it: relative, percent-encoded once more; None if it is not of the table."""
-    root = f"{table_key(table)}/"
-    return quote(key.removeprefix(root), safe="/=") if key.startswith(root) else None
+    below = key_below(root, key)
+    return quote(below.removeprefix(f"{root}/"), safe="/=") if below else None
 
 
 def commit_of(
-    table: str,
+    root: str,
     changes: Iterable[Change],
     *,
     versions: Mapping[str, int],
@@ -100,27 +126,27 @@ def commit_of(
     changes need. Raises GapError if versions are missing between.
     """
     pending = _pending(changes, versions)
-    adds, removes = _net(table, pending, live)
+    adds, removes = _net(root, pending, live)
     known: Columns = json.loads(metadata["configuration"].get(_COLUMNS, "{}")) if metadata else {}
     columns = known
     for kinds in dict.fromkeys(tuple(file.columns.items()) for file, _ in adds.values()):
         columns = merged(columns, dict(kinds))
-    schema, left_out = delta_schema(columns)
+    schema, left_out = delta_schema(columns, is_zoned=is_earlier(root))
     if not adds and not removes:
         return Commit((), left_out)
     moment = _milliseconds(max(change.committed_at for change in pending))
     actions: list[Action] = [{"commitInfo": _info(pending, moment)}]
     if metadata is None:
-        actions.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
+        actions.append({"protocol": protocol_of(root)})
     if metadata is None or columns != known:
-        actions.append({"metaData": _metadata(table, schema, columns, metadata, moment)})
+        actions.append({"metaData": _metadata(table_of(root), schema, columns, metadata, moment)})
     newest = {change.partition: change for change in pending}
     actions += [
         {"txn": {"appId": name, "version": one.version, "lastUpdated": _milliseconds(one.committed_at)}}
         for name, one in newest.items()
     ]
     actions += [_remove(path, change) for path, change in removes.items()]
-    actions += [_add(path, file, change) for path, (file, change) in adds.items()]
+    actions += [_add(path, file, change, is_zoned=is_earlier(root)) for path, (file, change) in adds.items()]
     return Commit(tuple(actions), left_out)
 
 
@@ -145,18 +171,18 @@ def _pending(changes: Iterable[Change], versions: Mapping[str, int]) -> list[Cha
 
 
 def _net(
-    table: str, pending: Sequence[Change], live: Mapping[str, str | None]
+    root: str, pending: Sequence[Change], live: Mapping[str, str | None]
 ) -> tuple[dict[str, tuple[StagedFile, Change]], dict[str, Change]]:
     """What is added and removed in the end: one commit may not name a file in both ways."""
     adds: dict[str, tuple[StagedFile, Change]] = {}
     removes: dict[str, Change] = {}
     for change in pending:
-        files = {path: file for key, file in change.added.items() if (path := _data_path(table, key, file))}
+        files = {path: file for key, file in change.added.items() if (path := _data_path(root, key, file))}
         if change.is_whole:
             own = {path for path, name in live.items() if name == _name(change.partition)}
             removes.update(dict.fromkeys(own - files.keys(), change))
             files = {path: file for path, file in files.items() if path not in own}
-        for path in filter(None, (delta_path(table, key) for key in change.removed)):
+        for path in filter(None, (delta_path(root, key) for key in change.removed)):
             if adds.pop(path, None) is None:
                 removes[path] = change
         for path, file in files.items():
@@ -165,12 +191,12 @@ def _net(
     return adds, removes
 
 
-def _data_path(table: str, key: str, file: StagedFile) -> str | None:
+def _data_path(root: str, key: str, file: StagedFile) -> str | None:
     if file.role != "data":
         return None
-    path = delta_path(table, key)
+    path = delta_path(root, key)
     if path is None:
-        raise ValueError(f"{key} is not below {table_key(table)}")
+        raise ValueError(f"{key} is not of the table at {root}")
     return path
 
 
@@ -200,7 +226,7 @@ def _metadata(
     }
 
 
-def _add(path: str, file: StagedFile, change: Change) -> Action:
+def _add(path: str, file: StagedFile, change: Change, *, is_zoned: bool) -> Action:
     day = file.tp_date.isoformat() if file.tp_date else None
     return {
         "add": {
@@ -209,7 +235,7 @@ def _add(path: str, file: StagedFile, change: Change) -> Action:
             "size": file.size,
             "modificationTime": _milliseconds(change.committed_at),
             "dataChange": not change.is_compaction,
-            "stats": _json(_stats(file)),
+            "stats": _json(_stats(file, "Z" if is_zoned else "")),
         }
     }
 
@@ -219,13 +245,13 @@ def _remove(path: str, change: Change) -> Action:
     return {"remove": {"path": path, "deletionTimestamp": moment, "dataChange": not change.is_compaction}}
 
 
-def _stats(file: StagedFile) -> dict[str, Any]:
+def _stats(file: StagedFile, zone: str) -> dict[str, Any]:
     if file.min_timestamp is None or file.max_timestamp is None:
         return {"numRecords": file.rows}
     return {
         "numRecords": file.rows,
-        "minValues": {"tp_timestamp": _instant(file.min_timestamp)},
-        "maxValues": {"tp_timestamp": _instant(file.max_timestamp)},
+        "minValues": {"tp_timestamp": _instant(file.min_timestamp) + zone},
+        "maxValues": {"tp_timestamp": _instant(file.max_timestamp) + zone},
         "nullCount": {"tp_timestamp": 0},
     }
 
@@ -241,7 +267,7 @@ def _aware(moment: datetime) -> datetime:
 
 
 def _instant(moment: datetime) -> str:
-    return _aware(moment).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    return _aware(moment).isoformat(timespec="microseconds").removesuffix("+00:00")
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -19,13 +19,18 @@ _MARK = "tailpipe.checkpoint"
 _ADD = ("path", "partitionValues", "size", "modificationTime", "dataChange", "stats")
 
 
-def to_parquet(adds: Sequence[Mapping[str, Any]], versions: Mapping[str, int], metadata: Mapping[str, Any]) -> bytes:
+def to_parquet(
+    adds: Sequence[Mapping[str, Any]],
+    versions: Mapping[str, int],
+    metadata: Mapping[str, Any],
+    protocol: Mapping[str, Any],
+) -> bytes:
     """A checkpoint of these files, versions of partitions and facts of the table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows: list[dict[str, Any]] = [
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"protocol": protocol},
         {"metaData": _with_pairs(metadata)},
         *({"txn": {"appId": name, "version": version}} for name, version in versions.items()),
         # What a checkpoint says is no change of the data.
@@ -118,6 +123,13 @@ def _schema() -> pa.Schema:
                     "createdTime": number,
                 }
             ),
-            "protocol": pa.struct({"minReaderVersion": pa.int32(), "minWriterVersion": pa.int32()}),
+            "protocol": pa.struct(
+                {
+                    "minReaderVersion": pa.int32(),
+                    "minWriterVersion": pa.int32(),
+                    "readerFeatures": pa.list_(text),
+                    "writerFeatures": pa.list_(text),
+                }
+            ),
         }
     )

@@ -1,8 +1,8 @@
 """The log of a Delta table in a store: what it says now, and its checkpoints.
 
-    data/tp_table=T/_delta_log/00000000000000000042.json                  a commit: put if absent, never changed
-    data/tp_table=T/_delta_log/00000000000000000100.checkpoint.parquet    all that the log said then
-    data/tp_table=T/_delta_log/_last_checkpoint                           where to begin to read
+    data/T/_delta_log/00000000000000000042.json                  a commit: put if absent, never changed
+    data/T/_delta_log/00000000000000000100.checkpoint.parquet    all that the log said then
+    data/T/_delta_log/_last_checkpoint                           where to begin to read
 
 A state keeps the newest checkpoint as bytes: its list of files, which may be long, is unpacked only where it is needed.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.delta_actions import ENGINE, Action, log_key
+from tailpipe.stores.delta_actions import ENGINE, Action, log_key, protocol_of, table_of
 from tailpipe.stores.delta_checkpoint import is_ours, read_adds, read_facts, to_parquet
 
 __all__ = ["LogState", "commit_key", "delete_log", "read_log", "write_checkpoint"]
@@ -30,13 +30,13 @@ _GETS_AT_ONCE = 16
 
 @frozen
 class LogState:
-    """What the log of a table says at one version; -1 before the first commit.
+    """What the log below a root says at one version; -1 before the first commit.
 
     `versions` are the versions of partitions that are published. `size` is that of the newest commit, by which a
     log that was deleted and written anew is noticed. `tail` are the commits since the checkpoint.
     """
 
-    table: str
+    root: str
     version: int = -1
     versions: Mapping[str, int] = field(default_factory=dict)
     metadata: Mapping[str, Any] | None = None
@@ -68,25 +68,25 @@ class LogState:
         return found
 
 
-def commit_key(table: str, version: int) -> str:
+def commit_key(root: str, version: int) -> str:
     """The key of a commit."""
-    return log_key(table, f"{version:020}.json")
+    return log_key(root, f"{version:020}.json")
 
 
-def read_log(objects: Objects, table: str, since: LogState | None = None) -> LogState:
+def read_log(objects: Objects, root: str, since: LogState | None = None) -> LogState:
     """The newest state of a log; from an earlier one on, if that is still a state of this log."""
     if since is not None and since.version >= 0:
-        commits, _ = _listed(objects, table, since.version)
+        commits, _ = _listed(objects, root, since.version)
         if commits.pop(since.version, -1) == since.size:
             return _followed(objects, since, commits)
-    begin = _last_checkpoint(objects, table)
-    commits, checkpoints = _listed(objects, table, begin)
+    begin = _last_checkpoint(objects, root)
+    commits, checkpoints = _listed(objects, root, begin)
     if begin not in checkpoints:
-        commits, checkpoints = _listed(objects, table, 0)
+        commits, checkpoints = _listed(objects, root, 0)
     if not checkpoints:
-        return _followed(objects, LogState(table), commits)
+        return _followed(objects, LogState(root), commits)
     newest = max(checkpoints)
-    state = _at_checkpoint(objects, table, newest, commits.get(newest, 0))
+    state = _at_checkpoint(objects, root, newest, commits.get(newest, 0))
     return _followed(objects, state, {version: size for version, size in commits.items() if version > newest})
 
 
@@ -94,54 +94,54 @@ def write_checkpoint(objects: Objects, state: LogState) -> LogState:
     """Write all that the state says as a checkpoint, so that readers need not read the commits before it."""
     metadata = state.metadata or {}
     adds = list(state.live().values())
-    data = to_parquet(adds, state.versions, metadata)
-    objects.put(_checkpoint_key(state.table, state.version), data)
+    data = to_parquet(adds, state.versions, metadata, protocol_of(state.root))
+    objects.put(_checkpoint_key(state.root, state.version), data)
     facts = {"version": state.version, "size": len(adds) + len(state.versions) + 2}
-    objects.replace(log_key(state.table, _LAST), json.dumps(facts).encode())
+    objects.replace(log_key(state.root, _LAST), json.dumps(facts).encode())
     return replace(state, checkpoint=state.version, base=data, tail=())
 
 
-def delete_log(objects: Objects, table: str) -> None:
+def delete_log(objects: Objects, root: str) -> None:
     """Delete the log, and with it the table as other engines know it; the data files stay.
 
     The newest commits go first: a reader meanwhile sees an older state of the table, or none.
     """
-    keys = [one.key for one in objects.list(log_key(table, "").rstrip("/"))]
+    keys = [one.key for one in objects.list(log_key(root, "").rstrip("/"))]
     commits = [key for key in keys if key.endswith(".json")]
     objects.delete(sorted(set(keys) - set(commits)))
     for begin in range(0, len(commits), 1000):
         objects.delete(sorted(commits, reverse=True)[begin : begin + 1000])
 
 
-def _at_checkpoint(objects: Objects, table: str, version: int, size: int) -> LogState:
-    base = objects.get(_checkpoint_key(table, version))
+def _at_checkpoint(objects: Objects, root: str, version: int, size: int) -> LogState:
+    base = objects.get(_checkpoint_key(root, version))
     try:
         metadata, versions = read_facts(base)
         if is_ours(base):
-            return LogState(table, version, versions, metadata, size, version, base)
+            return LogState(root, version, versions, metadata, size, version, base)
     except (ValueError, KeyError, OSError):  # Arrow's own errors are of these kinds
-        raise _unusable(objects, table, f"checkpoint {version} is not readable") from None
-    raise _unusable(objects, table, f"checkpoint {version} was made by another program")
+        raise _unusable(objects, root, f"checkpoint {version} is not readable") from None
+    raise _unusable(objects, root, f"checkpoint {version} was made by another program")
 
 
 def _followed(objects: Objects, state: LogState, commits: Mapping[int, int]) -> LogState:
     """The state after commits that are listed with their sizes."""
     wanted = sorted(commits)
     if wanted != list(range(state.version + 1, state.version + 1 + len(wanted))):
-        raise _unusable(objects, state.table, "commits are missing in it")
-    for (actions, size), version in zip(_commits(objects, state.table, wanted), wanted, strict=True):
-        _check_ours(objects, state.table, version, actions)
+        raise _unusable(objects, state.root, "commits are missing in it")
+    for (actions, size), version in zip(_commits(objects, state.root, wanted), wanted, strict=True):
+        _check_ours(objects, state.root, version, actions)
         state = state.after(actions, size)
     return state
 
 
-def _commits(objects: Objects, table: str, versions: Sequence[int]) -> Iterable[tuple[tuple[Action, ...], int]]:
+def _commits(objects: Objects, root: str, versions: Sequence[int]) -> Iterable[tuple[tuple[Action, ...], int]]:
     def read(version: int) -> tuple[tuple[Action, ...], int]:
-        data = objects.get(commit_key(table, version))
+        data = objects.get(commit_key(root, version))
         try:
             return tuple(json.loads(line) for line in data.split(b"\n") if line.strip()), len(data)
         except ValueError:
-            raise _unusable(objects, table, f"commit {version} is not JSON") from None
+            raise _unusable(objects, root, f"commit {version} is not JSON") from None
 
     if len(versions) < 2:
         return [read(version) for version in versions]
@@ -151,11 +151,11 @@ def _commits(objects: Objects, table: str, versions: Sequence[int]) -> Iterable[
         return list(pool.map(read, versions))
 
 
-def _listed(objects: Objects, table: str, begin: int) -> tuple[dict[int, int], set[int]]:
+def _listed(objects: Objects, root: str, begin: int) -> tuple[dict[int, int], set[int]]:
     """The commits from this version on with their sizes, and the checkpoints."""
     commits: dict[int, int] = {}
     checkpoints: set[int] = set()
-    for one in objects.list(log_key(table, "").rstrip("/"), after=log_key(table, f"{begin:020}")):
+    for one in objects.list(log_key(root, "").rstrip("/"), after=log_key(root, f"{begin:020}")):
         if match := _NAME.fullmatch(one.key.rpartition("/")[2]):
             if match[2] == "json":
                 commits[int(match[1])] = one.size
@@ -164,27 +164,27 @@ def _listed(objects: Objects, table: str, begin: int) -> tuple[dict[int, int], s
     return commits, checkpoints
 
 
-def _last_checkpoint(objects: Objects, table: str) -> int:
+def _last_checkpoint(objects: Objects, root: str) -> int:
     """Where a checkpoint should be; 0 if nobody says."""
     try:
-        return int(json.loads(objects.get(log_key(table, _LAST)))["version"])
+        return int(json.loads(objects.get(log_key(root, _LAST)))["version"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return 0
 
 
-def _checkpoint_key(table: str, version: int) -> str:
-    return log_key(table, f"{version:020}.checkpoint.parquet")
+def _checkpoint_key(root: str, version: int) -> str:
+    return log_key(root, f"{version:020}.checkpoint.parquet")
 
 
-def _check_ours(objects: Objects, table: str, version: int, actions: Sequence[Action]) -> None:
+def _check_ours(objects: Objects, root: str, version: int, actions: Sequence[Action]) -> None:
     """Refuse commits of other programs: what we remove and add afterwards would not fit to what they have made."""
     engine = next((info.get("engineInfo") for action in actions if (info := action.get("commitInfo"))), None)
     if engine != ENGINE:
-        raise _unusable(objects, table, f"commit {version} was made by another program ({engine or 'unknown'})")
+        raise _unusable(objects, root, f"commit {version} was made by another program ({engine or 'unknown'})")
 
 
-def _unusable(objects: Objects, table: str, reason: str) -> ObjectStoreError:
-    key = log_key(table, "").rstrip("/")
+def _unusable(objects: Objects, root: str, reason: str) -> ObjectStoreError:
+    key, table = log_key(root, "").rstrip("/"), table_of(root)
     return ObjectStoreError(
         f'cannot publish "{table}" to "{objects.location}/{key}": {reason}',
         location=objects.location,

@@ -24,6 +24,7 @@ Columns = Mapping[str, Sequence[str]]
 PARTITION_COLUMNS = ("tp_partition", "tp_index", "tp_date")
 _ALWAYS = {"tp_partition": "VARCHAR", "tp_index": "VARCHAR", "tp_date": "DATE"}
 _INTEGERS = ("byte", "short", "integer", "long")
+_TIME = "timestamp_ntz"
 _SCALARS = {
     "boolean": "boolean",
     "tinyint": "byte",
@@ -39,7 +40,7 @@ _SCALARS = {
     "varchar": "string",
     "blob": "binary",
     "date": "date",
-    "timestamp": "timestamp",
+    "timestamp": _TIME,
 }
 _FORBIDDEN = re.compile(r"[ ,;{}()=\n\t]")
 
@@ -68,8 +69,11 @@ def merged(known: Columns, columns: Mapping[str, str]) -> dict[str, Sequence[str
     return found
 
 
-def delta_schema(columns: Columns) -> tuple[str, tuple[LeftOut, ...]]:
-    """The schema as Delta writes it, as JSON, and the columns that are not in it."""
+def delta_schema(columns: Columns, *, is_zoned: bool = False) -> tuple[str, tuple[LeftOut, ...]]:
+    """The schema as Delta writes it, as JSON, and the columns that are not in it.
+
+    `is_zoned` declares times as `timestamp`, as earlier versions did, although the files name no zone.
+    """
     fields, left_out = [], []
     for name, kinds in {**{name: [kind] for name, kind in _ALWAYS.items()}, **columns}.items():
         try:
@@ -79,7 +83,17 @@ def delta_schema(columns: Columns) -> tuple[str, tuple[LeftOut, ...]]:
             left_out.append(LeftOut(name, str(reason)))
     order = list(columns)
     fields.sort(key=lambda field: order.index(field["name"]) if field["name"] in columns else len(order))
-    return json.dumps({"type": "struct", "fields": fields}), tuple(left_out)
+    whole = {"type": "struct", "fields": fields}
+    return json.dumps(_zoned(whole) if is_zoned else whole), tuple(left_out)
+
+
+def _zoned(kind: Any) -> Any:
+    """The type with `timestamp` for all times in it."""
+    if not isinstance(kind, dict):
+        return "timestamp" if kind == _TIME else kind
+    if kind["type"] == "array":
+        return {**kind, "elementType": _zoned(kind["elementType"])}
+    return {**kind, "fields": [{**field, "type": _zoned(field["type"])} for field in kind["fields"]]}
 
 
 def _stored(kind: str) -> str:

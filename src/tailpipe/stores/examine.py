@@ -39,36 +39,57 @@ def examine_store(
     for name in partitions:
         row = database.connection.execute("SELECT id FROM partitions WHERE name = ?", (name,)).fetchone()
         if row is not None:
-            found += _log(database, objects, name, known_version(database, row[0], store), sizes)
+            found += _log(database, objects, name, known_version(database, row[0], store), sizes, with_checksums)
             found += _files(database, objects, name, sizes, with_checksums)
     return found
 
 
-def _log(database: Database, objects: Objects, partition: str, known: int, sizes: dict[str, int]) -> Iterator[Finding]:
+def _log(
+    database: Database, objects: Objects, partition: str, known: int, sizes: dict[str, int], with_checksums: bool
+) -> Iterator[Finding]:
     for version in range(1, known + 1):
-        key = log_key(partition, version)
-        if key in sizes:
+        key, copy = log_key(partition, version), _copied_entry(database, partition, version)
+        problem: ProblemKind = _ALTERED
+        if key not in sizes:
+            problem, how = _MISSING, "is missing"
+        elif copy is not None and sizes[key] != len(copy):
+            how = f"has {sizes[key]:,} bytes instead of {len(copy):,}"
+        elif with_checksums and not _is_good_entry(objects, key, version, copy):
+            how = "differs from what was pushed"
+        else:
             continue
-        path = database.layout.log_copy(partition, version)
-        is_copied = _is_entry(database, partition, version)
-        what = f'"{objects.location}/{key}" is missing: version {version} of {partition}'
+        what = f'"{objects.location}/{key}" {how}: version {version} of {partition}'
+        is_copied = copy is not None
+        repair = REPAIR if problem == _MISSING or not with_checksums else f"{REPAIR} --checksums"
         yield Finding(
-            "missing",
+            problem,
             key,
             f"{what}; {'this disk has a copy' if is_copied else 'restore it from .tailpipe/log of another host'}",
             partition,
-            repair=REPAIR if is_copied else "",
-            copy=str(path) if is_copied else "",
+            repair=repair if is_copied else "",
+            copy=str(database.layout.log_copy(partition, version)) if is_copied else "",
         )
 
 
-def _is_entry(database: Database, partition: str, version: int) -> bool:
+def _copied_entry(database: Database, partition: str, version: int) -> bytes | None:
+    """The copy of an entry on this disk, if it is intact."""
     path = database.layout.log_copy(partition, version)
     try:
-        read_entry(database.storage.read(path), version, str(path))
+        data = database.storage.read(path)
+        read_entry(data, version, str(path))
     except (OSError, CatalogError):
+        return None
+    return data
+
+
+def _is_good_entry(objects: Objects, key: str, version: int, copy: bytes | None) -> bool:
+    try:
+        data = objects.get(key)
+        if copy is None:
+            read_entry(data, version, key)
+    except (FileNotFoundError, CatalogError):
         return False
-    return True
+    return copy is None or data == copy
 
 
 def _files(

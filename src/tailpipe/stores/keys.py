@@ -1,7 +1,8 @@
 """Keys: the only place that spells the names of objects in a store.
 
     tailpipe.json                                          what makes a location a store
-    data/tp_table=T/…/<transaction>-<n>.parquet            by `partition_by`
+    data/T/tp_partition-P/…/<transaction>-<n>.parquet      by `partition_by`
+    data/T/_delta_log/…                                    published; T is the root of a Delta table
     rejected/tp_table=T/tp_partition=P/<transaction>-<n>.parquet
     log/T.P/0000000042.manifest                            one push; its number is the version of the partition
     log/T.P/0000000100.checkpoint                          derived: the state at that version
@@ -9,6 +10,9 @@
     preflight/<tag>/<name>                                 what a host of a cluster puts to see whether it can
 
 The name of a data file is never used twice, so its key needs no more than that to be unique.
+
+Directories of data files have no `=`: Polars and others take what is after it for the value of a column, whatever the
+file says. Earlier versions wrote `data/tp_table=T/tp_partition=P/…`; such keys stay in use.
 """
 
 from __future__ import annotations
@@ -31,10 +35,14 @@ __all__ = [
     "checkpoint_key",
     "checkpoint_of",
     "data_key",
+    "earlier_root",
+    "key_below",
+    "keyed_partition",
     "log_key",
     "log_prefix",
     "logged_partition",
     "rejected_key",
+    "table_root",
     "tag_key",
     "version_of",
 ]
@@ -50,13 +58,50 @@ SIGNS = "preflight"
 _SUFFIX = ".parquet"
 _DIGITS = 10
 """Of a version, so that the order of the keys is that of the versions."""
+_TABLE = "tp_table="
+_VALUE = re.compile(r"([^=-]+)[=-](.*)")
 _CHECKPOINT = re.compile(rf"(\d{{{_DIGITS}}}){re.escape(CHECKPOINT)}")
 _VERSION = re.compile(rf"(\d{{{_DIGITS}}}){re.escape(MANIFEST)}")
 
 
 def data_key(partition_by: Sequence[str], partition: str, tp_index: str | None, tp_date: date, name: str) -> str:
     """The key of a data file; `partition_by` is that of its partition (`model.store.partition_by_of`)."""
-    return f"{DATA}/{segments(partition_by, partition, tp_index, tp_date)}/{name}{_SUFFIX}"
+    _, _, directories = segments(partition_by, partition, tp_index, tp_date).partition("/")
+    return f"{table_root(partition.partition('.')[0])}/{_plain(directories)}/{name}{_SUFFIX}"
+
+
+def table_root(table: str) -> str:
+    """Where the Delta table of a table is."""
+    return f"{DATA}/{encoded(table)}"
+
+
+def earlier_root(table: str) -> str:
+    """Where earlier versions published it."""
+    return f"{DATA}/{_TABLE}{encoded(table)}"
+
+
+def key_below(root: str, key: str) -> str | None:
+    """The key of a data file below the root of its Delta table: its own, or that of its copy; None for other objects.
+
+    Other engines find only what is below the root, so what has a key elsewhere is copied.
+    """
+    if key.startswith(f"{root}/"):
+        return key
+    top, table, rest = (*key.split("/", 2), "", "")[:3]
+    is_same = table.removeprefix(_TABLE) == root.rpartition("/")[2].removeprefix(_TABLE)
+    return f"{root}/{_plain(rest)}" if top == DATA and rest and is_same else None
+
+
+def keyed_partition(key: str) -> str:
+    """The partition of a file of data or of rejected rows."""
+    _, table, *parts = (*key.split("/"), "")
+    values = {match[1]: match[2] for part in parts if (match := _VALUE.fullmatch(part))}
+    return f"{unquote(table.removeprefix(_TABLE))}.{unquote(values.get('tp_partition', ''))}"
+
+
+def _plain(directories: str) -> str:
+    """Directories whose names no program takes for columns; values are encoded, so each `=` is one of ours."""
+    return directories.replace("=", "-")
 
 
 def rejected_key(partition: str, name: str) -> str:

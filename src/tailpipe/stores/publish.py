@@ -21,9 +21,10 @@ from tailpipe.errors import CatalogError
 from tailpipe.model.staged import StagedFile
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import delta
-from tailpipe.stores.delta_actions import Change, GapError
+from tailpipe.stores.delta_actions import Change, GapError, is_earlier
 from tailpipe.stores.delta_log import LogState, delete_log
 from tailpipe.stores.delta_schema import LeftOut
+from tailpipe.stores.keys import table_root
 
 __all__ = ["Publisher", "live_files", "whole_change"]
 
@@ -58,10 +59,18 @@ class Publisher:
         self._states[table] = done.state
         return done.left_out
 
+    def is_earlier(self, partition: str) -> bool:
+        """Whether what was published just now is at the root of earlier versions."""
+        state = self._states.get(_table(partition))
+        return state is not None and is_earlier(state.root)
+
     def renew(self, table: str, changes: Sequence[Change]) -> tuple[LeftOut, ...]:
-        """Delete the Delta log of a table and make it anew of whole changes."""
-        self._states.pop(table, None)
-        delete_log(self.objects, table)
+        """Delete the Delta log of a table and make it anew of whole changes.
+
+        One at the root of earlier versions stays as it is: its readers go on to see what it said last.
+        """
+        self._states[table] = LogState(table_root(table))
+        delete_log(self.objects, table_root(table))
         return self.put(table, changes)
 
     def _since(self, database: Database, partition: str, published: int, version: int) -> list[Change]:

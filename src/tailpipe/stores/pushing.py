@@ -216,7 +216,11 @@ class Pushing:
         try:
             store = store_id(writer.database, target.objects, may_make=False)
             omitted = publisher.publish(writer, store) if store else ()
-            return replace(made, omitted_columns=tuple(f"{one.column}: {one.reason}" for one in omitted))
+            lines = tuple(f"{one.column}: {one.reason}" for one in omitted)
+            earlier = f"{target.store} {writer.partition.partition('.')[0]}"
+            return replace(
+                made, omitted_columns=lines, to_republish=earlier if publisher.is_earlier(writer.partition) else ""
+            )
         except (TailpipeError, OSError) as error:
             return replace(made, publish_error=error.with_hint if isinstance(error, TailpipeError) else str(error))
 
@@ -260,6 +264,7 @@ class Pushing:
                 **sums,
                 version=made.version or known.version,
                 omitted_columns=made.omitted_columns or known.omitted_columns,
+                to_republish=made.to_republish or known.to_republish,
                 error=made.error or known.error,
             )
         self._reports[made.partition] = made

@@ -10,8 +10,8 @@ from tailpipe.catalog.learn import known_version, learn
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
-from tailpipe.stores.delta_actions import Change
-from tailpipe.stores.keys import LOG, logged_partition, version_of
+from tailpipe.stores.delta_actions import Change, log_key
+from tailpipe.stores.keys import LOG, earlier_root, logged_partition, table_root, version_of
 from tailpipe.stores.past import since_image, tell_entries, told_database
 from tailpipe.stores.publish import Publisher, whole_change
 
@@ -26,6 +26,9 @@ class Republished:
     partitions: int
     files: int
     rows: int
+    location: str
+    earlier_location: str
+    """Where an earlier version published it: that stays as it is, and is not brought up to date; empty if nowhere."""
     omitted_columns: tuple[str, ...]
 
 
@@ -52,7 +55,10 @@ def republish(catalog: Catalog, objects: Objects, tables: Collection[str] = ()) 
         omitted = publisher.renew(table, changes)
         files = [file for change in changes for file in change.added.values()]
         columns = tuple(f"{one.column}: {one.reason}" for one in omitted)
-        done.append(Republished(table, len(changes), len(files), sum(file.rows for file in files), columns))
+        place, earlier = (f"{objects.location}/{root}" for root in (table_root(table), earlier_root(table)))
+        is_moved = next(objects.list(log_key(earlier_root(table), "").rstrip("/")), None) is not None
+        rows = sum(file.rows for file in files)
+        done.append(Republished(table, len(changes), len(files), rows, place, earlier if is_moved else "", columns))
     return done
 
 

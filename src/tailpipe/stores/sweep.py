@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from urllib.parse import unquote
 
 from tailpipe.catalog.fence import sweep_manifest
 from tailpipe.catalog.layout import Layout
@@ -19,7 +18,18 @@ from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import ObjectFacts, Objects
 from tailpipe.stores import log
-from tailpipe.stores.keys import DATA, LOG, REJECTED, checkpoint_of, logged_partition, version_of
+from tailpipe.stores.keys import (
+    DATA,
+    LOG,
+    REJECTED,
+    checkpoint_of,
+    earlier_root,
+    key_below,
+    keyed_partition,
+    logged_partition,
+    table_root,
+    version_of,
+)
 from tailpipe.stores.past import entry_at, since_image, tell_entries, told_database
 from tailpipe.stores.tags import tags_of
 
@@ -63,7 +73,7 @@ def sweep(
     kept = _kept(layout, objects, found, now - history)
     doomed, count = [], 0
     for one in _files(objects):
-        if one.key in kept or one.modified >= before or _partition(one.key) not in found:
+        if one.key in kept or one.modified >= before or keyed_partition(one.key) not in found:
             count += 1
         else:
             doomed.append(one)
@@ -111,7 +121,15 @@ def _kept(layout: Layout, objects: Objects, found: Versions, oldest: datetime) -
             for manifest in entry_at(layout, objects, partition, version).manifests:
                 keys |= {file.key for file in manifest.added if file.key}
                 keys |= {str(row.values["key"]) for row in manifest.image if row.table == "files"}
-    return keys
+    return keys | {copy for key in keys for copy in _copies(key)}
+
+
+def _copies(key: str) -> Iterator[str]:
+    """Where a published table may have a copy of a file."""
+    table = keyed_partition(key).partition(".")[0]
+    for root in (table_root(table), earlier_root(table)):
+        if copy := key_below(root, key):
+            yield copy
 
 
 def _live(layout: Layout, objects: Objects, partition: str, version: int) -> set[str]:
@@ -137,9 +155,3 @@ def _superseded(objects: Objects) -> Iterator[ObjectFacts]:
             if name in newest:
                 yield newest[name]
             newest[name] = one
-
-
-def _partition(key: str) -> str:
-    """The partition of a file; one that has no log may be about to get its first version, and is left alone."""
-    parts = dict(part.split("=", 1) for part in key.split("/") if "=" in part)
-    return f"{unquote(parts.get('tp_table', ''))}.{unquote(parts.get('tp_partition', ''))}"

@@ -15,7 +15,7 @@ from tailpipe.stores.delta_actions import Change, Commit, GapError, commit_of, d
 
 AT = datetime(2024, 6, 1, 12, 0, 0, 7000, tzinfo=UTC)
 MS = 1717243200007
-ROOT = "data/tp_table=t"
+ROOT = "data/t"
 
 
 def file(**facts: Any) -> StagedFile:
@@ -46,7 +46,7 @@ def commit(
     metadata: Mapping[str, Any] | None = None,
     live: Mapping[str, str | None] | None = None,
 ) -> Commit:
-    return commit_of("t", changes, versions=versions or {}, metadata=metadata, live=live or {})
+    return commit_of(ROOT, changes, versions=versions or {}, metadata=metadata, live=live or {})
 
 
 def of_kind(made: Commit, kind: str) -> list[Any]:
@@ -60,7 +60,14 @@ def paths(made: Commit) -> tuple[set[str], set[str]]:
 def test_the_first_commit_has_all_that_a_table_needs() -> None:
     made = commit(change(1, "a"))
     assert [next(iter(action)) for action in made.actions] == ["commitInfo", "protocol", "metaData", "txn", "add"]
-    assert of_kind(made, "protocol") == [{"minReaderVersion": 1, "minWriterVersion": 2}]
+    assert of_kind(made, "protocol") == [
+        {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["timestampNtz"],
+            "writerFeatures": ["timestampNtz"],
+        }
+    ]
     (metadata,) = of_kind(made, "metaData")
     assert metadata["partitionColumns"] == ["tp_partition", "tp_index", "tp_date"]
     assert metadata["format"] == {"provider": "parquet", "options": {}}
@@ -74,7 +81,7 @@ def test_the_first_commit_has_all_that_a_table_needs() -> None:
 
 def test_the_id_of_a_table_is_that_of_its_name() -> None:
     def identity(table: str) -> str:
-        made = commit_of(table, [Change(f"{table}.p", 1, AT, {f"data/tp_table={table}/a": file()})], **NOTHING)
+        made = commit_of(f"data/{table}", [Change(f"{table}.p", 1, AT, {f"data/{table}/a": file()})], **NOTHING)
         return str(of_kind(made, "metaData")[0]["id"])
 
     assert identity("t") == identity("t") != identity("u")
@@ -89,8 +96,8 @@ def test_an_added_file_has_its_values_size_and_bounds() -> None:
     assert (add["size"], add["modificationTime"], add["dataChange"]) == (44, MS, True)
     assert json.loads(add["stats"]) == {
         "numRecords": 3,
-        "minValues": {"tp_timestamp": "2024-01-02T00:00:00.000001Z"},
-        "maxValues": {"tp_timestamp": "2024-01-02T23:59:59.999999Z"},
+        "minValues": {"tp_timestamp": "2024-01-02T00:00:00.000001"},
+        "maxValues": {"tp_timestamp": "2024-01-02T23:59:59.999999"},
         "nullCount": {"tp_timestamp": 0},
     }
 
@@ -99,7 +106,7 @@ def test_bounds_with_a_zone_become_utc_and_missing_ones_are_left_out() -> None:
     local = datetime(2024, 1, 2, 1, tzinfo=timezone(timedelta(hours=2)))
     one = Change("t.p", 1, AT, {f"{ROOT}/a": file(min_timestamp=local), f"{ROOT}/b": file(min_timestamp=None)})
     first, second = (json.loads(add["stats"]) for add in of_kind(commit(one), "add"))
-    assert first["minValues"] == {"tp_timestamp": "2024-01-01T23:00:00.000000Z"}
+    assert first["minValues"] == {"tp_timestamp": "2024-01-01T23:00:00.000000"}
     assert second == {"numRecords": 3}
 
 
@@ -111,22 +118,22 @@ def test_no_index_is_null() -> None:
 @pytest.mark.parametrize(
     ("key", "path"),
     [
-        ("tp_index=a%2Fb/tp_date=2024-01-01/x.parquet", "tp_index=a%252Fb/tp_date=2024-01-01/x.parquet"),
+        ("tp_index-a%2Fb/tp_date-2024-01-01/x.parquet", "tp_index-a%252Fb/tp_date-2024-01-01/x.parquet"),
         ("tp_index=x~0a/f", "tp_index=x~0a/f"),
         ("a b/ü", "a%20b/%C3%BC"),
         ("q?#", "q%3F%23"),
     ],
 )
 def test_paths_are_encoded_once_more_than_keys(key: str, path: str) -> None:
-    assert delta_path("t", f"{ROOT}/{key}") == path
+    assert delta_path(ROOT, f"{ROOT}/{key}") == path
 
 
 def test_rejected_rows_are_not_published_and_foreign_keys_are_a_mistake() -> None:
-    assert delta_path("t", "data/tp_table=tt/x") is None
+    assert delta_path(ROOT, "data/tt/x") is None
     made = commit(Change("t.p", 1, AT, {"rejected/x": file(role="rejected")}, ["rejected/y"]))
     assert made.actions == ()
-    with pytest.raises(ValueError, match="data/tp_table=u/x is not below data/tp_table=t"):
-        commit(Change("t.p", 1, AT, {"data/tp_table=u/x": file()}))
+    with pytest.raises(ValueError, match="data/u/x is not of the table at data/t"):
+        commit(Change("t.p", 1, AT, {"data/u/x": file()}))
 
 
 def test_published_versions_are_skipped_and_the_newest_is_noted() -> None:
@@ -176,12 +183,12 @@ def test_compaction_changes_no_data() -> None:
 def test_new_columns_come_with_new_metadata_and_others_do_not() -> None:
     (before,) = of_kind(commit(change(1, "a")), "metaData")
     later = {"versions": {"t.p": 1}, "metadata": before}
-    assert of_kind(commit_of("t", [change(2, "b")], live={}, **later), "metaData") == []
+    assert of_kind(commit_of(ROOT, [change(2, "b")], live={}, **later), "metaData") == []
     wider = Change("t.p", 2, AT + timedelta(days=1), {f"{ROOT}/b": file(columns={"n": "BIGINT", "m": "TIME"})})
-    made = commit_of("t", [wider], live={}, **later)
+    made = commit_of(ROOT, [wider], live={}, **later)
     (after,) = of_kind(made, "metaData")
     assert {one["name"]: one["type"] for one in json.loads(after["schemaString"])["fields"]} == {
-        "tp_timestamp": "timestamp",
+        "tp_timestamp": "timestamp_ntz",
         "n": "long",
         "tp_partition": "string",
         "tp_index": "string",

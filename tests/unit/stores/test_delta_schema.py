@@ -39,7 +39,7 @@ def left_out(columns: Columns) -> dict[str, str]:
         ("VARCHAR", "string"),
         ("BLOB", "binary"),
         ("DATE", "date"),
-        ("TIMESTAMP", "timestamp"),
+        ("TIMESTAMP", "timestamp_ntz"),
         ("DECIMAL(18,3)", "decimal(18,3)"),
         ("UBIGINT[]", {"type": "array", "elementType": "decimal(20,0)", "containsNull": True}),
         (

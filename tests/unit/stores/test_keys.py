@@ -4,7 +4,6 @@ from datetime import date
 
 import pytest
 
-from tailpipe.catalog.layout import data_path
 from tailpipe.errors import UsageError
 from tailpipe.model.store import PARTITION_BY, partition_by_of
 from tailpipe.storage.objects import check_key
@@ -16,23 +15,22 @@ NAME = "00000012-0123456789abcdef-0001"
 
 def test_a_data_file_has_the_directories_of_the_workspace_and_a_suffix() -> None:
     key = keys.data_key(PARTITION_BY, "web_log.prod", "eu/1", DAY, NAME)
-    assert key == f"data/tp_table=web_log/tp_partition=prod/tp_index=eu%2F1/tp_date=2026-03-07/{NAME}.parquet"
-    assert key == data_path("web_log.prod", "eu/1", DAY, NAME).replace("files/", "data/", 1) + ".parquet"
+    assert key == f"data/web_log/tp_partition-prod/tp_index-eu%2F1/tp_date-2026-03-07/{NAME}.parquet"
 
 
 def test_years_months_and_days_sort_by_their_text() -> None:
     by = ("tp_table", "tp_year", "tp_month", "tp_day", "tp_partition", "tp_index")
     key = keys.data_key(by, "web_log.prod", None, DAY, NAME)
     assert key == (
-        "data/tp_table=web_log/tp_year=2026/tp_month=03/tp_day=07/tp_partition=prod"
-        f"/tp_index=__HIVE_DEFAULT_PARTITION__/{NAME}.parquet"
+        "data/web_log/tp_year-2026/tp_month-03/tp_day-07/tp_partition-prod"
+        f"/tp_index-__HIVE_DEFAULT_PARTITION__/{NAME}.parquet"
     )
 
 
 def test_the_column_of_the_index_names_its_directory() -> None:
     by = partition_by_of(("tp_table", "tp_partition", "Account_Id", "tp_index", "tp_date"), "account_id")
     key = keys.data_key(by, "web_log.prod", "1", DAY, NAME)
-    assert key == f"data/tp_table=web_log/tp_partition=prod/Account_Id=1/tp_date=2026-03-07/{NAME}.parquet"
+    assert key == f"data/web_log/tp_partition-prod/Account_Id-1/tp_date-2026-03-07/{NAME}.parquet"
 
 
 @pytest.mark.parametrize("index", [None, "region"])
@@ -48,6 +46,29 @@ def test_any_column_gives_a_valid_key(column: str) -> None:
     key = keys.data_key(by, "web_log.prod", "../../x\\\n", DAY, NAME)
     assert check_key(key, "x") == key
     assert key.count("/") == 5
+
+
+@pytest.mark.parametrize("by", [PARTITION_BY, ("tp_table", "we-b", "tp_year", "tp_month", "tp_day", "tp_partition")])
+@pytest.mark.parametrize("partition", ["web_log.prod", "web_log.a-b=c", "tp_table.tp_partition-x"])
+def test_the_partition_of_a_key_is_known_and_no_directory_looks_like_a_column(
+    by: tuple[str, ...], partition: str
+) -> None:
+    key = keys.data_key(by, partition, "a=b-c", DAY, NAME)
+    assert keys.keyed_partition(key) == partition
+    assert "=" not in key
+
+
+def test_a_file_of_an_earlier_version_has_one_key_below_each_root() -> None:
+    earlier = f"data/tp_table=web_log/tp_partition=a%3Db/tp_index=x%3D1/tp_date=2026-03-07/{NAME}.parquet"
+    new = f"data/web_log/tp_partition-a%3Db/tp_index-x%3D1/tp_date-2026-03-07/{NAME}.parquet"
+    roots = keys.earlier_root("web_log"), keys.table_root("web_log")
+    assert [keys.key_below(root, earlier) for root in roots] == [earlier, new]
+    assert [keys.key_below(root, new) for root in roots] == [new.replace("data/web_log", roots[0]), new]
+    assert {keys.keyed_partition(key) for key in (earlier, new, keys.rejected_key("web_log.a=b", NAME))} == {
+        "web_log.a=b"
+    }
+    others = ("data/web_log2/x", "data/tp_table=web/x", "rejected/tp_table=web_log/x", "data/web_log", "tailpipe.json")
+    assert [keys.key_below(roots[1], key) for key in others] == [None] * len(others)
 
 
 def test_rejected_rows_are_apart_from_the_data() -> None:

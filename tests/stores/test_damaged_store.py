@@ -1,0 +1,95 @@
+"""Objects of a store that are deleted, altered, truncated or swapped: a clear message, no wrong row, nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tailpipe.cli.app import app
+from tailpipe.errors import TailpipeError
+from tests.stores.installed import NAME, free, opened, write
+
+
+def delete(path: Path, _: Path) -> None:
+    path.unlink()
+
+
+def alter(path: Path, _: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def truncate(path: Path, _: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def empty(path: Path, _: Path) -> None:
+    path.write_bytes(b"")
+
+
+def swap(path: Path, other: Path) -> None:
+    one, two = path.read_bytes(), other.read_bytes()
+    path.write_bytes(two)
+    other.write_bytes(one)
+
+
+DAMAGES: list[Callable[[Path, Path], None]] = [delete, alter, truncate, empty, swap]
+QUERY = "SELECT count(*) AS n, count(DISTINCT tp_id) AS ids FROM app"
+
+
+@pytest.fixture
+def lake(install: Path) -> Path:
+    """A store with four days in four entries of its log."""
+    for name in ("a", "b"):
+        write(install, name, days=2, message=name)
+        opened(install).collect([NAME])
+    return install / "lake"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+def two(lake: Path, pattern: str) -> tuple[Path, Path]:
+    first, second, *_ = sorted(path for path in lake.glob(pattern) if path.is_file())
+    return first, second
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_data_file_is_never_read(install: Path, lake: Path, damage: Callable[[Path, Path], None]) -> None:
+    assert free(install) == []
+    path, other = two(lake, "data/**/*.parquet")
+    kept = path.read_bytes(), other.read_bytes()
+    damage(path, other)
+    key = path.relative_to(lake).as_posix()
+    with pytest.raises(TailpipeError) as caught:
+        opened(install).query(QUERY)
+    assert path.name in caught.value.with_hint or (damage is swap and other.name in caught.value.with_hint)
+    found = run("doctor", "--stores", "--checksums")
+    assert found.return_value == 1
+    assert key in found.stdout
+    path.write_bytes(kept[0])
+    other.write_bytes(kept[1])
+    assert opened(install).query(QUERY).to_pylist() == [{"n": 4, "ids": 4}]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_of_the_log_is_found_and_restored(
+    install: Path, lake: Path, damage: Callable[[Path, Path], None]
+) -> None:
+    path, other = two(lake, "log/**/*.manifest")
+    kept = path.read_bytes(), other.read_bytes()
+    damage(path, other)
+    found = run("doctor", "--stores", "--checksums", "--output", "json")
+    assert found.return_value == 1
+    names = {record["path"] for record in json.loads(found.stdout)}
+    assert path.relative_to(lake).as_posix() in names
+    assert opened(install).query(QUERY).to_pylist() == [{"n": 4, "ids": 4}]
+    run("doctor", "--stores", "--checksums", "--repair")
+    assert (path.read_bytes(), other.read_bytes()) == kept
+    assert run("doctor", "--stores", "--checksums").return_value is None
