@@ -14,10 +14,11 @@ import pytest
 
 from tailpipe.catalog.clean import clean
 from tailpipe.catalog.snapshot import Snapshot
-from tailpipe.errors import UsageError, WorkspaceError
+from tailpipe.errors import ObjectStoreError, UsageError, WorkspaceError
 from tailpipe.model.store import Store
 from tailpipe.model.version import NOW, Version
-from tailpipe.stores.tags import tags_of
+from tailpipe.stores.keys import tag_key
+from tailpipe.stores.tags import Tag, create_tag, tags_of
 from tailpipe.stores.versions import make_tags, past
 from tests.stores.conftest import Shared
 from tests.stores.installed import NAME, write
@@ -112,6 +113,19 @@ def test_a_tag_keeps_the_versions_that_it_names(three: Shared) -> None:
     for name in ("", "a/b", "../x", "-a", "a b", "é"):
         with pytest.raises(UsageError, match="cannot be the name of a tag"):
             create(name)
+
+
+def test_a_tag_in_the_place_of_another_one_is_an_error(three: Shared) -> None:
+    create_tag(three.objects, Tag("one", BEGIN, "web-1", {PARTITION: 1}))
+    create_tag(three.objects, Tag("two", BEGIN, "web-1", {PARTITION: 2}))
+    swapped = three.objects.get(tag_key("one"))
+    three.objects.delete([tag_key("two")])
+    three.objects.put(tag_key("two"), swapped)
+
+    with pytest.raises(ObjectStoreError, match='two.json" is not a tag') as caught:
+        ids(three, Version(tag="two"))
+
+    assert caught.value.hint == "delete the object, then create the tag again"
 
 
 def test_without_a_store_the_past_reaches_as_far_as_replaced_files_are_on_this_disk(lake: Shared) -> None:

@@ -39,6 +39,7 @@ def create_tag(objects: Objects, tag: Tag) -> bool:
     """Put a tag into a store; False if it has one of that name. An unknown outcome is resolved by reading."""
     facts = {
         "format": FORMAT,
+        "name": tag.name,
         "created_at": tag.created_at.isoformat(),
         "host": tag.host,
         "partitions": dict(sorted(tag.versions.items())),
@@ -68,9 +69,11 @@ def _read(objects: Objects, name: str) -> Tag:
         found = json.loads(objects.get(tag_key(name)))
         if int(found["format"]) > FORMAT:
             raise NewerError(f"{where} was written by a newer tailpipe", path=where, hint="upgrade tailpipe")
+        if found.get("name", name) != name:  # tags of earlier versions do not know their name
+            raise ValueError("another tag")
         versions = {str(partition): int(version) for partition, version in found["partitions"].items()}
         return Tag(name, datetime.fromisoformat(found["created_at"]), str(found["host"]), versions)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ObjectStoreError(
-            f'"{where}" is not a tag', location=objects.location, key=tag_key(name), hint="delete the object"
+            f'"{where}" is not a tag', location=objects.location, key=tag_key(name), hint="delete the object, then create the tag again"
         ) from problem
