@@ -47,6 +47,33 @@ def test_a_catalog_of_a_newer_version_is_refused(workspace: Workspace) -> None:
         assert caught.value.hint == "upgrade tailpipe"
 
 
+@pytest.mark.parametrize("version", [-(2**31) + schema.VERSION, 2**24 + schema.VERSION, 0])
+def test_a_version_that_there_cannot_be_is_damage(workspace: Workspace, version: int) -> None:
+    workspace.open().close()
+    with contextlib.closing(sqlite3.connect(_database(workspace))) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    for is_read_only in (True, False):
+        with pytest.raises(CatalogError, match=f"is damaged: there is no version {version}") as caught:
+            workspace.open(is_read_only=is_read_only)
+        assert "doctor --rebuild" in caught.value.hint
+
+
+def test_damage_that_a_statement_meets_names_the_next_step(workspace: Workspace) -> None:
+    workspace.collect([("a", DAY, ["1"])])
+    with contextlib.closing(sqlite3.connect(_database(workspace))) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        index = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_partitions_1'"
+        (page,) = connection.execute(index).fetchone()
+    with _database(workspace).open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff")
+    catalog = workspace.open(is_read_only=True)  # does not meet the damage
+    with pytest.raises(CatalogError, match="is damaged") as caught, catalog:
+        catalog.is_known("app_log.local")
+    assert "doctor --rebuild" in caught.value.hint
+
+
 def test_a_database_of_another_program_is_refused(workspace: Workspace) -> None:
     workspace.open().close()
     with contextlib.closing(sqlite3.connect(_database(workspace))) as connection:
