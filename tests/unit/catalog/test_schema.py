@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tailpipe.catalog import schema
+from tailpipe.catalog import schema, seals
 from tailpipe.errors import CatalogError
 from tests.unit.catalog.conftest import DAY, Workspace
 
@@ -99,3 +100,20 @@ def test_readers_do_not_migrate(tmp_path: Path) -> None:
         with pytest.raises(CatalogError, match="older version"):
             schema.ensure(connection, "db")
         assert connection.execute("PRAGMA user_version").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("version", range(1, schema.VERSION))
+def test_a_catalog_of_any_earlier_version_is_read_and_then_migrated(workspace: Workspace, version: int) -> None:
+    internal = _database(workspace).parent
+    for directory in ("files", "manifests"):
+        (internal / directory).mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(_database(workspace), isolation_level=None)) as connection:
+        seals.install(connection)
+        schema.migrate(connection, "catalog.db", schema.MIGRATIONS[:version])
+    with workspace.open(is_read_only=True) as catalog:
+        assert catalog.partitions() == catalog.overview() == []
+    assert workspace.ids() == Counter()
+    workspace.collect([("a", DAY, ["1"])])
+    assert workspace.ids() == Counter(["1"])
+    with contextlib.closing(sqlite3.connect(_database(workspace))) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
