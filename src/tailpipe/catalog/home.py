@@ -45,8 +45,8 @@ def is_begun(layout: Layout, storage: Storage = LOCAL) -> bool:
         return layout.database.exists() or has_history(layout, storage)
     except PermissionError as problem:
         place = str(problem.filename or layout.home)
-        hint = "run tailpipe as its owner, or use another workspace"
-        raise StorageError(f"cannot use {place}: permission denied", path=place, hint=hint) from problem
+        reason, hint = str(problem.strerror).lower(), "run tailpipe as its owner, or use another workspace"
+        raise StorageError(f"cannot use {place}: {reason}", path=place, hint=hint) from problem
 
 
 def has_history(layout: Layout, storage: Storage = LOCAL) -> bool:

@@ -53,13 +53,13 @@ def _tables(workspace: Workspace) -> list[str]:
     return sorted({partition.table for partition in workspace.config.partitions.values()})
 
 
-@command.command("list", epilog=examples("tailpipe source list --output json", "tailpipe source list app_log"))
+@command.command("list", epilog=examples("tailpipe source list app_log"))
 @click.argument("name", metavar="[TABLE]", required=False, shell_complete=completes(_tables))
 @output
 @common
 @click.pass_context
 def list_(context: click.Context, name: str | None, output: str) -> None:
-    """List all source types, or the sources of TABLE or TABLE.PARTITION."""
+    """List all source types, or the sources of TABLE."""
     workspace = workspace_of(context)
     if name is None:
         render.records(_records(workspace), output, TYPES)
@@ -72,7 +72,8 @@ def list_(context: click.Context, name: str | None, output: str) -> None:
     ]
     if not records and name not in workspace.known_tables:
         hint = did_you_mean(name, [*_partitions(workspace), *_tables(workspace)], "see: tailpipe partition list")
-        raise UsageError(f"table or partition not found: {name}", hint=hint)
+        noun = "partition" if "." in name else "table"
+        raise UsageError(f"{noun} not found: {name}", hint=hint)
     render.records(records, output, OF_PARTITIONS)
 
 

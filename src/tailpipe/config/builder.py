@@ -156,10 +156,8 @@ class _Builder:
             self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
             return
         if hint := former_label(block):
-            span = block.labels[0].span
-            self.decoder.report(
-                text, Problem(f'the block "partition" "{block.labels[0].text}" has no table', span, hint)
-            )
+            label = block.labels[0]
+            self.decoder.report(text, Problem(f'unknown table "{label.text}"', label.span, hint))
             return
         if self.for_each.takes(text, block, is_pack=self.is_pack):
             return

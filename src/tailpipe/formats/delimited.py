@@ -24,7 +24,7 @@ __all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "W3C_DEFAULT", "Csv", "Deli
 def _check_delimiter(text: str) -> None:
     check_text(text)
     if text in ("\\s", "\\s*"):
-        raise UsageError(f"{text} is no delimiter", hint="for any run of blanks write `\\s+`")
+        raise UsageError(f"{text} is no delimiter", hint="write `\\s+`")
 
 
 class Delimited(Format):

@@ -37,5 +37,5 @@ def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[Rej
             rows = connection.execute(query).fetchall()
     except duckdb.Error as error:  # also of bytes that make no sense, each time of another class
         hint = "see what is wrong with: tailpipe doctor --checksums"
-        raise TailpipeError(f"cannot read rejected rows: {first_line(error)}", hint=hint) from error
+        raise TailpipeError(f"cannot read a stored file: {first_line(error)}", hint=hint) from error
     return [RejectedRow(partition, *row) for row in rows]

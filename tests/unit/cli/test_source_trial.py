@@ -179,4 +179,4 @@ def test_the_sources_of_a_table_or_partition_are_listed(run: Run, tmp_path: Path
     assert listed("app") == [("app.x", "file"), *listed("app.two")]
     assert listed("aws_cloudtrail_log") == []
     done = CliRunner().invoke(app, ["source", "list", "ap"], env=env)
-    assert str(done.exception) == "table or partition not found: ap"
+    assert str(done.exception) == "table not found: ap"

@@ -48,6 +48,6 @@ def test_a_file_that_is_gone_leads_to_the_doctor(tmp_path: Path) -> None:
 def test_a_damaged_file_leads_to_the_doctor(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     path = write(tmp_path / "one", 3, 9)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(TailpipeError, match="cannot read rejected rows: ") as caught:
+    with pytest.raises(TailpipeError, match="cannot read a stored file: ") as caught:
         rejected_rows("app.x", [path], 100)
     assert "tailpipe doctor --checksums" in caught.value.hint
