@@ -10,6 +10,8 @@ JOBS   ?= auto
 EXTRAS  = $(addprefix --extra ,aws azure connect evtx gcp google mcp serve sftp sigma)
 # Otherwise each of the many processes of the tests compiles everything that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# As pip does: the certificate of a proxy that inspects TLS is in the system's store.
+export UV_SYSTEM_CERTS ?= true
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help

@@ -131,6 +131,7 @@ def test_wrong_use_exits_with_2_and_says_where_help_is(run: Run) -> None:
     done = run("colect")
     assert done.code == 2
     assert 'unknown command "colect", did you mean "collect"?' in done.err
+    assert 'unknown command "collection", did you mean "partition"?' in run("collection", "list").err
     done = run("table", "list", "--outpt", "json")
     assert done.code == 2
     assert "see: tailpipe table list --help" in done.err

@@ -37,7 +37,8 @@ def test_a_packed_environment_runs_elsewhere_and_is_packed_once(tmp_path: Path) 
     assert pack_environment(tmp_path / "cache") == path
     assert path.stat().st_mtime_ns == made
     with tarfile.open(path) as archive:
-        archive.extractall(tmp_path / "env", filter="tar")
+        archive.extraction_filter = lambda member, _: member  # 3.14 filters unless told; 3.11.0 knows no argument
+        archive.extractall(tmp_path / "env")
     code = "import duckdb, pyarrow, obstore, tailpipe.kernel.run as run; print(run.__file__)"
     command = [str(tmp_path / "env" / "bin" / "python"), "-I", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)

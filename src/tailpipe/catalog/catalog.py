@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -79,7 +80,11 @@ class Catalog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Let go of the database; what SQLite says of a damaged one gets a next step, wherever it was read."""
         self.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            with storage_errors(self.database.layout.database):
+                raise error
 
     def close(self) -> None:
         """Let go of the database."""

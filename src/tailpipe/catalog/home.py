@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tailpipe.catalog.layout import MANIFEST, Layout, foreign_data
-from tailpipe.errors import WorkspaceError
+from tailpipe.errors import StorageError, WorkspaceError
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree, Storage
 
@@ -41,7 +41,12 @@ def refuse_foreign(directory: Path, workspace: str) -> None:
 
 def is_begun(layout: Layout, storage: Storage = LOCAL) -> bool:
     """Whether anything was ever collected: there is a catalog, or something that only a catalog leaves behind."""
-    return layout.database.exists() or has_history(layout, storage)
+    try:
+        return layout.database.exists() or has_history(layout, storage)
+    except PermissionError as problem:
+        place = str(problem.filename or layout.home)
+        reason, hint = str(problem.strerror).lower(), "run tailpipe as its owner, or use another workspace"
+        raise StorageError(f"cannot use {place}: {reason}", path=place, hint=hint) from problem
 
 
 def has_history(layout: Layout, storage: Storage = LOCAL) -> bool:

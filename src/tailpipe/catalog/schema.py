@@ -298,6 +298,8 @@ MIGRATIONS: tuple[str, ...] = (
 """The script at place n leads from version n to n + 1; a published one is never edited."""
 
 VERSION = len(MIGRATIONS)
+_NEWER = 1000
+"""A version further ahead than this is no newer tailpipe's, but a flipped bit."""
 READABLE = 1
 """The oldest version that a reader understands: those after it have more indexes, and tables that may be missing."""
 
@@ -347,6 +349,8 @@ def _version(connection: sqlite3.Connection, path: str, newest: int) -> int:
             path=path,
             hint="move it away, or choose another workspace",
         )
+    if version not in range(newest + _NEWER) or (not version and application == APPLICATION):
+        raise seals.damaged(path, f"there is no version {version}")
     if version > newest:
         raise NewerError(
             f"{path} was written by a newer tailpipe (version {version}, this one knows {newest})",

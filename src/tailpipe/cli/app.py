@@ -65,6 +65,18 @@ COMMANDS: dict[str, str] = {
 """The commands with the first line of their help: a command's module is imported only when it runs."""
 
 
+_FORMER = {
+    "collection": "partition",
+    "help": "--help",
+    "ingest": "collect",
+    "install": "plugin install",
+    "sql": "query",
+    "validate": "config check",
+    "version": "--version",
+}
+"""What commands of earlier versions and similar tools are called here."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are modules of this package, each imported when it is called."""
 
@@ -85,7 +97,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command, or the nearest name to a wrong one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS)
+            meant = _FORMER.get(args[0])
+            hint = f'did you mean "{meant}"?' if meant else did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f'unknown command "{args[0]}"' + (f", {hint}" if hint else ""), ctx)
         return super().resolve_command(ctx, args)
 

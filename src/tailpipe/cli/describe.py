@@ -129,13 +129,13 @@ def partition_record(partition: Partition, table: Table, plugin: str | None, hel
         "dedupe_key": list(partition.dedupe_key),
         "retention": partition.retention.keep if partition.retention else None,
         "store": partition.store.name if partition.store else None,
-        "sources": _sources(partition, table),
+        "sources": sources_record(partition, table),
         "local": _local(held),
         "rejected_rows": held.rejected_rows if held else 0,
     }
 
 
-def _sources(partition: Partition, table: Table) -> list[Record]:
+def sources_record(partition: Partition, table: Table) -> list[Record]:
     """The sources of a partition, with the format that counts for each, and `options`: what its block says."""
     own = table.format.address if table.format else None
     records = []

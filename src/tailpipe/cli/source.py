@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.describe import source_record
+from tailpipe.cli.describe import source_record, sources_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.options import common, completes, examples, output, workspace_of
 from tailpipe.cli.trial import limit_option, show_trial
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.nearest import did_you_mean
@@ -25,10 +25,19 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
     return [source_record(source, registry.owner("source", name)) for name, source in sorted(registry.sources.items())]
 
 
+TYPES = {"name": "source", "plugin": "plugin", "description": "description"}
+OF_PARTITIONS = {
+    "partition": "partition",
+    "name": "source",
+    "type": "type",
+    "format": "format",
+    "options": "options",
+}
+
 command = noun_group(
     "source",
     _records,
-    {"name": "source", "plugin": "plugin", "description": "description"},
+    TYPES,
     example="file",
     parts={"options": OPTIONS},
     label="source type",
@@ -38,6 +47,34 @@ command.help = "List, show and test sources."
 
 def _partitions(workspace: Workspace) -> list[str]:
     return list(workspace.config.partitions)
+
+
+def _tables(workspace: Workspace) -> list[str]:
+    return sorted({partition.table for partition in workspace.config.partitions.values()})
+
+
+@command.command("list", epilog=examples("tailpipe source list app_log"))
+@click.argument("name", metavar="[TABLE]", required=False, shell_complete=completes(_tables))
+@output
+@common
+@click.pass_context
+def list_(context: click.Context, name: str | None, output: str) -> None:
+    """List all source types, or the sources of TABLE."""
+    workspace = workspace_of(context)
+    if name is None:
+        render.records(_records(workspace), output, TYPES)
+        return
+    records = [
+        {"partition": address, **record}
+        for address, partition in workspace.config.partitions.items()
+        if name in (partition.table, address)
+        for record in sources_record(partition, workspace.known_tables[partition.table])
+    ]
+    if not records and name not in workspace.known_tables:
+        hint = did_you_mean(name, [*_partitions(workspace), *_tables(workspace)], "see: tailpipe partition list")
+        noun = "partition" if "." in name else "table"
+        raise UsageError(f"{noun} not found: {name}", hint=hint)
+    render.records(records, output, OF_PARTITIONS)
 
 
 def _complete_source(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:

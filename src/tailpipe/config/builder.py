@@ -12,7 +12,7 @@ from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
 from tailpipe.config.decoder import Decoder
 from tailpipe.config.for_each import ForEach, once
-from tailpipe.config.former import former_block
+from tailpipe.config.former import former_block, former_label
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
@@ -155,6 +155,10 @@ class _Builder:
             hint = former_block(block.type) or did_you_mean(block.type, LABELS, "there are: " + ", ".join(LABELS))
             self.decoder.report(text, Problem(f'unknown block "{block.type}"', block.span, hint))
             return
+        if hint := former_label(block):
+            label = block.labels[0]
+            self.decoder.report(text, Problem(f'unknown table "{label.text}"', label.span, hint))
+            return
         if self.for_each.takes(text, block, is_pack=self.is_pack):
             return
         labels = tuple(label.text for label in block.labels)
@@ -218,7 +222,7 @@ class _Builder:
                 self.decoder.report(located.text, problem)
             if value is not None:
                 self._check_mapping(located, value, value.format)
-        elif reference.kind == "partition" and len(reference.labels) == LABELS["partition"]:
+        elif reference.kind == "partition" and len(located.block.labels) == LABELS["partition"]:
             self._check_partition(reference.labels[0], value, located)
         if isinstance(value, Partition):
             self.decoded[reference] = completed(value, self._table(value.table))

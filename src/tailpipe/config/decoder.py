@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from tailpipe.config.convert import Reference, convert
-from tailpipe.config.former import former_argument
+from tailpipe.config.former import former_argument, former_inner_block, meant_type, other_place
 from tailpipe.config.scope import LABELS
 from tailpipe.config.syntax import Attribute, Binary, Block, Expression, Label, List, Literal, Name, Span, Template
 from tailpipe.config.text import Absent, ConfigText, Problem
@@ -81,11 +81,11 @@ class Decoder:
     def type_of(self, text: ConfigText, block: Block, variants: Mapping[str, type] | None = None) -> type | None:
         """The class of a typed block, by its first label: one that a plugin brings, or one of the `variants`."""
         known = self.types[block.type] if variants is None else variants
+        said = next((_text(one.value) for one in block.body.attributes if one.name == "type"), None)
+        meant = meant_type(said, known) if said else None
         if not block.labels:
-            said = next((one.value for one in block.body.attributes if one.name == "type"), None)
-            name = said.value if isinstance(said, Literal) and isinstance(said.value, str) else "TYPE"
             has_name = variants is None and block.type != "source"
-            hint = f'write {block.type} "{name}"' + (' "NAME"' if has_name else "") + " { … }"
+            hint = f'write {block.type} "{meant or said or "TYPE"}"' + (' "NAME"' if has_name else "") + " { … }"
             hint += f"; there are: {', '.join(known)}" if variants else ""
             self.report(text, Problem(f'the block "{block.type}" has no type', block.span, hint))
             return None
@@ -94,7 +94,10 @@ class Decoder:
             plugin = name.split("_")[0]
             otherwise = f"is its plugin installed? tailpipe plugin install {plugin}" if plugin.isalnum() else ""
             otherwise = otherwise if variants is None else "there are: " + ", ".join(known)
-            hint = did_you_mean(name, known, otherwise)
+            near = meant_type(name, known)
+            hint = f'did you mean "{near}"?' if near else otherwise
+            if meant:
+                hint = f'write the type first: {block.type} "{meant}" "{name}" {{ … }}'
             self.report(text, Problem(f'unknown {block.type} type "{name}"', block.labels[0].span, hint))
         return known.get(name)
 
@@ -230,6 +233,8 @@ class Decoder:
         for option in options.values():
             if option.kind == "block" and name in (option.name, option.block):
                 hint = f"write it as a block: {_shape(option.block, option.element or _element(option.annotation)[0])}"
+                if (said := _text(attribute.value)) in self.types.get(name, ()):
+                    hint = hint.replace('"TYPE"', f'"{said}"')
                 return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
             if option.kind == "label" and name == option.name:
                 hint = f'write it after "{block.type}", in quotes and without ='
@@ -238,7 +243,14 @@ class Decoder:
         otherwise = "there are: " + ", ".join(known) if known else "it takes none"
         present = former_argument(name, known)
         hint = f'it is called "{present}"' if present else did_you_mean(name, known, otherwise)
+        hint = other_place(block, attribute, known, self._of_sources(block)) or hint
         return Problem(f'unknown argument "{name}" in {_title(block)}', attribute.span, hint)
+
+    def _of_sources(self, block: Block) -> set[str]:
+        """The arguments that the sources in a block take."""
+        types = {inner.labels[0].text for inner in block.body.blocks if inner.type == "source" and inner.labels}
+        sources = [declared for name, declared in self.types["source"].items() if name in types]
+        return {option.name for one in sources for option in options_of(one).values() if option.kind == "option"}
 
     def _unknown_block(
         self, block: Block, inner: Block, options: Mapping[str, Option], by_block: Mapping[str, Option]
@@ -250,7 +262,9 @@ class Decoder:
             return Problem(f'"{inner.type}" is an argument, not a block', inner.span, hint)
         otherwise = "there are: " + ", ".join(by_block) if by_block else "it takes none"
         hint = did_you_mean(inner.type, by_block, otherwise)
-        if inner.type in LABELS:
+        if present := former_inner_block(block.type, inner.type, by_block):
+            hint = f'it is called "{present}"'
+        elif inner.type in LABELS:
             hint = 'it stands in no other block; is a "}" missing before it?'
         return Problem(f'unknown block "{inner.type}" in {_title(block)}', inner.span, hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tailpipe.errors import Diagnostic, Place
 from tailpipe.plugin.registry import Registry
 
 __all__ = ["load_config", "read_file"]
+
+_MOST_BYTES = 16 * 1024 * 1024
 
 
 def load_config(paths: Sequence[Path], registry: Registry, around: Surroundings) -> Config:
@@ -33,6 +36,8 @@ def _read_path(path: Path, problems: list[Diagnostic]) -> list[ConfigText]:
         return []
     # Hidden files are left out: editors keep their locks and copies there.
     found = [path / name for name in sorted(names) if name.endswith(".tpc") and not name.startswith(".")]
+    # Whoever names a pipe wants it read; one that lies in a directory would be waited for without an end.
+    found = [file for file in found if not _is_special(file, problems)]
     texts = (read_file(file, problems) for file in (found if is_directory else [path]))
     return [text for text in texts if text is not None]
 
@@ -41,10 +46,15 @@ def read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
     """The text of a file; None if it cannot be read, which is a problem."""
     name = _shown(path)
     try:
-        data = path.read_bytes().removeprefix(BOM_UTF8)
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         problems.append(Diagnostic(f"cannot read the file: {error.strerror}", Place(name, 0, 0)))
         return None
+    if len(data) > _MOST_BYTES:
+        problems.append(Diagnostic("the file is larger than 16 MB", Place(name, 0, 0), "is it a config file?"))
+        return None
+    data = data.removeprefix(BOM_UTF8)
     try:
         return ConfigText(name, data.decode("utf-8"), path.parent)
     except UnicodeDecodeError as error:
@@ -56,6 +66,21 @@ def read_file(path: Path, problems: list[Diagnostic]) -> ConfigText | None:
         message = f"the file is not UTF-8 text: 0x{data[error.start]:02x} is no part of it"
         problems.append(Diagnostic(message, text.place((start, start + 1)), "save it as UTF-8"))
         return None
+
+
+def _is_special(path: Path, problems: list[Diagnostic]) -> bool:
+    """Whether it is a pipe, a socket or a device, which is a problem; what cannot be looked at, the reader reports."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return False
+    hint = "move it out of the config directory"
+    problems.append(
+        Diagnostic("cannot read the file: it is a pipe, a socket or a device", Place(_shown(path), 0, 0), hint)
+    )
+    return True
 
 
 def _shown(path: Path) -> str:

@@ -20,6 +20,7 @@ _PLAIN_HEREDOC = re.compile(r"[^$]+")
 _HEREDOC = re.compile(r"<<(-?)([^\W\d]\w*)[ \t\r]*\n")
 _HEREDOC_WORD = re.compile(r"<<-?[ \t]*\W?([^\W\d]\w*)")
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_BLANKS = re.compile(r'"\\s[+*]?"')
 _CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 
 
@@ -138,6 +139,8 @@ class StringReader:
         match = _CODE.match(cursor.text, start + 1)
         if match is None:
             hint = "for a backslash itself write \\\\, or the text in backticks"
+            if _BLANKS.match(cursor.text, start - 1):
+                hint = 'for any run of blanks write "\\\\s+"'
             raise Problem(f'"\\{letter.strip()}" is not an escape', (start, start + 2), hint)
         code = int(match[1] or match[2], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:

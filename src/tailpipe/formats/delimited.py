@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["CSV", "CSV_DEFAULT", "DELIMITED", "W3C", "W3C_DEFAULT", "Csv", "Delimited", "W3cLog"]
 
 
+def _check_delimiter(text: str) -> None:
+    check_text(text)
+    if text in ("\\s", "\\s*"):
+        raise UsageError(f"{text} is no delimiter", hint="write `\\s+`")
+
+
 class Delimited(Format):
     """Delimited text, such as CSV.
 
@@ -32,7 +38,7 @@ class Delimited(Format):
     delimiter: str = option(
         "What separates values: any text, `\\t` for a tab, or `\\s+` for any run of blanks.",
         default=",",
-        check=check_text,
+        check=_check_delimiter,
     )
     header: bool | None = option("Whether the first line names the fields; detected if not set.", default=None)
     fields: Sequence[str] = option("Names of the fields, in order; wins over a header.", default=(), check=check_fields)

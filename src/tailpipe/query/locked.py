@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tailpipe.sql.duck import duckdb
-from tailpipe.sql.inet import load_statement
+from tailpipe.sql.inet import load_with_operators
 from tailpipe.sql.memory import engine_memory
 from tailpipe.sql.quoting import literal, quoted, text_list
 
@@ -47,7 +47,7 @@ def connect_locked(
         run("SET TimeZone = 'UTC'")
         run(f"SET temp_directory = {literal(str(spill))}")
         if has_inet:
-            run(load_statement())
+            run(load_with_operators())
         for name in dict.fromkeys(schemas):
             run(f"CREATE SCHEMA {quoted(name)}")
         run(f"SET search_path = {literal(search_path)}")

@@ -88,7 +88,7 @@ def told(error: Exception, sql: str, views: Sequence[View], schema: str = SCHEMA
         hint = did_you_mean(match[1], _candidates(text), "DESCRIBE shows the fields of a struct")
         return QueryError(f'there is no field "{match[1]}"', hint=hint, place=_place(text, sql))
     if match := _OF_ADDRESSES.search(text):
-        hint = "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET"
+        hint = "cast it to one, such as: tp_source_ip::INET"
         return QueryError(f'"{match[1]}" expects an IP address, not text', hint=hint, place=_place(text, sql))
     if match := _FUNCTION.search(text):
         if match[1].startswith("`"):

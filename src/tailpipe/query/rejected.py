@@ -35,6 +35,7 @@ def rejected_rows(partition: str, paths: Sequence[Path], limit: int) -> list[Rej
     try:
         with blank() as connection:
             rows = connection.execute(query).fetchall()
-    except duckdb.IOException as error:
-        raise TailpipeError(first_line(error), hint="see what is wrong with: tailpipe doctor") from error
+    except duckdb.Error as error:  # also of bytes that make no sense, each time of another class
+        hint = "see what is wrong with: tailpipe doctor --checksums"
+        raise TailpipeError(f"cannot read a stored file: {first_line(error)}", hint=hint) from error
     return [RejectedRow(partition, *row) for row in rows]

@@ -28,7 +28,7 @@ from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import asks_for_columns, is_refused, readable, refuse_weak_arrow, words
 from tailpipe.query.views import CATALOG, COPIES, KNOWN, SCHEMA, View
 from tailpipe.sql.duck import duckdb, reserved_words
-from tailpipe.sql.inet import INET_WORDS, load_statement, wants_inet
+from tailpipe.sql.inet import INET_WORDS, compares_addresses, load_with_operators, wants_inet
 from tailpipe.sql.quoting import quoted
 from tailpipe.storage.scratch import make_scratch
 
@@ -312,7 +312,7 @@ class Session:
         """Make the views that the statement names, over the files that it needs."""
         said = words(sql)
         schemas = said | {self.schema.lower()}
-        if not self._has_inet and (said & INET_WORDS or self._ask_for_inet(schemas)):
+        if not self._has_inet and (said & INET_WORDS or compares_addresses(sql) or self._ask_for_inet(schemas)):
             self._load_inet()
         needed = self.needed(sql, values)
         for view, _ in needed:
@@ -370,7 +370,7 @@ class Session:
         if self._pruner is None:
             from tailpipe.query.prune import Pruner
 
-            self._pruner = Pruner(load_statement() if self._has_inet else "")
+            self._pruner = Pruner(load_with_operators() if self._has_inet else "")
         return self._pruner
 
     def _ask_for_inet(self, names: Container[str]) -> bool:
@@ -381,7 +381,7 @@ class Session:
         """Begin anew with the extension: once the door is closed, none can be loaded. Nothing but views is lost."""
         self._has_inet = True
         if self._is_unsafe:
-            self._connection.execute(load_statement())
+            self._connection.execute(load_with_operators())
             return
         self._begin_anew()
 

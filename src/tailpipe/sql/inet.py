@@ -12,11 +12,18 @@ from tailpipe.sql.macros import make_macros
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["INET_WORDS", "load_for", "load_statement", "wants_inet"]
+__all__ = ["INET_WORDS", "compares_addresses", "load_for", "load_statement", "load_with_operators", "wants_inet"]
 
 INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
 """Loading takes longer than most answers, so it is done for SQL with one of these words alone."""
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(INET_WORDS))})\b", re.IGNORECASE)
+
+
+_OPERATORS = {
+    "<<=": "TRY_CAST(a AS INET), CAST(b AS INET)",
+    ">>=": "CAST(a AS INET), TRY_CAST(b AS INET)",
+}
+"""The operators on addresses and networks, with what is made of text: a network must be one, other text gives null."""
 
 
 def wants_inet(texts: Iterable[str | None]) -> bool:
@@ -35,3 +42,17 @@ def load_for(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None])
 def load_statement() -> str:
     """The statement that loads the extension from its file."""
     return load_extension("inet", "the functions for addresses are")
+
+
+def compares_addresses(sql: str) -> bool:
+    """Whether a statement may use an operator on addresses."""
+    return any(operator in sql for operator in _OPERATORS)
+
+
+def load_with_operators() -> str:
+    """The statements that load the extension and let its operators take text, as columns of addresses are stored."""
+    macros = (
+        f'CREATE OR REPLACE TEMP MACRO "{name}"(a, b) AS system.main."{name}"({sides})'
+        for name, sides in _OPERATORS.items()
+    )
+    return "; ".join([load_statement(), *macros])

@@ -219,6 +219,12 @@ def test_another_user_can_neither_read_nor_write_a_workspace() -> None:
         told = _as_nobody(workspace.home, "Catalog.open(home)")
         assert told.startswith("WorkspaceError 1")
         assert "belongs to another user (uid 0, you are 65534)" in told
+        told = _as_nobody(
+            workspace.home,
+            "from tailpipe.catalog.home import is_begun; from tailpipe.catalog.layout import Layout;"
+            " is_begun(Layout.of(home))",
+        )
+        assert told.startswith("StorageError 1 cannot use")
         assert workspace.ids() == Counter(["1"])
 
 

@@ -166,3 +166,17 @@ def test_partitions_and_their_sources_are_completed(run: Run, tmp_path: Path, mo
     shell = ShellComplete(app, {}, "tailpipe", "_TAILPIPE_COMPLETE")
     assert [one.value for one in shell.get_completions(["source", "test"], "app.")] == ["app.x", "app.two"]
     assert [one.value for one in shell.get_completions(["source", "test", "app.two"], "")] == ["file", "command"]
+
+
+def test_the_sources_of_a_table_or_partition_are_listed(run: Run, tmp_path: Path) -> None:
+    env = {"TAILPIPE_INSTALL_DIR": str(tmp_path), "HOME": str(tmp_path)}
+
+    def listed(name: str) -> list[tuple[str, str]]:
+        done = CliRunner().invoke(app, ["source", "list", name, "--output", "json"], env=env)
+        return [(one["partition"], one["type"]) for one in json.loads(done.stdout)]
+
+    assert listed("app.two") == [("app.two", "file"), ("app.two", "command")]
+    assert listed("app") == [("app.x", "file"), *listed("app.two")]
+    assert listed("aws_cloudtrail_log") == []
+    done = CliRunner().invoke(app, ["source", "list", "ap"], env=env)
+    assert str(done.exception) == "table not found: ap"

@@ -179,3 +179,25 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_checked(open_path: Path) -
     assert f"error: cannot read the directory: Permission denied\n  --> {str(closed)[1:]}\n" in text
     assert f"error: cannot read the file: Permission denied\n  --> {str(unread)[1:]}\n" in text
     assert '"x" must be inside a block' in text
+
+
+def test_a_pipe_or_device_in_a_config_directory_is_a_problem_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.tpc")
+    (tmp_path / "b.tpc").symlink_to("/dev/zero")
+    message = "error: cannot read the file: it is a pipe, a socket or a device"
+    assert told(tmp_path).count(message) == 2
+
+
+def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.tpc"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'w').write('schema \"a\" {{}}')"])
+    assert list(load(pipe).schemas) == ["a"]
+    assert writer.wait() == 0
+
+
+def test_a_file_that_is_too_large_for_a_config_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "a.tpc").open("wb") as file:
+        file.truncate(5 * 1024**3)
+    assert "error: the file is larger than 16 MB" in told(tmp_path)
+    assert "error: the file is larger than 16 MB" in told(Path("/dev/zero"))

@@ -100,9 +100,9 @@ def test_the_caret_stands_below_the_word(session: Session, sql: str, line: int) 
             "a list of JSON becomes one by a cast, such as: unnest(x::JSON[])",
         ),
         (
-            "SELECT level <<= '10.0.0.0/8' FROM app_log",
-            '"<<=" expects an IP address, not text',
-            "cast it to one, such as: tp_source_ip::INET <<= '10.0.0.0/8'::INET",
+            "SELECT family(level) FROM app_log",
+            '"family" expects an IP address, not text',
+            "cast it to one, such as: tp_source_ip::INET",
         ),
         (
             """PIVOT (SELECT 1 AS n FROM (SELECT '{"k": 1}'::JSON AS j) WHERE true AND j->>'k' = '1') ON n""",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -33,3 +34,20 @@ def test_a_file_that_is_gone_leads_to_the_doctor(tmp_path: Path) -> None:
     with pytest.raises(TailpipeError) as caught:
         rejected_rows("app.x", [tmp_path / "gone"], 100)
     assert "tailpipe doctor" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda body: body[: len(body) // 2],
+        lambda body: body[:-1] + b"x",
+        lambda body: body[:-60] + b"\xff" * 52 + body[-8:],
+    ],
+    ids=["cut", "end", "metadata"],
+)
+def test_a_damaged_file_leads_to_the_doctor(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = write(tmp_path / "one", 3, 9)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(TailpipeError, match="cannot read a stored file: ") as caught:
+        rejected_rows("app.x", [path], 100)
+    assert "tailpipe doctor --checksums" in caught.value.hint

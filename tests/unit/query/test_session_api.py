@@ -223,12 +223,28 @@ def test_tables_that_no_statement_named_are_listed_too(files: Files) -> None:
         assert list(session.run("SELECT count(*) FROM other_log").rows) == [(1,)]
 
 
-@pytest.mark.parametrize("sql", ["tp_source_ip::INET <<= '10.0.0.0/8'::INET", "tp_source_ip::inet <<= '10.0.0.0/8'"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "tp_source_ip::INET <<= '10.0.0.0/8'::INET",
+        "tp_source_ip::inet <<= '10.0.0.0/8'",
+        "tp_source_ip <<= '10.0.0.0/8'",
+        "'10.0.0.0/8' >>= app_log.tp_source_ip AND NOT tp_source_ip <<= '11.0.0.0/8'",
+    ],
+)
 def test_addresses_are_compared_by_the_packaged_extension(session: Session, sql: str) -> None:
     assert list(session.run("SELECT count(*) FROM app_log").rows) == [(3000,)]
     assert list(session.run(f"SELECT count(*) FROM app_log WHERE {sql}").rows) == [(3000,)]
     with pytest.raises(TailpipeError):
         session.run("FROM read_text('/etc/hostname')")  # it is locked again
+
+
+def test_text_that_is_no_address_is_in_no_network_and_a_wrong_network_is_an_error(session: Session) -> None:
+    sql = "SELECT x FROM (SELECT unnest(['10.0.0.1', 'AWS Internal', NULL]) AS x) WHERE x <<= '10.0.0.0/8'"
+    assert list(session.run(sql).rows) == [("10.0.0.1",)]
+    for wrong in ("x <<= '10.0.0/8'", "'10.0.0/8' >>= x"):
+        with pytest.raises(TailpipeError, match=r'"10\.0\.0/8" to inet'):
+            list(session.run(f"SELECT {wrong} FROM (SELECT '10.0.0.1' AS x)").rows)
 
 
 @pytest.mark.parametrize("is_chosen", [False, True])
