@@ -84,7 +84,7 @@ def test_the_thread_is_known_whose_job_holds_the_slots_that_another_waits_for(
     engine, gate, threads = SparkEngine(lambda: spark.sparkContext), tmp_path / "gate", list[threading.Thread]()
 
     def begin(payloads: list[bytes]) -> None:
-        threads.append(threading.Thread(target=lambda: list(engine._stream(payloads, wait_and_pickle))))
+        threads.append(threading.Thread(target=lambda: list(engine._stream(payloads, wait_and_pickle, "waiting"))))
         threads[-1].start()
 
     def until(is_so: Callable[[], bool]) -> None:
