@@ -23,8 +23,12 @@ __all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job",
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
 _HINT = "see the log of Spark for details; committed days stay, and the next collect continues from there"
+_FREE = "free some space, then run it again; committed days stay"
 _LOST = re.compile(r"ExecutorLostFailure \(executor \S+ (?:exited|lost)?(.*?)\)(?: Reason: (.+))?$", re.MULTILINE)
 _PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)\S+\)")
+_FULL = re.compile(
+    r"""(?:file ["'](?P<file>[^"']+)["']: No space left on device|No space left on device: '(?P<path>[^']+)')"""
+)
 _PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
 _JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 
@@ -240,6 +244,9 @@ def failure_of(text: str) -> SparkError:
             f"a Spark job failed: executors were lost{where}, last error: {reason}",
             hint=f"if memory is low there, increase spark.executor.memoryOverhead in conf; {_HINT}",
         )
+    if full := _FULL.search(text):
+        directory = (full["file"] or full["path"]).rpartition("/")[0]
+        return SparkError(f"no space left{where} for {directory}", hint=_FREE)
     return SparkError(f"a Spark job failed{where}: {_cause(text)[:500]}", hint=_HINT)
 
 
