@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from tailpipe.errors import SparkError
 from tailpipe.spark.engine import SparkEngine
-from tailpipe.spark.jobs import Attempt, run_job, running_tasks, stream_job, told
+from tailpipe.spark.jobs import Attempt, failure_of, run_job, running_tasks, stream_job, told
 
 
 def echo(payload: bytes, attempt: Attempt) -> bytes:
@@ -84,7 +84,7 @@ def test_the_thread_is_known_whose_job_holds_the_slots_that_another_waits_for(
     engine, gate, threads = SparkEngine(lambda: spark.sparkContext), tmp_path / "gate", list[threading.Thread]()
 
     def begin(payloads: list[bytes]) -> None:
-        threads.append(threading.Thread(target=lambda: list(engine._stream(payloads, wait_and_pickle))))
+        threads.append(threading.Thread(target=lambda: list(engine._stream(payloads, wait_and_pickle, "waiting"))))
         threads[-1].start()
 
     def until(is_so: Callable[[], bool]) -> None:
@@ -175,3 +175,16 @@ def test_an_interrupt_cancels_the_job_and_the_session_goes_on(spark: SparkSessio
     assert time.monotonic() - begun < 300
     assert run_job(spark.sparkContext, [b"a"], echo)
     assert len(list(marks.iterdir())) <= 2  # the tasks behind never began
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        '_duckdb.IOException: IO Error: Could not write file "/data/staging/1/r0.staged": No space left on device',
+        "OSError: [Errno 28] No space left on device: '/data/staging/1/r0.staged'",
+    ],
+)
+def test_a_full_disk_of_a_task_is_named_with_what_to_do(reason: str) -> None:
+    error = failure_of(f"Job aborted\nTraceback (most recent call last):\n{reason}\n")
+    assert error.message == "no space left for /data/staging/1"
+    assert "free some space" in error.hint

@@ -11,7 +11,7 @@ from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.read import PartitionTotals, partitions
 from tailpipe.catalog.runs import is_held
-from tailpipe.catalog.schema import has_table
+from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.run import Outcome
@@ -21,11 +21,12 @@ __all__ = ["HostState", "LastRun", "Overview", "StoreState", "overview"]
 
 @frozen
 class LastRun:
-    """When the last run of a partition began and ended, and how."""
+    """When the last run of a partition began and ended, how, and why if it failed."""
 
     begun_at: datetime
     ended_at: datetime | None
     outcome: Outcome
+    error: str = ""
 
 
 @frozen
@@ -83,10 +84,11 @@ def overview(database: Database, with_store: Container[str] = ()) -> list[Overvi
     held = {totals.name: totals for totals in partitions(database)}
     with database.reading() as connection:
         known = connection.execute("SELECT id, name FROM partitions ORDER BY name").fetchall()
+        error = "coalesce(error, '')" if has_column(connection, "runs", "error") else "''"
         runs = {
-            partition: (begun, ended, outcome)
-            for partition, begun, ended, outcome in connection.execute(
-                "SELECT p.id, begun_at, ended_at, outcome FROM partitions p"
+            partition: facts
+            for partition, *facts in connection.execute(
+                f"SELECT p.id, begun_at, ended_at, outcome, {error} FROM partitions p"  # noqa: S608 - our own name
                 " JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE partition_id = p.id)"
             )
         }
@@ -155,7 +157,9 @@ def _lost(connection: sqlite3.Connection, partition_id: int) -> DaySet:
     return DaySet.of(date.fromisoformat(day) for (day,) in rows)
 
 
-def _last_run(database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome) -> LastRun:
+def _last_run(
+    database: Database, partition: str, begun: str, ended: str | None, outcome: Outcome, error: str
+) -> LastRun:
     if outcome == "running" and not is_held(database, partition):
         outcome = "interrupted"  # killed before it could say so
-    return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome)
+    return LastRun(datetime.fromisoformat(begun), datetime.fromisoformat(ended) if ended else None, outcome, error)

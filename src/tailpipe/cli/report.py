@@ -134,7 +134,14 @@ def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> 
         lines += [f"  {unit} rolled back: {render.shown(reason)}" for reason in failed.reasons[:5]]
     if not all(one.is_refused for one in summary.failed):
         lines.append("  committed days are kept; fix the error and collect again, or use --skip-bad-artifacts")
-    lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:5]]
+    lines += [f"  skipped: {render.shown(reason)}" for reason in summary.bad_artifacts[:_SHOWN]]
+    if len(summary.bad_artifacts) > _SHOWN:
+        lines.append(f"  and {len(summary.bad_artifacts) - _SHOWN:,} more; to show all: --output json")
+    if summary.waiting:
+        lines.append(
+            f"  waiting: rows of {render.days(summary.waiting)} in undated files, because a skipped file has some"
+        )
+        lines.append("  fix or remove the skipped files and collect again, or use --skip-bad-artifacts")
     lines += [f"  deferred to the next run: {render.shown(reason)}" for reason in summary.changed_artifacts[:5]]
     lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
     lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]

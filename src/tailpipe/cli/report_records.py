@@ -29,6 +29,7 @@ def summary_record(summary: events.Summary) -> dict[str, Any]:
         ],
         "failed": [{"unit": one.unit, "reasons": one.reasons} for one in summary.failed],
         "bad_artifacts": summary.bad_artifacts,
+        "waiting": str(summary.waiting),
         "changed_artifacts": summary.changed_artifacts,
         "listed": summary.listed,
         "skipped": summary.skipped,

@@ -31,6 +31,8 @@ FIRST_EVENT = HEADINGS.index("first event")
 """Shown where a line has room for it."""
 SHOWN = 5
 """For so many partitions the days that were not requested are listed."""
+ERROR_WIDTH = 300
+"""So much is shown of why a run failed."""
 SUMS = ("rows", "bytes", "files", "rejected_rows")
 
 
@@ -96,6 +98,7 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                     "started_at": run.begun_at.isoformat(timespec="seconds"),
                     "ended_at": run.ended_at.isoformat(timespec="seconds") if run.ended_at else None,
                     "outcome": run.outcome,
+                    "error": run.error,
                 }
                 if run
                 else None,
@@ -248,11 +251,20 @@ def _not_requested(records: list[dict[str, Any]]) -> list[str]:
     return [*lines, f"to collect them: tailpipe collect {name} --fill"] if lines else []
 
 
+def _failures(records: list[dict[str, Any]]) -> list[str]:
+    """Why the last runs failed: what needs a person is shown until it is mended."""
+    errors = {one["partition"]: one["last_run"]["error"] for one in records if one["last_run"]}
+    failed = [(name, error) for name, error in errors.items() if error]
+    lines = [f"failed: {name}: {shorten(render.shown(error), ERROR_WIDTH)}" for name, error in failed[:SHOWN]]
+    return [*lines, "to show the last runs: tailpipe runs --failed"] if lines else []
+
+
 def _remarks(records: list[dict[str, Any]]) -> list[str]:
     lines = []
     running = [record["partition"] for record in records if (record["last_run"] or {}).get("outcome") == "running"]
     if running:
         lines.append(f"running: {', '.join(running)}")
+    lines += _failures(records)
     if any(not record["is_in_config"] for record in records):
         lines.append("* not in the config")
     if any(record["gap_days"] for record in records):

@@ -154,7 +154,9 @@ def _head(other: WorkItem) -> tuple[str, Span]:
 
 
 def _is_plain(one: WorkItem) -> bool:
-    return one.artifact.kind == "file" and not one.artifact.is_compressed and bool(one.artifact.size)
+    artifact = one.artifact
+    is_packed = artifact.is_compressed or artifact.uri.lower().endswith(".tar")  # its members are shorter than it is
+    return artifact.kind == "file" and not is_packed and bool(artifact.size)
 
 
 def _is_fresh(artifact: Artifact, now: datetime) -> bool:

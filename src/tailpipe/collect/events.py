@@ -176,6 +176,8 @@ class Summary:
     rejected_samples: tuple[Sample, ...] = ()
     incomplete_artifacts: int = 0
     """How many artifacts end in a line that may still be written."""
+    waiting: DaySet = NO_DAYS
+    """The dates whose rows in undated artifacts wait for one that cannot be read, and has rows of them too."""
     gaps: DaySet = NO_DAYS
     not_requested: DaySet = NO_DAYS
     """Days since the oldest one that nobody has requested: no plain run brings them."""

@@ -23,7 +23,7 @@ from tailpipe.collect.unit import UnitOutcome, UnitWork
 from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.run import Ended
 from tailpipe.model.staged import Covered, Staged
 
@@ -64,6 +64,11 @@ class Executed:
         return (*unlisted, *(reason for one in self.units for reason in one.bad))
 
     @property
+    def damaged(self) -> DaySet:
+        """The dates of which undated artifacts that cannot be read are known to have rows."""
+        return DaySet.union(one.damaged for one in self.units)
+
+    @property
     def changed(self) -> tuple[str, ...]:
         """Which artifacts were no longer what the last listing had said."""
         return tuple(reason for one in self.round for reason in one.changed)
@@ -79,7 +84,7 @@ class Executed:
         plan = self.planned.plan
         failed = {source for one in self.units for source in one.open_sources}
         waiting = {source for one in self.round for source in one.waiting}
-        days = plan.closing_without(failed | waiting)
+        days = plan.closing_without(failed | waiting, self.damaged)
         return days if plan.noted or days or not plan.units else None
 
 
@@ -159,11 +164,16 @@ class _Round:
             if job.landing is not None and not self.plan.is_empty:
                 job.landing.begin(self.writer)
         is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
-        chosen = batches(self.plan.units, is_stepwise=is_stepwise)
+        # Packs that take artifacts anew come last: by then it is known which dates wait for artifacts that are damaged.
+        last = [unit for unit in self.plan.units if unit.unit.day is None and unit.kind != "append"]
+        first = [unit for unit in self.plan.units if unit not in last] if last else self.plan.units
+        chosen = [*batches(first, is_stepwise=is_stepwise), *batches(last, is_stepwise=is_stepwise)]
         if self.is_sampled and chosen:
             pieces = pieces_of(job.recipe({}), chosen[0][0], "", "sample")
             self.types = sampled_types(job.engine.sample([one.task for one in pieces]), {}, job.partition, job.table)
-        for units in chosen:
+        for planned in chosen:
+            held = self.held
+            units = [unit for one in planned if (unit := one.holding(held)).artifacts]
             begun = self.writer.begin_all((unit.unit, unit.kind) for unit in units)
             yield from self._batch([self._work(*pair) for pair in zip(units, begun, strict=True)], is_stepwise)
 
@@ -217,6 +227,7 @@ class _Round:
     def _settle(self, work: UnitWork) -> Steps[None]:
         """Commit a unit, put it off until another listing, do it without some artifacts, or fail."""
         is_strict = not self.job.options.skip_bad_artifacts
+        is_divisible = not is_strict or work.is_pack
         if work.changed and not work.is_patient:
             work.transaction.abort()
             if work.errors and is_strict:
@@ -225,19 +236,47 @@ class _Round:
                 self._fail(work.plan, [f"{reason}; the next run collects it" for reason in work.changed])
             else:
                 self.outcomes.append(UnitOutcome(work.plan, changed=tuple(work.changed)))
-        elif not is_strict and (spoilt := work.spoilt):
+        elif is_divisible and (spoilt := work.spoilt):
             yield from self._do_without(work, spoilt)
-        elif work.errors and is_strict:
+        elif work.errors and not is_divisible:
             work.transaction.abort()
             self._fail(work.plan, work.errors)
+        elif work.is_pack and len(work.faulty) == len(work.results):
+            work.transaction.abort()
+            self.outcomes.append(work.left_out())
+        elif self._overlaps(work):
+            yield from self._do_later(work)
         else:
             self._commit(work)
+
+    @property
+    def held(self) -> DaySet:
+        """The dates that wait: rows of them are in damaged artifacts without a day, and a day lands whole."""
+        is_strict = not self.job.options.skip_bad_artifacts
+        return DaySet.union(one.damaged for one in self.outcomes) if is_strict else NO_DAYS
+
+    def _overlaps(self, work: UnitWork) -> bool:
+        """Whether a pack has rows of dates that wait, in artifacts that were not taken before."""
+        if not work.is_pack or self.job.options.skip_bad_artifacts:
+            return False
+        dates = self.held | work.damaged
+        is_met = any(file.tp_date in dates for file in work.files if file.tp_date)
+        return is_met and work.plan.holding(dates) != work.plan
+
+    def _do_later(self, work: UnitWork) -> Steps[None]:
+        """Do a pack again without its damaged artifacts, and without the rows of the dates that wait."""
+        work.transaction.abort()
+        self.outcomes.append(work.left_out())
+        plan = work.plan.without(work.faulty).holding(self.held)
+        work = self._work(plan, self.writer.begin(plan.unit, plan.kind))
+        yield from self._batch([work], is_stepwise=True)
 
     def _do_without(self, work: UnitWork, spoilt: Sequence[tuple[WorkItem, str]]) -> Steps[None]:
         """Do a unit again without artifacts whose rows would go and not come again."""
         work.transaction.abort()
         uris = frozenset(item.artifact.uri for item, _ in spoilt)
-        self.outcomes.append(UnitOutcome(work.plan, bad=tuple(error for _, error in spoilt), hopeless=uris))
+        bad = tuple(error for _, error in spoilt)
+        self.outcomes.append(UnitOutcome(work.plan, bad=bad, hopeless=uris, damaged=work.damaged))
         plan = work.plan.without([item for item, _ in spoilt])
         if plan.artifacts:
             work = self._work(plan, self.writer.begin(plan.unit, plan.kind))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import DaySet
+from tailpipe.model.coverage import EVERY_DAY, DaySet
 from tailpipe.model.ledger import LedgerEntry
 
 __all__ = ["Cause", "Fate", "WorkItem"]
@@ -71,6 +71,23 @@ class WorkItem:
         """The item, to be read from its beginning; what it left before goes."""
         is_known = self.entry is not None
         return replace(self, cause=cause, dates=dates, offset_bytes=0, offset_rows=0, is_anew=is_known)
+
+    def holding(self, dates: DaySet) -> WorkItem | None:
+        """The item without rows of these dates that are not there yet; None if nothing else is to be read.
+
+        Rows that were taken before stay: what goes on with them is cut to the dates that it lacked before.
+        """
+        entry, wanted = self.entry, EVERY_DAY if self.dates is None else self.dates
+        waiting = wanted & (dates if entry is None else dates & entry.left_out)
+        if not waiting:
+            return self
+        cut = replace(self, dates=wanted - waiting)
+        if entry is None or self.cause != "other dates" or entry.left_out & (wanted - waiting):
+            return cut
+        if not self.has_news:
+            return None
+        offsets = (entry.committed_bytes, entry.committed_ordinals)
+        return replace(cut, cause="grown", is_anew=False, offset_bytes=offsets[0], offset_rows=offsets[1])
 
     def noted(self) -> LedgerEntry | None:
         """The entry under the name and with the facts of today, if that is all that has changed."""

@@ -53,6 +53,22 @@ class UnitPlan:
     covers: tuple[Covered, ...] = ()
     restores: DaySet = NO_DAYS
 
+    def holding(self, dates: DaySet) -> UnitPlan:
+        """The plan without rows of these dates, if it is a pack: they wait for an artifact that cannot be read."""
+        artifacts = tuple(one for item in self.artifacts if (one := item.holding(dates)) is not None)
+        if self.unit.day is not None or artifacts == self.artifacts:
+            return self
+        drops = tuple(one.entry for one in artifacts if one.is_anew and one.entry is not None)
+        keeps = (*self.keeps, *(entry for entry in self.drops if entry not in drops))
+        return replace(
+            self,
+            kind=kind_of(drops, keeps),
+            artifacts=artifacts,
+            drops=drops,
+            keeps=keeps if drops else (),
+            restores=self.restores - dates,
+        )
+
     def without(self, spoilt: Sequence[WorkItem]) -> UnitPlan:
         """The plan once these artifacts cannot be read: what they had left before stays, and nothing is covered."""
         kept = tuple(one.entry for one in spoilt if one.entry is not None)
@@ -138,6 +154,7 @@ class Plan:
                 units.append(replace(unit, artifacts=artifacts))
         return replace(self, units=tuple(units))
 
-    def closing_without(self, sources: Collection[str]) -> tuple[Covered, ...]:
-        """The closing days if packs of these sources have failed: such a source closes none."""
-        return tuple(one for one in self.closing if one.source not in sources)
+    def closing_without(self, sources: Collection[str], dates: DaySet = NO_DAYS) -> tuple[Covered, ...]:
+        """The closing days if packs of these sources have failed, which close none, and these dates wait."""
+        closing = (replace(one, days=one.days - dates) for one in self.closing if one.source not in sources)
+        return tuple(one for one in closing if one.days)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import count
 from typing import get_args
 
 from tailpipe.collect.identity import NOBODY
@@ -68,7 +69,8 @@ def plan_units(
     scopes = {source.name: scope_of(source, request) for source in sources}
     requested = {name: days & scopes[name].wanted for name, days in listing(sources, request, lost).items()}
     redone = _redone(scopes, request, entries, lost)
-    groups, skipped, noted = _sort_out(items, scopes, request, redone)
+    groups, unpacked, skipped, noted = _sort_out(items, scopes, request, redone)
+    groups |= _packs(unpacked, entries)
     groups = {
         unit: [_cut(one, unit, lost.get(unit, NO_DAYS), scopes) for one in group] for unit, group in groups.items()
     }
@@ -134,8 +136,8 @@ def _redone(
 
 def _sort_out(
     items: Iterable[WorkItem], scopes: Mapping[str, Scope], request: CollectRequest, redone: Mapping[Unit, Cause]
-) -> tuple[dict[Unit, list[WorkItem]], list[Skip], list[LedgerEntry]]:
-    """What to take by units, what to skip, and of that what to note down."""
+) -> tuple[dict[Unit, list[WorkItem]], list[WorkItem], list[Skip], list[LedgerEntry]]:
+    """What to take by units, what to take in new packs, what to skip, and of that what to note down."""
     groups: dict[Unit, list[WorkItem]] = defaultdict(list)
     unpacked: list[WorkItem] = []
     skipped, noted = [], []
@@ -148,7 +150,7 @@ def _sort_out(
         skipped.append(Skip(item.source, item.artifact.uri, taken, item.artifact.day))
         if (entry := item.noted()) is not None:
             noted.append(entry)
-    return groups | _packs(unpacked), skipped, noted
+    return groups, unpacked, skipped, noted
 
 
 def _cut(one: WorkItem, unit: Unit, lost: DaySet, scopes: Mapping[str, Scope]) -> WorkItem:
@@ -206,15 +208,20 @@ def _is_settled(item: WorkItem, entry: LedgerEntry, source: SourceState) -> bool
     return entry.as_of >= datetime.combine(item.artifact.day, time(), UTC) + timedelta(days=days)
 
 
-def _packs(items: Iterable[WorkItem]) -> dict[Unit, list[WorkItem]]:
-    """Units of undated artifacts, the newest first; each is named after its first artifact."""
+def _packs(items: Iterable[WorkItem], known: Container[Unit]) -> dict[Unit, list[WorkItem]]:
+    """Units of undated artifacts, the newest first; each is named after its first artifact, and is none of the known.
+
+    A known one may have that name: it was committed without this artifact, which could not be read then.
+    """
     packs = fill(sorted(items, key=_newest_first), lambda one: one.artifact.size or 0, PACK_BYTES)
-    return {_pack(pack[0]): pack for pack in packs}
+    return {next(name for name in _names(pack[0]) if name not in known): pack for pack in packs}
 
 
-def _pack(first: WorkItem) -> Unit:
-    name = f"{first.origin}\0{first.generation}".encode()
-    return Unit(pack=hashlib.blake2b(name, digest_size=8).hexdigest())
+def _names(first: WorkItem) -> Iterator[Unit]:
+    name = f"{first.origin}\0{first.generation}"
+    for number in count():
+        salted = f"{name}\0{number}" if number else name
+        yield Unit(pack=hashlib.blake2b(salted.encode(), digest_size=8).hexdigest())
 
 
 def _newest_first(one: WorkItem) -> tuple[float, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 
@@ -18,7 +18,7 @@ from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
 from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
-from tailpipe.model.coverage import EVERY_DAY
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
 
@@ -35,7 +35,7 @@ class UnitOutcome:
 
     `bad` are artifacts that cannot be read, and `changed` those that were no longer what had been listed, with the
     reasons. Those that are `hopeless`, by URI, are not mended by another listing. The sources in `waiting` have more
-    of a pack than was committed.
+    of a pack than was committed. `damaged` are the dates of which bad artifacts of a pack are known to have rows.
     """
 
     plan: UnitPlan
@@ -44,6 +44,7 @@ class UnitOutcome:
     hopeless: frozenset[str] = frozenset()
     changed: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
+    damaged: DaySet = NO_DAYS
     samples: tuple[Sample, ...] = ()
     nulls: Mapping[str, int] = field(default_factory=dict)
     noticed: Mapping[str, int] = field(default_factory=dict)
@@ -113,10 +114,26 @@ class UnitWork:
         return [one.fault.reason for _, one in self.results if one.fault and one.fault.is_changed]
 
     @property
+    def damaged(self) -> DaySet:
+        """The dates of rows that undated artifacts have which cannot be read to their end."""
+        return DaySet.union(one.fault.dates for _, one in self.results if one.fault)
+
+    @property
+    def faulty(self) -> list[WorkItem]:
+        """The artifacts that could not be read, or not as they were listed."""
+        items = self._items
+        return [items[one.reading.origin, one.reading.generation] for _, one in self.results if one.fault]
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether it is a pack of undated artifacts: one that cannot be read is left out, and the others land."""
+        return self.plan.unit.day is None
+
+    @property
     def is_patient(self) -> bool:
         """Whether its other artifacts may be committed before those that have changed: a Day lands whole."""
-        is_pack = self.plan.unit.day is None and self.plan.kind == "append"
-        return is_pack and any(one.fault is None for _, one in self.results)
+        is_append = self.is_pack and self.plan.kind == "append"
+        return is_append and any(one.fault is None for _, one in self.results)
 
     @property
     def spoilt(self) -> list[tuple[WorkItem, str]]:
@@ -191,6 +208,18 @@ class UnitWork:
         """Some of the rejected rows."""
         return (sample for outcome in self.outcomes for sample in outcome.samples)
 
+    def left_out(self) -> UnitOutcome:
+        """What became of the artifacts that could not be read; the others are not settled yet."""
+        faults = [(share, one.reading.artifact.uri, one.fault) for share, one in self.results if one.fault]
+        return UnitOutcome(
+            self.plan,
+            bad=tuple(self.errors),
+            hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
+            changed=tuple(self.changed),
+            waiting=frozenset(share.source.name for share, _, fault in faults if fault.is_changed),
+            damaged=self.damaged,
+        )
+
     def outcome(self, partition: str) -> UnitOutcome:
         """What the unit will have brought once it is committed."""
         results = [result for _, result in self.results]
@@ -199,15 +228,10 @@ class UnitWork:
         for result in results:
             nulls.update(result.nulls)
             noticed.update(result.notes)
-        faults = [(share, one.reading.artifact.uri, one.fault) for share, one in self.results if one.fault]
-        taken = len(results) - len(faults)
-        return UnitOutcome(
-            self.plan,
-            events.Committed(partition, str(self.plan.unit), taken, self.accounts, self.plan.reason),
-            bad=tuple(self.errors),
-            hopeless=frozenset(uri for _, uri, fault in faults if not fault.is_changed),
-            changed=tuple(self.changed),
-            waiting=frozenset(share.source.name for share, _, fault in faults if fault.is_changed),
+        taken = sum(result.fault is None for result in results)
+        return replace(
+            self.left_out(),
+            event=events.Committed(partition, str(self.plan.unit), taken, self.accounts, self.plan.reason),
             samples=tuple(islice(self._samples, SAMPLES)),
             nulls=nulls,
             noticed=noticed,

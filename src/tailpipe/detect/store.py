@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from itertools import groupby
+from pathlib import Path
 
 from tailpipe.catalog.catalog import Writer
+from tailpipe.catalog.database import storage_errors
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
@@ -17,6 +22,7 @@ from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.staged import Staged, StagedArtifact, StagedFile
 from tailpipe.sql.connection import connect, registered
+from tailpipe.sql.duck import duckdb
 
 __all__ = ["COLUMNS", "store_hits"]
 
@@ -37,9 +43,21 @@ def store_hits(writer: Writer, hits: Sequence[Hit], cursors: Mapping[str, str | 
         return
     unit = Unit(day=now.astimezone(UTC).date())
     with writer.begin(unit) as transaction:
-        files = _stage(Staging(str(transaction.staging), "hits"), hits, now)
+        with storage_errors(transaction.staging), _full_disks(transaction.staging):
+            files = _stage(Staging(str(transaction.staging), "hits"), hits, now)
         entry = _entry(writer, unit, len(hits), now)
         transaction.commit(Staged(files=files, artifacts=(entry,), ingested_at=now, cursors=cursors))
+
+
+@contextmanager
+def _full_disks(directory: Path) -> Iterator[None]:
+    """Turn what DuckDB says of a full disk into what the system says."""
+    try:
+        yield
+    except duckdb.IOException as problem:
+        if (reason := os.strerror(errno.ENOSPC)) not in str(problem):
+            raise
+        raise OSError(errno.ENOSPC, reason, str(directory)) from problem
 
 
 def _entry(writer: Writer, unit: Unit, count: int, now: datetime) -> StagedArtifact:

@@ -79,6 +79,8 @@ class Intake:
                         reason = f'cannot read "{progress.reading.artifact.uri}": {problem.strerror or problem}'
                     redact = Redactor(secrets_in(source))
                     progress.fault = Fault(redact(reason), is_changed=isinstance(problem, ChangedError))
+                    if self.task.keeps_damaged:
+                        continue
                     drop(place)
                     yield Failed(place, progress.fault)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.stages import Stages
-from tailpipe.kernel.task import Decided, Fault, Outcome, Result, Task, Widening
+from tailpipe.kernel.task import Decided, Fault, Outcome, Reading, Result, Share, Task, Widening
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
@@ -56,7 +57,7 @@ def _run(task: Task, meter: Meter) -> tuple[Outcome, ...]:
                 with meter("write"):
                     stages.write(run.buffer, counts)
                     stages.write_rejected(run.buffer, run.rejected())
-            return run.outcomes(stages)
+            return _dated(task, run.outcomes(stages))
         except _StartAgain as again:
             # Some rows of a damaged artifact are in files already, beside those of others.
             failed[again.artifact] = again.fault
@@ -69,6 +70,35 @@ def _run(task: Task, meter: Meter) -> tuple[Outcome, ...]:
             raise
         finally:
             run.close()
+
+
+def _dated(task: Task, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """The outcomes with the dates of undated artifacts that are damaged: other rows of these dates have to wait."""
+    made = []
+    for share, outcome in zip(task.shares, outcomes, strict=True):
+        results = tuple(
+            replace(one, fault=replace(one.fault, dates=_dates(task, share, one.reading)))
+            if one.fault and not one.fault.is_changed and one.reading.artifact.day is None
+            else one
+            for one in outcome.results
+        )
+        made.append(replace(outcome, results=results))
+    return tuple(made)
+
+
+def _dates(task: Task, share: Share, reading: Reading) -> DaySet:
+    """The dates of the rows that a damaged artifact has before the damage, as far as they can be read."""
+    alone = replace(task, shares=(replace(share, readings=(reading,)),), years={}, keeps_damaged=True)
+    run = TaskRun(with_years(alone), {})
+    found: set[date] = set()
+    try:
+        for counts in run.portions():
+            found |= {one.tp_date for one in counts if one.disposition == KEPT and one.tp_date is not None}
+    except TailpipeError:
+        pass  # what is known by then is known
+    finally:
+        run.close()
+    return DaySet.of(found)
 
 
 def with_years(task: Task) -> Task:

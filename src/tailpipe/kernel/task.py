@@ -149,6 +149,8 @@ class Task:
     years: Mapping[int, Decided] = field(default_factory=dict)
     """By the place of an artifact, the years of its times that have none, if they were decided before."""
     limits: Limits = field(default_factory=Limits)
+    keeps_damaged: bool = False
+    """Whether the rows of an artifact that is damaged further on are handed on: only their dates are looked at."""
 
     @classmethod
     def of(
@@ -196,11 +198,13 @@ class Task:
 class Fault:
     """Why an artifact could not be read to its end.
 
-    If it `is_changed`, it is no longer what was listed, and may well be read after another listing.
+    If it `is_changed`, it is no longer what was listed, and may well be read after another listing. `dates` are those
+    of the rows before the damage, which are looked at if the artifact has no day.
     """
 
     reason: str
     is_changed: bool = False
+    dates: DaySet = NO_DAYS
 
 
 @frozen
@@ -215,7 +219,7 @@ class Widening:
 class Result:
     """What became of one artifact: its accounts, how far it was read, and what was noticed.
 
-    `fault` says why it could not be read to its end; the rows before that are in the accounts. `nulls`
+    `fault` says why it could not be read to its end; then nothing is counted. `nulls`
     counts, by column, kept rows with a value that did not fit and was left out. Prints are None for
     artifacts that cannot grow.
     """

@@ -167,8 +167,11 @@ class OnConnect:
         del wait_seconds
         check_hosts(self._ask, staging, depots)
 
-    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
-        """As a DataFrame, one payload to a task."""
+    def stream(
+        self, payloads: Sequence[bytes], work: Work, group: str, name: str
+    ) -> Generator[tuple[int, bytes], None, None]:
+        """As a DataFrame, one payload to a task. A client cannot name a job: its pages show the tag."""
+        del name
         if not payloads:
             return
         missing = set(range(len(payloads)))

@@ -27,6 +27,7 @@ from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
 from tailpipe.spark.jobs import Work
+from tailpipe.spark.names import named, partitions_in
 from tailpipe.spark.probe import Software, here
 from tailpipe.spark.running import OnContext, Running
 from tailpipe.spark.session import PROTECTION, Starter, is_local, is_running, leave_context, stop_context
@@ -267,7 +268,7 @@ class SparkEngine:
         work = partial(print_parts, sources, self._around(sources))
         bundles = [rows[i : i + _PRINTS_TO_A_TASK] for i in range(0, len(rows), _PRINTS_TO_A_TASK)]
         found: dict[tuple[str, Span], str | None] = {}
-        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], work):
+        for answer in self._answers([pickle.dumps(bundle) for bundle in bundles], work, "compare files"):
             found.update(answer)
         return found
 
@@ -303,54 +304,58 @@ class SparkEngine:
         shares = [share for task in tasks for share in task.shares]
         around = self._around((share.source for share in shares), stores_of(share.staging for share in shares))
         templates, payloads = parted(tasks)
-        return self._stream(payloads, partial(run, templates, around))
+        return self._stream(payloads, partial(run, templates, around), named("collect", _partitions(tasks)))
 
     def sample(self, tasks: Sequence[Task]) -> list[dict[str, str]]:
         """The types of undeclared fields, as the beginning of each task's artifacts shows them."""
         around = self._around(share.source for task in tasks for share in task.shares)
         templates, payloads = parted(tasks)
-        return self._answers(payloads, partial(sample, templates, around))
+        return self._answers(payloads, partial(sample, templates, around), named("infer types", _partitions(tasks)))
 
     def carry(self, tasks: Sequence[Carry]) -> list[tuple[StagedFile, ...]]:
         """Stage again what stays of live files."""
         from tailpipe.kernel.delivery import carry_there
 
         around = self._around(uses=stores_of(task.staging for task in tasks))
-        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, carry_there, around))
+        name = named("rewrite", partitions_in(file.path for task in tasks for file in task.files))
+        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, carry_there, around), name)
 
     def dedupe(self, tasks: Sequence[Dedupe]) -> list[Deduped]:
         """Stage again what stays of staged files that hold duplicates."""
         from tailpipe.kernel.delivery import dedupe_there
 
         around = self._around(uses=stores_of(task.staging for task in tasks))
-        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, dedupe_there, around))
+        name = named("remove duplicates", partitions_in(path for task in tasks for path in task.live))
+        return self._answers([pickle.dumps(task) for task in tasks], partial(restage, dedupe_there, around), name)
 
     def compact(self, tasks: Sequence[Compaction]) -> list[tuple[StagedFile, ...]]:
         """Stage the rows of each task's files in right-sized ones."""
         bundles = _bundled(tasks, lambda task: max(len(task.files), task.size * _FILES_TO_A_TASK // _TASK_BYTES))
         payloads = [pickle.dumps(bundle) for bundle in bundles]
         around = self._around(uses=stores_of(task.staging for task in tasks))
-        return [files for answer in self._answers(payloads, partial(compact, around)) for files in answer]
+        name = named("compact", partitions_in(file.path for task in tasks for file in task.files))
+        return [files for answer in self._answers(payloads, partial(compact, around), name) for files in answer]
 
     def misplaced(self, files: Sequence[CarriedFile], column: str, kind: str) -> list[str]:
         """The paths of files whose index is not the value of the column in all of their rows."""
         payloads = [pickle.dumps(bundle) for bundle in _bundled(files, lambda _: 1)]
         around = self._around(uses=stores_of((), (file.path for file in files)))
         work = partial(find_misplaced, column, kind, around)
-        return [path for answer in self._answers(payloads, work) for path in answer]
+        name = named("check index", partitions_in(file.path for file in files))
+        return [path for answer in self._answers(payloads, work, name) for path in answer]
 
-    def _answers(self, payloads: Sequence[bytes], work: Work) -> list[Any]:
+    def _answers(self, payloads: Sequence[bytes], work: Work, name: str) -> list[Any]:
         """What came of a job, in the order of its tasks."""
-        answers = dict(self._stream(payloads, work))
+        answers = dict(self._stream(payloads, work, name))
         return [answers[number] for number in range(len(payloads))]
 
-    def _stream(self, payloads: Sequence[bytes], work: Work) -> Generator[tuple[int, Any], None, None]:
+    def _stream(self, payloads: Sequence[bytes], work: Work, name: str) -> Generator[tuple[int, Any], None, None]:
         """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
         spark, group = self._spark, f"tailpipe-{uuid.uuid4().hex}"
         self._threads[group] = threading.get_ident()
         self.jobs += 1
         try:
-            for number, answer in spark.stream(payloads, work, group):
+            for number, answer in spark.stream(payloads, work, group, name):
                 yield number, pickle.loads(answer)  # noqa: S301
         except SparkError as error:
             if not spark.is_alive(after=1):  # its connections end before the process does
@@ -368,6 +373,10 @@ class SparkEngine:
             running, self._running = self._running, None
             if not self._is_borrowed or not running.is_alive():
                 running.end()
+
+
+def _partitions(tasks: Iterable[Task]) -> list[str]:
+    return [share.partition for task in tasks for share in task.shares]
 
 
 def _bundled(items: Sequence[T], weight: Callable[[T], int]) -> list[list[T]]:

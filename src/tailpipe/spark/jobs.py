@@ -23,8 +23,12 @@ __all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job",
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
 _HINT = "see the log of Spark for details; committed days stay, and the next collect continues from there"
+_FREE = "free some space, then run it again; committed days stay"
 _LOST = re.compile(r"ExecutorLostFailure \(executor \S+ (?:exited|lost)?(.*?)\)(?: Reason: (.+))?$", re.MULTILINE)
 _PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)\S+\)")
+_FULL = re.compile(
+    r"""(?:file ["'](?P<file>[^"']+)["']: No space left on device|No space left on device: '(?P<path>[^']+)')"""
+)
 _PYTHON = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .*)?$")
 _JAVA = re.compile(r"^(?:Caused by: )?[a-z]\w*(?:\.\w+)+(?:Exception|Error): (.+)$")
 
@@ -55,15 +59,16 @@ def run_job(context: SparkContext, payloads: Sequence[bytes], work: Work) -> lis
 
 
 def stream_job(
-    context: SparkContext, payloads: Sequence[bytes], work: Work, group: str | None = None
+    context: SparkContext, payloads: Sequence[bytes], work: Work, group: str | None = None, name: str = "tailpipe"
 ) -> Generator[tuple[int, bytes], None, None]:
     """The same, but each answer is given as soon as its task is done, with the number of its payload.
 
-    Whoever does not want the rest closes the iterator, which cancels the job. Spark knows the job by its `group`.
+    Whoever does not want the rest closes the iterator, which cancels the job. Spark knows the job by its `group`, and
+    shows its `name`.
     """
     if not payloads:
         return
-    job = _Job(context, payloads, work, group or f"tailpipe-{uuid.uuid4().hex}")
+    job = _Job(context, payloads, work, group or f"tailpipe-{uuid.uuid4().hex}", name)
     job.start()
     try:
         yield from job.answers()
@@ -98,11 +103,12 @@ class _Job:
     job. Spark applies the update of each task once, and that of an attempt that failed never.
     """
 
-    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work, group: str) -> None:
+    def __init__(self, context: SparkContext, payloads: Sequence[bytes], work: Work, group: str, name: str) -> None:
         self._context = context
         self._payloads = payloads
         self._work = work
         self._group = group
+        self._name = name
         self._over = threading.Event()
         self._arrived: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
         self._answers: dict[int, bytes] = {}
@@ -142,7 +148,7 @@ class _Job:
 
         early: Accumulator[Any] = self._context.accumulator([], cast("Any", EarlyAnswers(self._arrived.put)))
         try:
-            self._context.setJobGroup(self._group, "tailpipe", interruptOnCancel=True)
+            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
             tasks = self._context.parallelize(enumerate(self._payloads), len(self._payloads))
             self._answers = dict(tasks.mapPartitions(_worker(self._work, early)).collect())
         except Exception as error:  # noqa: BLE001 - raised again in the thread that waits
@@ -238,6 +244,9 @@ def failure_of(text: str) -> SparkError:
             f"a Spark job failed: executors were lost{where}, last error: {reason}",
             hint=f"if memory is low there, increase spark.executor.memoryOverhead in conf; {_HINT}",
         )
+    if full := _FULL.search(text):
+        directory = (full["file"] or full["path"]).rpartition("/")[0]
+        return SparkError(f"no space left{where} for {directory}", hint=_FREE)
     return SparkError(f"a Spark job failed{where}: {_cause(text)[:500]}", hint=_HINT)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.kernel.delivery import Depots
-from tailpipe.spark.jobs import Work, running_tasks, stream_job
+from tailpipe.spark.jobs import Work, running_tasks, stream_job, told
 from tailpipe.spark.preflight import check_cluster, task_memory
 from tailpipe.spark.processes import cpu_seconds
 from tailpipe.spark.session import is_alive, is_local, java_process, session_of, stop_context
@@ -64,8 +64,13 @@ class Running(Protocol):
         """Raise if a host differs from this one, or cannot write to where files go."""
         ...
 
-    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
-        """Do the work for each payload. Closing the iterator cancels the job, which Spark knows by the group."""
+    def stream(
+        self, payloads: Sequence[bytes], work: Work, group: str, name: str
+    ) -> Generator[tuple[int, bytes], None, None]:
+        """Do the work for each payload. Closing the iterator cancels the job, which Spark knows by the group.
+
+        Spark's pages show the name.
+        """
         ...
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
@@ -120,7 +125,12 @@ class OnContext:
     @property
     def cores(self) -> int:
         """As Spark counts them."""
-        return max(1, int(self._context.defaultParallelism))
+        from py4j.protocol import Py4JError
+
+        try:
+            return max(1, int(self._context.defaultParallelism))
+        except (Py4JError, OSError) as error:  # it died since it was looked at
+            raise told(error) from error
 
     def properties(self) -> dict[str, str]:
         """Those of the context."""
@@ -134,9 +144,11 @@ class OnContext:
         """Check each executor."""
         check_cluster(self._context, staging, wait_seconds, depots)
 
-    def stream(self, payloads: Sequence[bytes], work: Work, group: str) -> Generator[tuple[int, bytes], None, None]:
+    def stream(
+        self, payloads: Sequence[bytes], work: Work, group: str, name: str
+    ) -> Generator[tuple[int, bytes], None, None]:
         """As an RDD."""
-        return stream_job(self._context, payloads, work, group)
+        return stream_job(self._context, payloads, work, group, name)
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
         """As Spark counts them."""

@@ -155,6 +155,7 @@ class Starter:
         with environment(setup.variables), output_to(self._log), interrupts_held() as held:
             context = self._start(setup, started)
         vars(context._gateway)["scratch"] = setup.scratch
+        vars(context._gateway)["has_event_log"] = setup.conf.get("spark.eventLog.enabled") == "true"
         # It would print a traceback when the JVM is killed.
         vars(context._accumulatorServer)["handle_error"] = log_error
         if held:
@@ -281,16 +282,21 @@ def end_java(context: SparkContext) -> None:
 def leave_context(context: SparkContext) -> None:
     """End Spark at once, because this process ends: what it holds on this machine is scratch.
 
-    A Spark on a cluster is stopped in the usual way, so that its executors are given back.
+    A Spark on a cluster is stopped in the usual way, so that its executors are given back; so is one with an event log,
+    which would stay `.inprogress`.
     """
     process = getattr(context._gateway, "proc", None)
     if process is None or not is_local(str(context.master)):
         stop_context(context)
         return
-    vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
+    facts = vars(context._gateway)
+    if facts.get("has_event_log"):
+        stop_context(context)
+    else:
+        vars(context._accumulatorServer)["handle_error"] = _no_error  # that the JVM goes is no surprise
     process.kill()
     process.wait()
-    scratch: Path | None = vars(context._gateway).get("scratch")
+    scratch: Path | None = facts.get("scratch")
     _forget_gateway()
     if scratch is not None:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -11,6 +11,7 @@ import bz2
 import lzma
 import re
 from collections.abc import Callable
+from copy import copy
 from typing import Protocol, cast
 
 import pyarrow as pa
@@ -75,15 +76,29 @@ class Reader:
         self._pull = pull
         self._leap = leap
         self._held = b""
+        self._fault: UnpackError | None = None
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes; nothing only at the end."""
         if self._held:
             data, self._held = self._held[:size], self._held[size:]
         else:
-            data = self._pull(size) if size else b""
+            data = self._next(size) if size else b""
         self.offset += len(data)
         return data
+
+    def _next(self, size: int) -> bytes:
+        if self._fault is not None:
+            raise copy(self._fault)
+        return self._pull(size)
+
+    def _more(self, size: int) -> bytes:
+        """The next bytes, or nothing before damage: it is raised once all bytes before it were handed out."""
+        try:
+            return self._next(size)
+        except UnpackError as fault:
+            self._fault = copy(fault)  # without a traceback, which would keep the file open
+            return b""
 
     def fill(self, size: int) -> bytes:
         """`size` bytes; less only at the end."""
@@ -91,15 +106,18 @@ class Reader:
         if not data or len(data) == size:
             return data
         parts, count = [data], len(data)
-        while count < size and (data := self.read(size - count)):
+        while count < size and (data := self._more(size - count)):
             parts.append(data)
             count += len(data)
+            self.offset += len(data)
         return b"".join(parts)
 
     def peek(self, size: int) -> bytes:
         """The next bytes without taking them; less than `size` only at the end."""
-        while len(self._held) < size and (data := self._pull(max(size - len(self._held), _AHEAD))):
+        more = self._more if self._held else self._next
+        while len(self._held) < size and (data := more(max(size - len(self._held), _AHEAD))):
             self._held = self._held + data if self._held else data
+            more = self._more
         return self._held[:size]
 
     def unread(self, data: bytes) -> None:
