@@ -111,7 +111,7 @@ def test_a_catalog_of_any_earlier_version_is_read_and_then_migrated(workspace: W
         seals.install(connection)
         schema.migrate(connection, "catalog.db", schema.MIGRATIONS[:version])
     with workspace.open(is_read_only=True) as catalog:
-        assert catalog.partitions() == catalog.overview() == []
+        assert (catalog.partitions(), catalog.overview()) == ([], [])
     assert workspace.ids() == Counter()
     workspace.collect([("a", DAY, ["1"])])
     assert workspace.ids() == Counter(["1"])
