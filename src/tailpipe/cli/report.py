@@ -17,6 +17,7 @@ from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.remains import ADDED, NOT_REPLACED, REWRITTEN
+from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Spent, added, ordered
@@ -125,7 +126,7 @@ def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> 
         others = f"and {more:,} more; " if samples and more > 0 else ""
         lines.append(f"  {others}to show rejected rows: tailpipe rejected show {name}")
     lines += [f"  {line}" for line in (*type_errors(summary.type_errors), *empty_columns(summary.empty_columns))]
-    lines += [f"  {line}" for line in _warnings(summary.warnings)]
+    lines += [f"  {line}" for line in (*assumed_years_text(summary.assumed_years), *_warnings(summary.warnings))]
     reasons = [] if accounts.kept else [one.reason for one in summary.rejected_samples]
     if advice := about_time(reasons) or about_width(reasons):
         lines.append(f"  {advice}")

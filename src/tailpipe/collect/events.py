@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Meter, Spent, added
@@ -167,6 +168,8 @@ class Summary:
     """What was skipped in archives or is not text, and how often."""
     empty_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns that are null in every row although the config names a field for them, with that field."""
+    assumed_years: tuple[AssumedYears, ...] = ()
+    """The years of times that have none, and what they were taken from."""
     is_stale: bool = False
     """Whether nothing was new, and the rows were made by another config of format, table or filter than today's."""
     stale_since: date | None = None

@@ -19,6 +19,7 @@ from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.addresses import ADDRESS
+from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Plan", "has_times_without_year", "plan_task"]
+__all__ = ["Plan", "has_times_without_year", "plan_task", "year_basis"]
 
 _FEW = 64
 """Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
@@ -68,7 +69,8 @@ class Plan:
             return None
         from tailpipe.kernel.years import Years
 
-        return Years([_latest(reading, self.task.ingested_at) for reading in self.task.readings], self.task.years)
+        latest = [year_basis(reading, self.task.ingested_at)[1] for reading in self.task.readings]
+        return Years(latest, self.task.years)
 
     def feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
@@ -313,12 +315,12 @@ def has_times_without_year(task: Task) -> bool:
     return task.format.read_as().has_times_without_year
 
 
-def _latest(reading: Reading, now: datetime) -> date:
-    """The date after which no row of an artifact was written."""
+def year_basis(reading: Reading, now: datetime) -> tuple[YearBasis, date]:
+    """The date after which no row of an artifact was written, and what says so."""
     if reading.artifact.day is not None:
-        return reading.artifact.day
+        return "path", reading.artifact.day
     times = [time for time in (reading.artifact.modified, reading.committed_modified) if time is not None]
-    return max(times, default=now).astimezone(UTC).date()
+    return "modified" if times else "collected", max(times, default=now).astimezone(UTC).date()
 
 
 def _place(reading: Reading) -> str:
