@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_time, about_width, empty_columns, type_errors
+from tailpipe.cli.advice import about_time, about_width, dated_names, empty_columns, type_errors
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.pushes import push_lines
 from tailpipe.cli.records import texts_of
@@ -94,6 +94,7 @@ def _preview_lines(partition: Partition, planned: Planned, typed: Typed) -> Iter
     yield from (
         f"  {_unlisted(one, again(partition.address, '--from', str(one.first_day)))}" for one in planned.unlisted_days
     )
+    yield from (f"  {line}" for one in planned.dated_names for line in dated_names(one))
     yield from (f"  {render.shown(problem)}" for problem in record["problems"])
 
 
@@ -140,6 +141,11 @@ def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> 
     lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
     lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]
     lines += [f"  {line}" for line in _outside(summary, days_outside, typed)]
+    if summary.committed:
+        lines += [f"  {line}" for one in summary.dated_names for line in dated_names(one)]
+        if summary.dated_names:
+            again = f"tailpipe partition delete {name}, rename the partition, and collect it with --from DAY"
+            lines.append(f"  files that are collected already stay undated; to collect them by day: {again}")
     if summary.incomplete_artifacts:
         lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
     if added := summary.skipped.get(ADDED):

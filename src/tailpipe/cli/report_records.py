@@ -97,4 +97,5 @@ def _seen(found: events.Summary | Planned) -> dict[str, Any]:
             {**asdict(one), "first_day": str(one.first_day), "last_day": str(one.last_day)}
             for one in found.unlisted_days
         ],
+        "dated_names": [asdict(one) for one in found.dated_names],
     }

@@ -146,6 +146,19 @@ class UnlistedDays:
 
 
 @frozen
+class DatedNames:
+    """Files without a day although most of their paths have a date: a `file_layout` would date all of them.
+
+    Of very many files, only the first are looked at.
+    """
+
+    source: str
+    files: int
+    dated: int
+    file_layout: str
+
+
+@frozen
 class Summary:
     """What became of one partition."""
 
@@ -161,6 +174,7 @@ class Summary:
     unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: tuple[UnlistedDays, ...] = ()
     """Reported only while the partition holds nothing: later it is no news."""
+    dated_names: tuple[DatedNames, ...] = ()
     listed: int = 0
     type_errors: Mapping[str, int] = field(default_factory=dict)
     """How many values did not fit the type of their column and were set to null, by column."""

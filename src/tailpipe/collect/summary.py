@@ -72,6 +72,7 @@ def summarise(
         unmatched_files=planned.unmatched_files,
         unavailable_artifacts=(*planned.unavailable_artifacts, *_still_written(planned)),
         unlisted_days=planned.unlisted_days if is_empty else (),
+        dated_names=planned.dated_names,
         listed=planned.listed,
         type_errors=_sums([one.nulls for one in done.units]),
         warnings=_sums([one.noticed for one in done.units]),

@@ -13,9 +13,9 @@ from tailpipe.config.syntax import Body
 from tailpipe.config.table_text import table_text
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
+from tailpipe.formats.path_templates import Template
 from tailpipe.frozen import frozen
 from tailpipe.infer.kind import Kind, earliest_in, kind_of
-from tailpipe.infer.layouts import Template
 from tailpipe.infer.names import free_name, partition_name, table_name
 from tailpipe.infer.places import Group, Target, groups_of, rotated_beside
 from tailpipe.infer.point import Point, sure
