@@ -23,7 +23,7 @@ from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
-from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.model.outputs import COMMON_TYPES, Output, common_types, is_wanted, output_columns
 from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Parsed
 from tailpipe.model.paths import Path
 from tailpipe.model.table import PATH_COLUMNS
@@ -32,6 +32,7 @@ from tailpipe.model.wanted import FieldNames, field_paths, unclaimed_fields, wan
 from tailpipe.sql.casts import is_whole, kind_of
 from tailpipe.sql.connection import expression_types
 from tailpipe.sql.inet import load_for
+from tailpipe.sql.numbers import read_as_numbers, with_numbers
 from tailpipe.sql.quoting import literal, moment, text_list, text_type
 from tailpipe.sql.references import taken_fields, with_paths
 
@@ -252,6 +253,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     load_for(connection, [task.filter, *(output.transform for output in outputs)])
     is_json = task.format.is_json
     outputs = with_paths(connection, outputs) if is_json else outputs
+    outputs = outputs if task.table.is_shipped else _numbered(connection, outputs, task)
     named = taken_fields(connection, outputs)
     names = tuple(dict.fromkeys([*named, *(name for output in outputs for name in output.takes)]))
     wanted = wanted_fields(outputs, named)
@@ -268,7 +270,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
-        filter=task.filter,
+        filter=_numbered_filter(connection, outputs, task),
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
@@ -280,6 +282,25 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     if not is_json:
         return Plan(task, shape, artifacts, names, wanted, noun)
     return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
+
+
+def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...], task: Task) -> tuple[Output, ...]:
+    """The columns, in whose transforms fields are numbers where that is needed; a plugin casts for itself."""
+    if all(output.transform is None for output in outputs):
+        return outputs
+    is_json = task.format.is_json
+    wanted = wanted_fields(outputs, taken_fields(connection, outputs)) if is_json else {}
+    fields = {field.lower(): text_type(kind) for field, kind in wanted.items()}
+    return with_numbers(connection, outputs, fields, task.types)
+
+
+def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], task: Task) -> str | None:
+    """The filter, in which undeclared columns are numbers where that is needed: they may have become text by now."""
+    if task.filter is None or not any(output.is_open for output in outputs):
+        return task.filter
+    columns = {output.name.lower(): output.kind.stored for output in outputs}
+    columns |= {name: kind.stored for name, kind in common_types(columns).items()}
+    return read_as_numbers(connection, task.filter, columns) or task.filter
 
 
 def _location(task: Task) -> str:
