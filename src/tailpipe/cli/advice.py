@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from tailpipe.cli import render
 from tailpipe.cli.time_layout import layouts_of
+from tailpipe.collect.events import DatedNames
+from tailpipe.config.printer import literal, print_expression
 from tailpipe.model.nearest import did_you_mean, listed
 
-__all__ = ["about_field", "about_layout", "about_time", "about_width", "empty_columns", "type_errors"]
+__all__ = ["about_field", "about_layout", "about_time", "about_width", "dated_names", "empty_columns", "type_errors"]
 
 _NOT_A_TIME = re.compile(r'"(?P<field>.+?)" is not a time: (?P<text>.*)', re.DOTALL)
 _NO_TIME = re.compile(r'"(?P<field>.+)" has no time')
@@ -68,6 +70,16 @@ def type_errors(nulls: Mapping[str, int]) -> list[str]:
     """For each column, how many values did not fit its type."""
     counts = {column: render.counted(count, "value") for column, count in nulls.items()}
     return [f"column {column}: {many} of the wrong type set to null" for column, many in counts.items()]
+
+
+def dated_names(found: DatedNames) -> list[str]:
+    """That files have a date in their names, and the layout that takes it."""
+    files = f"{found.dated:,} of {render.counted(found.files, 'undated file')}"
+    verb = "has" if found.dated == 1 else "have"
+    return [
+        f"source {found.source}: {files} {verb} a date in the path; to collect them by day, add to the source:",
+        f"  file_layout = {print_expression(literal(found.file_layout))}",
+    ]
 
 
 def empty_columns(columns: Mapping[str, str]) -> list[str]:

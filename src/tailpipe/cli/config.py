@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import click
 
 from tailpipe.cli import render
@@ -31,7 +33,7 @@ def check(context: click.Context, sql: bool) -> None:
 
     Prints a summary if the config is valid. Exits with 2 on errors and 0 on warnings. Changes nothing.
     """
-    from tailpipe.config.suspicions import broken_layouts, ignored_columns, odd_layouts
+    from tailpipe.config.suspicions import broken_layouts, ignored_columns, odd_layouts, undated_files
 
     workspace = workspace_of(context)
     config, settings = workspace.config, workspace.settings
@@ -58,7 +60,8 @@ def check(context: click.Context, sql: bool) -> None:
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
         render.say("no .tpc files found; run tailpipe collect for an example")
-    odd = [*odd_layouts(config), *ignored_columns(config)]
+    undated = undated_files(config, workspace.registry.tables, datetime.now(UTC).date())
+    odd = [*odd_layouts(config), *ignored_columns(config), *undated]
     render.warnings(odd)
     warnings = len(odd) + warn_of_schemas(workspace)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))

@@ -108,7 +108,7 @@ def report(inference: Inference) -> None:
         size = f"{render.counted(len(found.artifacts), 'file')}, {size}"
         render.say(f"\n{found.partition.address}: {size}")
         for point in found.points:
-            render.say(f"  {point.confidence + ':':<9}{point.text}")
+            render.say(f"  {point.confidence + ':':<9}{render.shown(point.text)}")
     for line in inference.skipped[:_SHOWN]:
         render.say(f"skipped: {line}")
     if len(inference.skipped) > _SHOWN:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.cli.advice import about_time, about_width, empty_columns, type_errors
+from tailpipe.cli.advice import about_time, about_width, dated_names, empty_columns, type_errors
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.pushes import push_lines
 from tailpipe.cli.records import texts_of
@@ -17,6 +17,7 @@ from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
 from tailpipe.collect.planner import Planned
 from tailpipe.collect.remains import ADDED, NOT_REPLACED, REWRITTEN
+from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Spent, added, ordered
@@ -93,6 +94,7 @@ def _preview_lines(partition: Partition, planned: Planned, typed: Typed) -> Iter
     yield from (
         f"  {_unlisted(one, again(partition.address, '--from', str(one.first_day)))}" for one in planned.unlisted_days
     )
+    yield from (f"  {line}" for one in planned.dated_names for line in dated_names(one))
     yield from (f"  {render.shown(problem)}" for problem in record["problems"])
 
 
@@ -125,7 +127,7 @@ def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> 
         others = f"and {more:,} more; " if samples and more > 0 else ""
         lines.append(f"  {others}to show rejected rows: tailpipe rejected show {name}")
     lines += [f"  {line}" for line in (*type_errors(summary.type_errors), *empty_columns(summary.empty_columns))]
-    lines += [f"  {line}" for line in _warnings(summary.warnings)]
+    lines += [f"  {line}" for line in (*assumed_years_text(summary.assumed_years), *_warnings(summary.warnings))]
     reasons = [] if accounts.kept else [one.reason for one in summary.rejected_samples]
     if advice := about_time(reasons) or about_width(reasons):
         lines.append(f"  {advice}")
@@ -146,6 +148,11 @@ def _lines(summary: events.Summary, days_outside: DaysOutside, typed: Typed) -> 
     lines += [f"  {_unmatched(one)}" for one in summary.unmatched_files if not summary.committed]
     lines += [f"  {_unavailable(one)}" for one in summary.unavailable_artifacts]
     lines += [f"  {line}" for line in _outside(summary, days_outside, typed)]
+    if summary.committed:
+        lines += [f"  {line}" for one in summary.dated_names for line in dated_names(one)]
+        if summary.dated_names:
+            again = f"tailpipe partition delete {name}, rename the partition, and collect it with --from DAY"
+            lines.append(f"  files that are collected already stay undated; to collect them by day: {again}")
     if summary.incomplete_artifacts:
         lines.append(f"  {_incomplete(summary.incomplete_artifacts)}")
     if added := summary.skipped.get(ADDED):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,10 +10,11 @@ from tailpipe.cli.pushes import push_record
 from tailpipe.collect import events
 from tailpipe.collect.packing import fetched_bytes
 from tailpipe.collect.planner import Planned
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.meter import ordered
 from tailpipe.model.partition import Partition
 
-__all__ = ["preview_record", "summary_record"]
+__all__ = ["preview_record", "summary_record", "years_record"]
 
 
 def summary_record(summary: events.Summary) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def summary_record(summary: events.Summary) -> dict[str, Any]:
         **_seen(summary),
         "type_errors": summary.type_errors,
         "warnings": summary.warnings,
+        "assumed_years": years_record(summary.assumed_years),
         "is_stale": summary.is_stale,
         "stale_since": summary.stale_since and str(summary.stale_since),
         "complete_days": str(summary.complete_days),
@@ -58,6 +61,11 @@ def summary_record(summary: events.Summary) -> dict[str, Any]:
             for phase, spent in ordered(summary.profile).items()
         },
     }
+
+
+def years_record(assumed: Sequence[AssumedYears]) -> list[dict[str, Any]]:
+    """The years of times that have none."""
+    return [{"year": year, "basis": one.basis, "rows": rows} for one in assumed for year, rows in one.rows.items()]
 
 
 def preview_record(partition: Partition, planned: Planned) -> dict[str, Any]:
@@ -90,4 +98,5 @@ def _seen(found: events.Summary | Planned) -> dict[str, Any]:
             {**asdict(one), "first_day": str(one.first_day), "last_day": str(one.last_day)}
             for one in found.unlisted_days
         ],
+        "dated_names": [asdict(one) for one in found.dated_names],
     }

@@ -12,6 +12,7 @@ from tailpipe.cli.describe import source_record, sources_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.report_records import years_record
 from tailpipe.cli.trial import limit_option, show_trial
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.nearest import did_you_mean
@@ -148,4 +149,5 @@ def _record(tried: Any) -> dict[str, Any]:
         "rejected_rows": [{"position": one.position, "reason": one.reason, "text": one.text} for one in trial.rejected],
         "type_errors": trial.nulls,
         "empty_columns": trial.unfilled,
+        "assumed_years": years_record(trial.years),
     }

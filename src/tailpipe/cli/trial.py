@@ -11,6 +11,7 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.advice import about_field, about_layout, about_time, about_width, empty_columns, type_errors
 from tailpipe.errors import TailpipeError
+from tailpipe.model.assumed_years import assumed_years_text
 from tailpipe.model.table import Table
 
 __all__ = ["NOWHERE", "advise", "fits_nothing", "limit_option", "show_trial"]
@@ -43,7 +44,7 @@ def show_trial(trial: Any, output: str, *, is_format: bool) -> None:
         render.say_line(f"{Path(sample.uri).name} {sample.position}: {sample.reason}: {render.shown(sample.text)}")
     if more := trial.accounts.rejected - len(samples):
         render.say(f"{render.counted(more, 'more rejected row')} not shown")
-    for line in (*type_errors(trial.nulls), *empty_columns(trial.unfilled)):
+    for line in (*type_errors(trial.nulls), *empty_columns(trial.unfilled), *assumed_years_text(trial.years)):
         render.say(line)
     accounts = trial.accounts
     part = "" if trial.is_whole else " from the start of the file"

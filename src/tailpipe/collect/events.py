@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.meter import Meter, Spent, added
@@ -145,6 +146,19 @@ class UnlistedDays:
 
 
 @frozen
+class DatedNames:
+    """Files without a day although most of their paths have a date: a `file_layout` would date all of them.
+
+    Of very many files, only the first are looked at.
+    """
+
+    source: str
+    files: int
+    dated: int
+    file_layout: str
+
+
+@frozen
 class Summary:
     """What became of one partition."""
 
@@ -160,6 +174,7 @@ class Summary:
     unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: tuple[UnlistedDays, ...] = ()
     """Reported only while the partition holds nothing: later it is no news."""
+    dated_names: tuple[DatedNames, ...] = ()
     listed: int = 0
     type_errors: Mapping[str, int] = field(default_factory=dict)
     """How many values did not fit the type of their column and were set to null, by column."""
@@ -167,6 +182,8 @@ class Summary:
     """What was skipped in archives or is not text, and how often."""
     empty_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns that are null in every row although the config names a field for them, with that field."""
+    assumed_years: tuple[AssumedYears, ...] = ()
+    """The years of times that have none, and what they were taken from."""
     is_stale: bool = False
     """Whether nothing was new, and the rows were made by another config of format, table or filter than today's."""
     stale_since: date | None = None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 
-from tailpipe.collect.events import UnavailableArtifacts, UnlistedDays, UnmatchedFiles
+from tailpipe.collect.events import DatedNames, UnavailableArtifacts, UnlistedDays, UnmatchedFiles
 from tailpipe.collect.item import WorkItem
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.grok import compile_layout
+from tailpipe.formats.path_templates import date_layout
 from tailpipe.frozen import frozen
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import DaySet
@@ -27,6 +28,8 @@ from tailpipe.plugin.linear import Regex
 __all__ = ["Listing", "is_permission", "list_source", "released"]
 
 
+_NAMES = 5000
+"""So many names are looked at for dates."""
 _COUNTED = 100
 """After so many artifacts their number is reported."""
 
@@ -41,6 +44,7 @@ class Listing:
     unlisted_days: UnlistedDays | None = None
     problems: tuple[str, ...] = ()
     """What of the source could not be listed, and why: nobody knows which days it holds."""
+    dated_names: DatedNames | None = None
     is_cut: bool = False
     """Whether listing has stopped because it had been enough."""
 
@@ -70,6 +74,7 @@ def list_source(
     others: list[date] = []
     problems: list[str] = []
     seen, first, unmatched = 0, "", 0
+    undated: list[str] = []
     for artifact in islice(_artifacts(source, window), most):
         seen += 1
         if seen % _COUNTED == 0:
@@ -94,6 +99,8 @@ def list_source(
             else:
                 listed.append(WorkItem(source.name, dated))
                 noticed(dated)
+                if not text and dated.day is None and dated.path and len(undated) < _NAMES:
+                    undated.append(dated.path)
         else:
             others.append(dated.day)
     return Listing(
@@ -105,8 +112,15 @@ def list_source(
         ),
         UnlistedDays(source.name, len(others), min(others), max(others)) if others else None,
         tuple(problems),
+        _dated_names(source, undated),
         is_cut=seen == most,
     )
+
+
+def _dated_names(source: Source, paths: Sequence[str]) -> DatedNames | None:
+    """The layout to propose to a source that could have one, if most paths have a date."""
+    found = date_layout(paths) if hasattr(source, "file_layout") else None
+    return DatedNames(source.name, len(paths), found[1], found[0]) if found else None
 
 
 def is_permission(problem: str) -> bool:

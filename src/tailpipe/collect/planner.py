@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailpipe.catalog.read import PartitionState
 from tailpipe.collect import events
-from tailpipe.collect.events import UnavailableArtifacts, UnlistedDays, UnmatchedFiles
+from tailpipe.collect.events import DatedNames, UnavailableArtifacts, UnlistedDays, UnmatchedFiles
 from tailpipe.collect.identity import NOBODY, Prints, decide, needs
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.job import Job
@@ -45,6 +45,7 @@ class Planned:
     unmatched_files: tuple[UnmatchedFiles, ...]
     unavailable_artifacts: tuple[UnavailableArtifacts, ...] = ()
     unlisted_days: tuple[UnlistedDays, ...] = ()
+    dated_names: tuple[DatedNames, ...] = ()
     lost: DaySet = NO_DAYS
     """Dates whose rows are lost for good: no source lists their logs any more."""
     problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -118,6 +119,7 @@ def plan_partition(
     unmatched: list[UnmatchedFiles] = []
     unavailable: list[UnavailableArtifacts] = []
     unlisted_days: list[UnlistedDays] = []
+    dated_names: list[DatedNames] = []
     problems: dict[str, tuple[str, ...]] = {}
     noticed = _noticing(state.ledger, prepare)
     for name, days in listing(states, request, state.lost).items():
@@ -130,6 +132,7 @@ def plan_partition(
         unmatched += [found.unmatched_files] if found.unmatched_files else []
         unavailable += found.unavailable_artifacts
         unlisted_days += [found.unlisted_days] if found.unlisted_days else []
+        dated_names += [found.dated_names] if found.dated_names else []
         problems |= {name: found.problems} if found.problems else {}
     _refuse_shared(listed)
     ledger = _disowned(state.ledger, {*sources, *others}, state.host)
@@ -137,7 +140,16 @@ def plan_partition(
     items = decide(_with_problems(listed, prints), ledger, prints, now=request.now, host=state.host)
     plan = plan_units(states, items, request, ledger=ledger, lost=state.lost).uncovered(problems)
     lost = NO_DAYS if request.window or others else _lost(state, plan)
-    return Planned(plan, len(listed), tuple(unmatched), tuple(unavailable), tuple(unlisted_days), lost, problems)
+    return Planned(
+        plan,
+        len(listed),
+        tuple(unmatched),
+        tuple(unavailable),
+        tuple(unlisted_days),
+        tuple(dated_names),
+        lost,
+        problems,
+    )
 
 
 class _Counting:

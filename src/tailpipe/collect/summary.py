@@ -17,6 +17,7 @@ from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import merge_years
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
@@ -71,10 +72,12 @@ def summarise(
         unmatched_files=planned.unmatched_files,
         unavailable_artifacts=(*planned.unavailable_artifacts, *_still_written(planned)),
         unlisted_days=planned.unlisted_days if is_empty else (),
+        dated_names=planned.dated_names,
         listed=planned.listed,
         type_errors=_sums([one.nulls for one in done.units]),
         warnings=_sums([one.noticed for one in done.units]),
         empty_columns=unfilled_columns(job.sources.values(), job.table, filled),
+        assumed_years=merge_years(years for one in done.units if one.is_committed for years in one.years),
         is_stale=stale_since is not None and not done.committed,
         stale_since=stale_since,
         complete_days=_complete(job, planned),

@@ -18,6 +18,7 @@ from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
 from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile
@@ -50,6 +51,7 @@ class UnitOutcome:
     noticed: Mapping[str, int] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
     unfinished: int = 0
+    years: tuple[AssumedYears, ...] = ()
 
     @property
     def is_committed(self) -> bool:
@@ -237,6 +239,7 @@ class UnitWork:
             noticed=noticed,
             filled=frozenset[str]().union(*(outcome.filled for outcome in self.outcomes)),
             unfinished=sum(result.unread_bytes > 0 for result in results),
+            years=merge_years(result.years for result in results if result.years is not None),
         )
 
     def staged(self, now: datetime, retires: Sequence[str]) -> Staged:

@@ -6,17 +6,23 @@ A warning is about what is allowed and yet most likely a mistake; it stops nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from itertools import islice
 from typing import Any
 
 from tailpipe.config.config import Config
-from tailpipe.errors import Diagnostic, UsageError
+from tailpipe.config.printer import literal, print_expression
+from tailpipe.errors import Diagnostic, TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
+from tailpipe.formats.path_templates import date_layout
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.table import PATH_COLUMNS, STAMPED_COLUMNS
+from tailpipe.model.table import PATH_COLUMNS, STAMPED_COLUMNS, Table
+from tailpipe.model.window import Window
 
-__all__ = ["broken_layouts", "ignored_columns", "odd_layouts", "unknown_tables"]
+__all__ = ["broken_layouts", "ignored_columns", "odd_layouts", "undated_files", "unknown_tables"]
 
 _WILDCARDS = frozenset("*?[")
+_LISTED = 1000
 _DATE = ("year", "month", "day")
 
 
@@ -82,6 +88,26 @@ def odd_layouts(config: Config) -> Iterator[Diagnostic]:
                 if name == "tp_index":
                     hint = 'name the group tp_source_name, and write tp_index = "tp_source_name" into the partition'
                 yield Diagnostic(f'the group "{name}" of the layout has no effect', place, hint)
+
+
+def undated_files(config: Config, tables: Mapping[str, Table], today: date) -> Iterator[Diagnostic]:
+    """The sources of local files with dates in their names and no layout; of very many, the first are looked at."""
+    for address, partition in config.partitions.items():
+        for source in partition.sources:
+            place = config.place(f"partition.{address}")
+            if not source.watched_paths or getattr(source, "file_layout", None) or place is None:
+                continue
+            try:
+                table = config.tables.get(partition.table) or tables.get(partition.table)
+                if table is None or table.layout(source):
+                    continue
+                paths = [one.path for one in islice(source.artifacts(Window.of_day(today)), _LISTED) if one.path]
+            except TailpipeError:
+                continue  # a collection reports it
+            if found := date_layout(paths):
+                said = f'{found[1]:,} of {len(paths):,} files of source "{source.name}" have a date in the path'
+                hint = f"to collect them by day: file_layout = {print_expression(literal(found[0]))}"
+                yield Diagnostic(f"{said}, and no file_layout takes it", place, hint)
 
 
 def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:

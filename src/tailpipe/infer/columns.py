@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address
 from typing import Any
 
 from tailpipe.frozen import frozen
+from tailpipe.infer.plausible import is_address
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.times import TimeSpelling, is_timely, spelling_of
 from tailpipe.model.table import Column
@@ -208,8 +208,12 @@ def _inner_times(fields: Mapping[str, Sequence[Any]]) -> dict[str, _Time]:
     for name, texts in fields.items():
         if not all(text is None or str(text)[:1] == "{" for text in texts) or all(text is None for text in texts):
             continue
-        for text in texts:
-            _gather(json.loads(text) if text is not None else {}, _step(name), values, 0)
+        try:
+            objects = [json.loads(text) for text in texts if text is not None]
+        except ValueError:  # text in braces
+            continue
+        for one in objects:
+            _gather(one, _step(name), values, 0)
     found = {}
     for path, given in values.items():
         spelling = spelling_of(path.replace('"', ""), given)
@@ -232,7 +236,7 @@ def _step(key: str) -> str:
 
 
 def _common(fields: Mapping[str, Sequence[Any]], points: list[Point]) -> dict[str, tuple[str, ...]]:
-    addresses = [name for name, values in fields.items() if _mostly(_is_address, values)]
+    addresses = [name for name, values in fields.items() if _mostly(is_address, values)]
     emails = [name for name, values in fields.items() if _mostly(lambda text: bool(_EMAIL.fullmatch(text)), values)]
     users = [name for name, values in fields.items() if _USER.search(name) and _mostly(_is_word, values)]
     found: dict[str, tuple[str, ...]] = {}
@@ -261,14 +265,6 @@ def _mostly(test: Any, values: Sequence[Any]) -> bool:
 
 def _is_word(text: str) -> bool:
     return text[0] not in "{["
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _quoted(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tailpipe.formats.lines import Multiline, Regex
 from tailpipe.infer.times import TIMES_IN_TEXT
 
-__all__ = ["free_text"]
+__all__ = ["LEVELS", "free_text"]
 
 _NEAR = 60
 """The time stands among the first characters of a line."""
@@ -16,8 +16,8 @@ _ALL = 0.98
 _MOST = 0.9
 """The part of the lines that must have all fields of the layout; a broken line among them is rejected later."""
 _SOME = 0.3
-_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
-_LONGEST_FIRST = sorted(_LEVELS.split("|"), key=len, reverse=True)
+LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRIT|CRITICAL|ALERT|FATAL|EMERG|PANIC|SEVERE|FINE|LOG"
+_LONGEST_FIRST = sorted(LEVELS.split("|"), key=len, reverse=True)
 _ANY_LEVEL = "|".join([*_LONGEST_FIRST, *(level.lower() for level in _LONGEST_FIRST)])
 _LOGGER = r"[A-Za-z_][\w$]*(?:[./:][\w$-]+)+"
 _MOST_FIELDS = 6
@@ -87,7 +87,7 @@ def _unnamed(pattern: str) -> str:
 
 def _has_zone_name(rests: Sequence[str]) -> bool:
     """Whether a short name of a zone follows the time, such as CEST."""
-    levels = set(_LEVELS.split("|"))
+    levels = set(LEVELS.split("|"))
     found = [match[1] for rest in rests if (match := re.match(r" ([A-Z]{3,4})(?= |,)", rest))]
     return len(found) >= _ALL * len(rests) and bool(rests) and not levels & set(found)
 

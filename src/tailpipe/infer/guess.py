@@ -10,7 +10,7 @@ from datetime import datetime
 from tailpipe.formats.records import Json
 from tailpipe.frozen import frozen
 from tailpipe.infer.delimited import separated
-from tailpipe.infer.free_text import free_text
+from tailpipe.infer.free_text import LEVELS, free_text
 from tailpipe.infer.point import Point, guessed, sure
 from tailpipe.infer.records import documents_in, record_path, records_in_lines
 from tailpipe.infer.sample import Sample
@@ -33,7 +33,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
     (r'\S+:\d+ \S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[^\]]+\] "[^"]*" \d+ \S+ "', "apache_access_log.vhost_combined"),
     (r"<\d{1,3}>", "syslog.default"),
     (r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:\[]+(?:\[\d+\])?(?: \(.*?\))?:", "syslog.default"),
-    (r"\d{4}-\d\d-\d\dT\S+ [\w.-]+ [\w./-]+(?:\[\d+\])?:", "syslog.default"),
+    (rf"\d{{4}}-\d\d-\d\dT\S+ (?!(?:{LEVELS})\b)[\w.-]+ [\w./-]+(?:\[\d+\])?:", "syslog.default"),
 )
 """How lines begin that a format of their own reads, with the preset."""
 

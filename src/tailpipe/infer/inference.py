@@ -13,9 +13,9 @@ from tailpipe.config.syntax import Body
 from tailpipe.config.table_text import table_text
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
+from tailpipe.formats.path_templates import Template
 from tailpipe.frozen import frozen
 from tailpipe.infer.kind import Kind, earliest_in, kind_of
-from tailpipe.infer.layouts import Template
 from tailpipe.infer.names import free_name, partition_name, table_name
 from tailpipe.infer.places import Group, Target, groups_of, rotated_beside
 from tailpipe.infer.point import Point, sure
@@ -161,14 +161,15 @@ def _look(
 def _kind(target: Target, group: Group, recogniser: Recogniser, known: Known, now: datetime, name: str) -> Kind:
     """The kind of a group, by its newest file that can be read; the oldest tells when it begins."""
     problem: UnusableError | None = None
-    for artifact in (group.newest or group.artifacts)[:_TRIES]:
+    for one in (group.newest or group.artifacts)[:_TRIES]:
+        artifact = replace(one, day=one.day or _day(target, group.template.layout, one))
         try:
             kind = kind_of(read_sample(target.source, artifact), target.source, recogniser, known.presets, name, now)
         except UnusableError as error:
             problem = problem or error
             continue
-        oldest = group.newest[-1] if len(group.newest) > 1 else artifact
-        return kind if oldest == artifact else replace(kind, earliest=_earlier(target, oldest, kind, now))
+        oldest = group.newest[-1] if len(group.newest) > 1 else one
+        return kind if oldest == one else replace(kind, earliest=_earlier(target, oldest, kind, now))
     assert problem is not None  # noqa: S101 - a group has files
     raise problem
 

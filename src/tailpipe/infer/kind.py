@@ -15,6 +15,7 @@ from tailpipe.infer.recognise import Judged, Recogniser
 from tailpipe.infer.sample import Sample, UnusableError
 from tailpipe.infer.times import first_day
 from tailpipe.infer.trial import Fit, rows_of, try_table
+from tailpipe.model.assumed_years import AssumedYears, assumed_years_text
 from tailpipe.model.format import Format
 from tailpipe.model.source import Source
 from tailpipe.model.table import Column, Table
@@ -66,15 +67,17 @@ def kind_of(
 def _recognised(fitting: list[Judged], sample: Sample, now: datetime) -> Kind:
     best, *others = fitting
     table = best.table
+    said = f"table {table.name}, {'shipped' if table.is_shipped else 'in the config'}: {_counted(best.fit, sample)}"
     points = [
-        sure(f"table {table.name}, {'shipped' if table.is_shipped else 'in the config'}: {_counted(best.fit, sample)}"),
+        sure(said) if best.is_sure else guessed(said),
         sure(f"{best.filled} of {best.columns} columns have values"),
+        *(guessed(f"{doubt}: it may be another kind of log") for doubt in best.doubts),
     ]
     alike = [one.table.name for one in others if one.score >= 0.5 * best.score]
     if alike:
         also = f"{', '.join(alike[:3])} would read it too"
         points.append(guessed(f"{also}; to use it instead, rename the partition's table to {alike[0]}"))
-    points += [*_few(best.fit), *_misfits(best.nulls)]
+    points += [*_few(best.fit), *_misfits(best.nulls), *_years(best.years)]
     return Kind(table, True, best.fit, tuple(points), earliest_in(table, sample, now))
 
 
@@ -98,15 +101,15 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime) -> Kind:
         null_if=described.null_if,
         map_fields=("*",),
     )
-    table, fit = _fitted(table, sample, now)
+    table, fit, years = _fitted(table, sample, now)
     if fit.share < _HALF:  # what looked like a time is none in most rows
         points.append(guessed("no field holds a time in most rows: rows get the time of their collection"))
-        table, fit = _fitted(_without_time(table), sample, now)
+        table, fit, years = _fitted(_without_time(table), sample, now)
     if fit.share < _HALF:
         raise UnusableError(f'cannot make a table for "{sample.artifact.path}": {_counted(fit, sample)}')
     said = f"format {format.type}: {_counted(fit, sample)}"
     first = sure(said) if fit.share >= _ALMOST_ALL and guess.has_time else guessed(said)
-    points += _few(fit)
+    points += [*_few(fit), *_years(years)]
     if sample.bad_lines:
         points.append(guessed(f"{sample.bad_lines} lines hold bytes that are not UTF-8; they become \ufffd"))
     elif sample.encoding == "latin-1":
@@ -114,7 +117,7 @@ def _made(guess: Guess, sample: Sample, name: str, now: datetime) -> Kind:
     return Kind(table, False, fit, (first, *points, *described.points), earliest_in(table, sample, now))
 
 
-def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit]:
+def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit, tuple[AssumedYears, ...]]:
     """The table, with text for the columns whose type does not take all values of the sample."""
     assert table.format is not None  # noqa: S101 - it was made with one
     trial = try_table(table, table.format, sample, now)
@@ -127,7 +130,7 @@ def _fitted(table: Table, sample: Sample, now: datetime) -> tuple[Table, Fit]:
         trial = try_table(table, table.format or Format(), sample, now)
     if trial.error is not None:
         raise UnusableError(trial.error)
-    return table, Fit(trial.accounts.kept, trial.accounts.read)
+    return table, Fit(trial.accounts.kept, trial.accounts.read), trial.years
 
 
 def _without_time(table: Table) -> Table:
@@ -161,6 +164,10 @@ def _few(fit: Fit) -> list[Point]:
 def _misfits(nulls: Mapping[str, int]) -> list[Point]:
     counts = {name: f"{count:,} value{'s' * (count != 1)}" for name, count in nulls.items()}
     return [guessed(f"{name}: {count} of the wrong type, set to null") for name, count in counts.items()]
+
+
+def _years(assumed: tuple[AssumedYears, ...]) -> list[Point]:
+    return [guessed(line) for line in assumed_years_text(assumed)]
 
 
 def _is_preset(format: Format) -> bool:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tailpipe.errors import UsageError
+from tailpipe.formats.path_templates import Template, template_of
 from tailpipe.frozen import frozen
-from tailpipe.infer.layouts import Template, template_of
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.connection import Connection
 from tailpipe.model.source import Source

@@ -10,25 +10,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.frozen import frozen
 from tailpipe.infer.claims import Claims, claims_of, weights
+from tailpipe.infer.plausible import implausible
 from tailpipe.infer.records import Record, documents_in, leaves_of, paths_of, records_at, records_in_lines
 from tailpipe.infer.sample import Sample
 from tailpipe.infer.trial import Fit, fits, try_table
 from tailpipe.model.artifact import Artifact
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.sql.connection import connect
 from tailpipe.sql.duck import duckdb
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Judged", "Recogniser"]
 
@@ -45,12 +52,21 @@ _MANY_KEYS = 0.6
 """Unless so many of the table's keys are there: a table may leave most of a record to its JSON column."""
 _EVIDENCE = 1.5
 """What the keys that a record shares with a table must weigh; 1 is a key that no other table has."""
+_SURE_EVIDENCE = 1.0
+"""The same, times the part of the table's keys that is there, for the table to be sure."""
 _ALMOST = 0.9
+"""The part of the rows that a table of lines must keep to be sure."""
 _COLUMNS = 4
 _FILLED = 0.2
 """The part of a table's columns that must have a value, if its format says enough by itself."""
 _FILLED_ANYHOW = 0.5
 """The same for a format that reads anything."""
+_VALUES = 0.4
+"""The part of the columns that must have a value in a row, on average, if any program may have written it."""
+_PROGRAMS = 2
+"""A log of which so many programs have written nearly everything may be that of a product, not of a host."""
+_FEW = 0.1
+"""The part of a column's values that may be implausible."""
 _DECOYS = (b"lorem ipsum dolor 7\n", b'{"lorem": "ipsum", "dolor": 7}\n')
 """What no log has: a format that reads it tells nothing about a sample that it reads."""
 _LIKE = 0.97
@@ -71,11 +87,26 @@ class Judged:
     score: float
     nulls: Mapping[str, int]
     """For each column, how many values did not fit its type."""
+    years: tuple[AssumedYears, ...] = ()
+    """The years of times that have none."""
+    values: float = 0.0
+    """How many columns have a value in a row, on average."""
+    doubts: tuple[str, ...] = ()
+    """Why the table may be a wrong one, although it fits."""
+    has_rival: bool = False
+    """Whether another table fits nearly as well, and the path of the log names none of them."""
+    is_implausible: bool = False
+    """Whether a column holds what its name rules out, such as `INFO` as a host."""
 
     @property
     def is_recognised(self) -> bool:
-        """Whether the table is the one that the log is for."""
+        """Whether the table may be the one that the log is for."""
         return self.score > 0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether nothing tells against it."""
+        return not self.doubts and not self.has_rival
 
 
 @frozen
@@ -152,11 +183,13 @@ class Recogniser:
         return found[:_TRIED]
 
     def _evidence(self, claims: Claims, records: Sequence[Record]) -> tuple[float, float]:
-        """What the shared keys weigh, and the part of the table's keys that are there."""
+        """What the columns weigh that the records have a key for, and the part of all columns that this is."""
         present = paths_of(records)
-        mine = sum(self._weights[path] for path in claims.columns)
-        shared = sum(self._weights[path] for path in claims.columns if path in present)
-        return shared, shared / mine if mine else 0.0
+        all_of, shared = 0.0, 0.0
+        for paths in claims.columns.values():
+            all_of += max(self._weights[path] for path in paths)
+            shared += max((self._weights[path] for path in paths if path in present), default=0.0)
+        return shared, shared / all_of if all_of else 0.0
 
     def _read_records(
         self, known: _Known, records: Sequence[Record], evidence: float, share: float, sample: Sample
@@ -166,10 +199,13 @@ class Recogniser:
         assert claims is not None  # noqa: S101 - chosen for them
         covered = sum(n for path, n in leaves.items() if claims.covers(path)) / max(1, leaves.total())
         judged = self._read(known, sample, covered)
-        is_alike = evidence >= _EVIDENCE and (share >= _FILLED or covered >= _ALMOST)
+        if judged.is_implausible:
+            return judged
+        is_alike = evidence >= _EVIDENCE and share >= _FILLED
         is_known = judged.fit.share >= _HALF and (covered >= _COVERED or share >= _MANY_KEYS) and is_alike
         score = judged.fit.share * evidence * share * covered if is_known else 0.0
-        return replace(judged, score=score)
+        doubts = ("few keys of the records are this table's alone",) if evidence * share < _SURE_EVIDENCE else ()
+        return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
 
     def _fitting(self, known: Sequence[_Known], sample: Sample) -> list[_Known]:
         """The tables whose formats read the sample."""
@@ -188,11 +224,15 @@ class Recogniser:
 
     def _read_text(self, known: _Known, sample: Sample) -> Judged:
         judged = self._read(known, sample, 1.0)
+        if judged.is_implausible:
+            return judged
         share = judged.filled / judged.columns if judged.columns else 0.0
         needed = _FILLED_ANYHOW if self._reads_anything(known.format) else _FILLED
         is_known = judged.fit.share >= _MOSTLY and judged.filled >= _COLUMNS and share >= needed
-        score = judged.fit.share * judged.filled * share if is_known else 0.0
-        return replace(judged, score=score)
+        score = judged.fit.share * judged.values * judged.values / judged.columns if is_known else 0.0
+        fit = judged.fit
+        doubts = (f"only {fit.kept:,} of {fit.read:,} rows fit",) if fit.share < _ALMOST else ()
+        return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
 
     def _reads_anything(self, format: Format) -> bool:
         return any(fits(format, decoy, self._now, self._connection) for decoy in self._decoys)
@@ -209,10 +249,25 @@ class Recogniser:
         except TailpipeError:
             return Judged(known.table, Fit(0, 0), 0, len(own), covered, 0.0, {})
         rows = trial.rows
-        filled = [n for n in own if rows is not None and n in rows.column_names and rows[n].null_count < len(rows)]
+        counts = {n: len(rows) - rows[n].null_count for n in own if n in rows.column_names} if rows is not None else {}
         accounts = trial.accounts
         read = Fit(0, 0) if trial.error else Fit(accounts.kept, accounts.read)
-        return Judged(known.table, read, len(filled), len(own), covered, 0.0, trial.nulls)
+        values = sum(counts.values()) / max(1, len(rows or ()))
+        filled = sum(map(bool, counts.values()))
+        judged = Judged(known.table, read, filled, len(own), covered, 0.0, trial.nulls, trial.years, values)
+        return judged if rows is None else self._doubted(judged, rows)
+
+    def _doubted(self, judged: Judged, rows: pa.Table) -> Judged:
+        """The table with what its values tell against it."""
+        doubts = [*_about_programs(judged, rows)]
+        worst = 0.0
+        for column in judged.table.columns:
+            if column.name in rows.column_names and column.name not in COMMON_TYPES:
+                share, example = implausible(column.name, rows[column.name].to_pylist())
+                worst = max(worst, share)
+                if share > _FEW:
+                    doubts.append(f'{column.name} is "{example[:40]}" in some rows')
+        return replace(judged, doubts=tuple(doubts), is_implausible=worst > _HALF)
 
     def _ranked(self, found: Iterable[Judged], sample: Sample, source: Source) -> list[Judged]:
         fitting = sorted((one for one in found if one.is_recognised), key=lambda one: one.score, reverse=True)
@@ -227,7 +282,29 @@ class Recogniser:
             return -shared, one.score < _LIKE * best, not _has_layout(one.table, source, sample), len(name), name
 
         alike = sorted((one for one in fitting if one.score >= _NEAR * best), key=preference)
+        first, *others = alike
+        rivals = [one for one in others if not one.doubts and one.values >= _MOSTLY * first.values]
+        if rivals and first.table.name.split("_")[0] not in words:
+            alike = [replace(first, has_rival=True), *others]
         return [*alike, *fitting[len(alike) :]]
+
+
+def _about_programs(judged: Judged, rows: pa.Table) -> Iterator[str]:
+    """What tells against a table of lines that any program may write: its format reads those of all products."""
+    table = judged.table
+    if table.format is None or table.format.type != "syslog":
+        return
+    if judged.values < _VALUES * judged.columns:
+        yield f"on average, {judged.values:.0f} of {judged.columns} columns have a value"
+    programs = [name for name in rows["tp_service"].to_pylist() if name is not None]
+    is_specific = sum(column.transform is not None for column in table.columns) > _HALF * len(table.columns)
+    if is_specific:
+        return
+    most = Counter(programs).most_common(_PROGRAMS)
+    if len(programs) < _ALMOST * len(rows):
+        yield f"{len(rows) - len(programs):,} of {len(rows):,} rows name no program"
+    elif sum(count for _, count in most) >= _ALMOST * len(rows):
+        yield f"nearly all messages are of {' and '.join(name for name, _ in most)}, and stay text"
 
 
 def _has_layout(table: Table, source: Source, sample: Sample) -> bool:

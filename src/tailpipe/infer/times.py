@@ -85,7 +85,6 @@ class TimeSpelling:
     transform: str | None = None
     """What has to be made of the field first; `{}` stands for it."""
     points: tuple[Point, ...] = ()
-    has_year: bool = True
 
 
 def spelling_of(name: str, values: Sequence[Any]) -> TimeSpelling | None:
@@ -131,10 +130,10 @@ def _text(texts: Sequence[str]) -> TimeSpelling | None:
         open_ = () if has_zone or not has_clock else (_no_zone(),)
         return TimeSpelling(points=open_)
     if _nearly(_NO_YEAR.fullmatch(text) or match for text, match in zip(texts, matches, strict=True)):
-        return TimeSpelling(points=(_no_year(), _no_zone()), has_year=False)
+        return TimeSpelling(points=(_no_zone(),))
     if _nearly(map(_DAY_FIRST_NO_YEAR.fullmatch, texts)):
         swap = r"regexp_replace({}, '^(\d+) (\w+) ', '\2 \1 ')"
-        return TimeSpelling(transform=swap, points=(_no_year(), _no_zone()), has_year=False)
+        return TimeSpelling(transform=swap, points=(_no_zone(),))
     return _by_form(texts) or _slashed(texts)
 
 
@@ -189,7 +188,3 @@ def _has_zone(form: str) -> bool:
 
 def _no_zone() -> Point:
     return guessed("times have no zone: taken as UTC (set timezone of the format if they are local)")
-
-
-def _no_year() -> Point:
-    return guessed("times have no year: taken from the modification time of the file")

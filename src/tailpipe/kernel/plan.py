@@ -19,10 +19,11 @@ from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
 from tailpipe.model.addresses import ADDRESS
+from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
-from tailpipe.model.outputs import COMMON_TYPES, is_wanted, output_columns
+from tailpipe.model.outputs import COMMON_TYPES, Output, common_types, is_wanted, output_columns
 from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Parsed
 from tailpipe.model.paths import Path
 from tailpipe.model.table import PATH_COLUMNS
@@ -31,6 +32,7 @@ from tailpipe.model.wanted import FieldNames, field_paths, unclaimed_fields, wan
 from tailpipe.sql.casts import is_whole, kind_of
 from tailpipe.sql.connection import expression_types
 from tailpipe.sql.inet import load_for
+from tailpipe.sql.numbers import read_as_numbers, with_numbers
 from tailpipe.sql.quoting import literal, moment, text_list, text_type
 from tailpipe.sql.references import taken_fields, with_paths
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from tailpipe.kernel.years import Years
     from tailpipe.sql.duck import duckdb
 
-__all__ = ["Plan", "has_times_without_year", "plan_task"]
+__all__ = ["Plan", "has_times_without_year", "plan_task", "year_basis"]
 
 _FEW = 64
 """Up to so many artifacts a list in the query is faster than a join; beyond, planning the query takes its time."""
@@ -68,7 +70,8 @@ class Plan:
             return None
         from tailpipe.kernel.years import Years
 
-        return Years([_latest(reading, self.task.ingested_at) for reading in self.task.readings], self.task.years)
+        latest = [year_basis(reading, self.task.ingested_at)[1] for reading in self.task.readings]
+        return Years(latest, self.task.years)
 
     def feed(self, failed: Mapping[int, Fault], connection: duckdb.DuckDBPyConnection) -> Feed:
         """A new reader of the artifacts, but those that have failed before."""
@@ -250,6 +253,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     load_for(connection, [task.filter, *(output.transform for output in outputs)])
     is_json = task.format.is_json
     outputs = with_paths(connection, outputs) if is_json else outputs
+    outputs = outputs if task.table.is_shipped else _numbered(connection, outputs, task)
     named = taken_fields(connection, outputs)
     names = tuple(dict.fromkeys([*named, *(name for output in outputs for name in output.takes)]))
     wanted = wanted_fields(outputs, named)
@@ -266,7 +270,7 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     shape = Shape(
         outputs=outputs,
         stamps=_stamps(task, artifacts),
-        filter=task.filter,
+        filter=_numbered_filter(connection, outputs, task),
         tp_index=task.tp_index,
         outside=_outside([reading.days for reading in task.readings]),
         null_if=task.table.null_if,
@@ -278,6 +282,25 @@ def plan_task(task: Task, connection: duckdb.DuckDBPyConnection) -> Plan:
     if not is_json:
         return Plan(task, shape, artifacts, names, wanted, noun)
     return Plan(task, shape, artifacts, names, wanted, noun, field_paths(outputs), unclaimed_fields(outputs, named))
+
+
+def _numbered(connection: duckdb.DuckDBPyConnection, outputs: tuple[Output, ...], task: Task) -> tuple[Output, ...]:
+    """The columns, in whose transforms fields are numbers where that is needed; a plugin casts for itself."""
+    if all(output.transform is None for output in outputs):
+        return outputs
+    is_json = task.format.is_json
+    wanted = wanted_fields(outputs, taken_fields(connection, outputs)) if is_json else {}
+    fields = {field.lower(): text_type(kind) for field, kind in wanted.items()}
+    return with_numbers(connection, outputs, fields, task.types)
+
+
+def _numbered_filter(connection: duckdb.DuckDBPyConnection, outputs: Sequence[Output], task: Task) -> str | None:
+    """The filter, in which undeclared columns are numbers where that is needed: they may have become text by now."""
+    if task.filter is None or not any(output.is_open for output in outputs):
+        return task.filter
+    columns = {output.name.lower(): output.kind.stored for output in outputs}
+    columns |= {name: kind.stored for name, kind in common_types(columns).items()}
+    return read_as_numbers(connection, task.filter, columns) or task.filter
 
 
 def _location(task: Task) -> str:
@@ -313,12 +336,12 @@ def has_times_without_year(task: Task) -> bool:
     return task.format.read_as().has_times_without_year
 
 
-def _latest(reading: Reading, now: datetime) -> date:
-    """The date after which no row of an artifact was written."""
+def year_basis(reading: Reading, now: datetime) -> tuple[YearBasis, date]:
+    """The date after which no row of an artifact was written, and what says so."""
     if reading.artifact.day is not None:
-        return reading.artifact.day
+        return "path", reading.artifact.day
     times = [time for time in (reading.artifact.modified, reading.committed_modified) if time is not None]
-    return max(times, default=now).astimezone(UTC).date()
+    return "modified" if times else "collected", max(times, default=now).astimezone(UTC).date()
 
 
 def _place(reading: Reading) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.format_faults import blamed_on_query
-from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task
+from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task, year_basis
 from tailpipe.kernel.row_buffer import RowBuffer, RowCount
 from tailpipe.kernel.shape import FILTERED, KEPT, OUT_OF_WINDOW, REJECTED
 from tailpipe.kernel.stage import Stage
@@ -20,6 +20,7 @@ from tailpipe.kernel.task import Decided, Fault, Outcome, Reading, Result, Share
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import Parsed
@@ -283,8 +284,10 @@ class TaskRun:
 
     def _results(self) -> Iterator[Result]:
         """What became of each artifact."""
+        years = self.assumed_years()
         is_keyed = self.task.source.yields_events  # read from its beginning; known events are left out later
-        for reading, progress, tally in zip(self.task.readings, self.feed.progress, self.tallies, strict=True):
+        progress_of = zip(self.task.readings, self.feed.progress, self.tallies, strict=True)
+        for place, (reading, progress, tally) in enumerate(progress_of):
             result = Result(reading, notes=progress.notes, fault=progress.fault)
             if progress.fault is None:
                 head, fingerprint = progress.prints
@@ -298,8 +301,17 @@ class TaskRun:
                     head=head,
                     left_out=tally.left_out,
                     nulls=tally.nulls,
+                    years=years.get(place),
                 )
             yield result
+
+    def assumed_years(self) -> dict[int, AssumedYears]:
+        """For each artifact with times that have no year, those that its rows have got."""
+        rows, now = self.years.rows if self.years is not None else {}, self.task.ingested_at
+        return {
+            place: AssumedYears(year_basis(self.task.readings[place], now)[0], dict(counts))
+            for place, counts in rows.items()
+        }
 
 
 def _accounts(count: RowCount) -> Accounts:

@@ -50,7 +50,8 @@ def _types(task: Task) -> dict[str, str]:
             return {}
         with buffer.tables(batch.parsed):
             found = plan.new_fields(connection, batch.parsed)
-            given = plan.given(connection, batch.parsed)
+            # An expression may have another type, now that it is known which fields are whole numbers.
+            given = plan_task(replace(task, types=found), connection).given(connection, batch.parsed)
             for number, output in enumerate(plan.shape.outputs):
                 if not output.is_open:
                     continue

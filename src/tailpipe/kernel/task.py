@@ -11,6 +11,7 @@ from typing import Any
 from tailpipe.frozen import frozen
 from tailpipe.kernel.delivery import Place
 from tailpipe.model.artifact import Accounts, Artifact
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.format import Format
 from tailpipe.model.meter import Spent
@@ -236,6 +237,8 @@ class Result:
     notes: Mapping[str, int] = field(default_factory=dict)
     """Other things that were seen and how often, such as repaired text or members of an archive left out."""
     fault: Fault | None = None
+    years: AssumedYears | None = None
+    """The years of its times that have none."""
 
     @property
     def error(self) -> str | None:

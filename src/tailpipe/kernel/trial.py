@@ -13,6 +13,7 @@ from tailpipe.kernel.run import OtherYearsError, TaskRun
 from tailpipe.kernel.task import Limits, Reading, Task
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
+from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.format import Format
 from tailpipe.model.outputs import mapped_fields
 from tailpipe.model.source import Source
@@ -46,6 +47,8 @@ class Trial:
     """For each column, how many values did not fit its type."""
     unfilled: dict[str, str] = field(default_factory=dict)
     """Columns that are null in every row although the config names a field for them, with that field."""
+    years: tuple[AssumedYears, ...] = ()
+    """The years of times that have none."""
 
 
 def try_file(path: Path, files: type[Source], table: Table, format_: Format | None, limit: int, now: datetime) -> Trial:
@@ -101,7 +104,8 @@ def _try(task: Task, limit: int) -> tuple[Trial, dict[str, str]]:
         rows = pa.Table.from_batches(batches).slice(0, limit) if batches else None
         error = errors[0] if errors else None
         nulls = run.tallies[0].nulls
-        trial = Trial(rows, tuple(run.samples), accounts, is_whole, error, nulls, _unfilled(task, rows))
+        years = merge_years(run.assumed_years().values())
+        trial = Trial(rows, tuple(run.samples), accounts, is_whole, error, nulls, _unfilled(task, rows), years)
         return trial, dict(run.widenings)
     finally:
         run.close()

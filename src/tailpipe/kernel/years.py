@@ -7,6 +7,7 @@ No line is later than its artifact, and the 29th of February is in a leap year.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -97,6 +98,8 @@ class Years:
         self._latest = latest
         self._decided = decided
         self._known: dict[int, _Stretches] = {}
+        self.rows: dict[int, Counter[int]] = {}
+        """For each artifact, how many lines have got each year."""
 
     def dates(self, artifacts: _Ints, ordinals: _Ints, month_days: _Ints) -> npt.NDArray[np.datetime64]:
         """The date of each line, given as 100 · month + day, or -1 for none; lines of an artifact are in order."""
@@ -107,7 +110,11 @@ class Years:
         if not len(places):
             return found
         for some in np.split(places, np.flatnonzero(np.diff(artifacts[places])) + 1):
-            years[some] = self._years(int(artifacts[some[0]]), ordinals[some], days[some])
+            artifact = int(artifacts[some[0]])
+            years[some] = self._years(artifact, ordinals[some], days[some])
+            numbers, counts = np.unique(years[some], return_counts=True)
+            counter = self.rows.setdefault(artifact, Counter())
+            counter.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
         has_day = days >= 0
         leap = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
         inside = days - ((days > _LEAP_DAY) & ~leap)

@@ -16,6 +16,7 @@ from tailpipe.model.table import Table
 from tailpipe.model.wanted import wanted_fields
 from tailpipe.sql.connection import connect, expression_types
 from tailpipe.sql.inet import load_for
+from tailpipe.sql.numbers import read_as_numbers
 from tailpipe.sql.quoting import quoted, text_type
 from tailpipe.sql.references import Expression, read_expression, taken_fields, weakness, with_paths
 
@@ -113,7 +114,10 @@ def _transform_problems(
     written = transforms[name]
     fields = (word.name.lower() for word in read_expression(connection, written or "").columns)
     relation = {field: types.get(field, "VARCHAR") for field in fields}
-    yield from _binding(connection, address, sql, relation, f"SELECT TRY(struct_pack(v := ({written}\n))) FROM")
+    select = f"SELECT TRY(struct_pack(v := ({written}\n))) FROM"
+    problems = list(_binding(connection, address, sql, relation, select))
+    if problems and (table.is_shipped or read_as_numbers(connection, written or "", relation) is None):
+        yield from problems
 
 
 def _ocsf_problems(connection: duckdb.DuckDBPyConnection, table: Table, events: OcsfEvents) -> Iterator[SqlProblem]:

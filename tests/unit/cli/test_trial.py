@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,3 +72,15 @@ def test_null_and_empty_text_differ_in_lines(run: Run) -> None:
     shown = run("table", GOOD, "--output", "line").stdout.splitlines()
     values = {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in shown)}
     assert (values["level"], values["code"], values["rest"]) == ("INFO", "NULL", "")
+
+
+def test_the_assumed_year_of_times_without_one_is_printed_with_its_basis(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config" / "cron.tpc"
+    config.write_text('table "cron" { format "syslog" {}\n  column "tp_timestamp" { source = "timestamp" } }')
+    log = tmp_path / "cron.log"
+    log.write_text("Jan 31 10:00:00 web1 cron[7]: started\n")
+    os.utime(log, (1_500_000_000, 1_500_000_000))  # in July 2017
+    env = {"TAILPIPE_INSTALL_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    done = CliRunner().invoke(app, ["table", "test", "cron", str(log)], env=env)
+    assert "times have no year: assumed 2017 for 1 row, from the modification time of the file\n" in done.stderr
+    assert "to set the year: a file_layout with a date, or " in done.stderr

@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 from collections.abc import Generator, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tailpipe.cli.report import print_report
+from tailpipe.cli.report_records import summary_record
 from tailpipe.collect import events
 from tailpipe.errors import ConfigError, StorageError, TailpipeError
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import DaySet
 from tailpipe.query.rejected import rejected_rows
 
@@ -565,3 +567,19 @@ def test_the_hint_of_an_artifact_that_cannot_be_read_is_told_with_its_day(world:
     (failed,) = world.collect().failed
     assert "is truncated at compressed byte" in failed.reasons[0]
     assert failed.reasons[0].endswith("(collect it again when the file is complete)")
+
+
+def test_years_that_were_assumed_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = CONFIG.replace("jsonl.default", "syslog.default").replace('source = "time"', 'source = "timestamp"')
+    assert config.count("syslog.default") == 1
+    world = World(tmp_path)
+    world.text = config
+    day = datetime(TODAY.year, TODAY.month, TODAY.day) - timedelta(days=1)
+    line = f"{day:%b} {day.day:>2} 01:00:00 web1 app: x\n"
+    (world.logs / f"{TODAY}.jsonl").write_text(line * 2)
+    summary = world.collect()
+    assert summary.assumed_years == (AssumedYears("path", {day.year: 2}),), summary
+    print_report(events.Report((summary,)), "text", lambda _: DaySet())
+    said = f"  times have no year: assumed {day.year} for 2 rows, from the date in the path\n"
+    assert said in capsys.readouterr().out
+    assert summary_record(summary)["assumed_years"] == [{"year": day.year, "basis": "path", "rows": 2}]

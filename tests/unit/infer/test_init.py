@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -163,3 +164,24 @@ def test_values_never_get_into_the_config(tmp_path: Path) -> None:
         text = found.text(REGISTRY.presets) + "".join(point.text for point in found.points)
         assert secret not in text
         assert "hunter" not in text
+
+
+def test_messages_in_braces_need_not_be_json(tmp_path: Path) -> None:
+    (tmp_path / "state.csv").write_text("n,what\n" + "1,{a -> 1}\n" * 5)
+    (found,) = looked_at(tmp_path / "state.csv").found
+    assert "no field holds a time" in words(found, "guessed")
+
+
+def test_the_years_of_times_without_one_are_stated_with_their_basis(tmp_path: Path) -> None:
+    log = tmp_path / "logs" / "2023-02-03.log"
+    log.parent.mkdir()
+    log.write_text("Dec 31 23:00:00 web1 cron[7]: started\nJan 31 10:00:00 web1 cron[7]: started\n")
+    (found,) = looked_at(log.parent).found
+    said = words(found, "guessed")
+    assert "assumed 2022 for 1 row, 2023 for 1 row, from the date in the path and the order of rows" in said
+    log = log.rename(tmp_path / "cron.log")
+    os.utime(log, (1_500_000_000, 1_500_000_000))  # in July 2017
+    (found,) = looked_at(log).found
+    said = words(found, "guessed")
+    assert "assumed 2016 for 1 row, 2017 for 1 row, from the modification time of the file" in said
+    assert "to set the year: a file_layout with a date, or the modification time of the files" in said

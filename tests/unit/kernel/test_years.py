@@ -11,6 +11,7 @@ import pytest
 
 from tailpipe.formats import Grok, Regex, Syslog
 from tailpipe.kernel.task import Limits, Task
+from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.format import Format
 from tailpipe.model.table import Column, Table
 from tests.unit.kernel.support import Run, shared, task
@@ -156,3 +157,19 @@ def test_each_file_has_its_own_years() -> None:
     done = Run(shared(one, readings=tuple(readings)))
     found = {(row["tp_source_location"], row["tp_timestamp"].year) for row in done.rows}
     assert found == {(f"/logs/{n}.log", year) for n in range(20) for year in (2000 + n, 2001 + n)}
+
+
+def test_the_years_that_rows_got_are_counted_with_their_basis() -> None:
+    moments = [datetime(2023, 12, 30, 6), datetime(2023, 12, 31, 6), datetime(2024, 1, 1, 6)]
+    for limits in (None, SMALL):
+        (result,) = Run(made(lines(moments), date(2024, 1, 2), limits=limits)).outcome.results
+        assert result.years == AssumedYears("modified", {2023: 2, 2024: 1})
+    one = made(lines(moments), date(2030, 1, 2))
+    readings = tuple(replace(x, artifact=replace(x.artifact, day=date(2024, 1, 1))) for x in one.readings)
+    (result,) = Run(shared(one, readings=readings)).outcome.results
+    assert result.years == AssumedYears("path", {2023: 2, 2024: 1})
+
+
+def test_times_with_a_year_assume_none() -> None:
+    (result,) = Run(made(b"2024-01-31T10:00:00Z web1 app: x\n", date(2024, 2, 1))).outcome.results
+    assert result.years is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tailpipe.model.partition import Partition
@@ -92,7 +94,7 @@ def test_mistakes_in_transforms() -> None:
         columns=[
             Column("a", "varchar", transform="upper(x"),
             Column("b", "varchar", transform="uper(x)"),
-            Column("c", "varchar", transform="x + y * 2"),
+            Column("c", "varchar", transform="upper(x) + y * 2"),
             Column("d", "varchar", transform="random()"),
             Column("e", "varchar", transform="upper(x) || y"),
             Column("s", "struct(k varchar)"),
@@ -108,3 +110,10 @@ def test_mistakes_in_transforms() -> None:
         "column.d.transform",
         "common.tp_ips",
     }
+
+
+def test_fields_are_numbers_where_a_transform_needs_them_except_in_shipped_tables() -> None:
+    table = Table(name="things", columns=[Column("c", transform="x + y * 2")], common={"tp_timestamp": "now()"})
+    assert check_table(table) == ()
+    (problem,) = check_table(replace(table, is_shipped=True))
+    assert problem.hint == "fields are text until they are cast, such as x::BIGINT"

@@ -8,7 +8,11 @@ from dataclasses import replace
 
 from tailpipe.frozen import frozen
 
-__all__ = ["Template", "template_of"]
+__all__ = ["Template", "date_layout", "template_of"]
+
+_MOST = 0.9
+"""The part of the paths that must have a date for a layout to be proposed."""
+_ANY = "%{DATA}"
 
 _PACKED = re.compile(r"\.(?:gz|bz2|xz|zst)$", re.IGNORECASE)
 _ROTATED = re.compile(
@@ -103,3 +107,23 @@ def _opened(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
+
+
+def date_layout(paths: Sequence[str]) -> tuple[str, int] | None:
+    """A layout for files most of whose paths have a date, and how many have one; None if few have.
+
+    It matches all of the paths, so that no file is skipped for it; those without a date stay undated.
+    """
+    templates = [template_of(path) for path in paths]
+    dated = {one.pattern for one in templates if one.is_dated}
+    count = sum(one.is_dated for one in templates)
+    if not dated or count < _MOST * len(paths):
+        return None
+    if len(dated) == 1:
+        made = Template.merged(one for one in templates if one.is_dated).layout
+        return made if count == len(paths) else f"{made}|{_ANY}", count
+    dates = {_dated(match) for path in paths if (match := _DATE.search(path))}
+    if len(dates) > 1:
+        return None  # more than one source would be needed
+    made = f"{_ANY}{dates.pop()}{_ANY}"
+    return made if count == len(paths) else f"{made}|{_ANY}", count
