@@ -122,7 +122,7 @@ def test_a_tag_in_the_place_of_another_one_is_an_error(three: Shared) -> None:
     three.objects.delete([tag_key("two")])
     three.objects.put(tag_key("two"), swapped)
 
-    with pytest.raises(ObjectStoreError, match='two.json" is not a tag') as caught:
+    with pytest.raises(ObjectStoreError, match=r'two\.json" is not a tag') as caught:
         ids(three, Version(tag="two"))
 
     assert caught.value.hint == "delete the object, then create the tag again"

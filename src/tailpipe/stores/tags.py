@@ -75,5 +75,8 @@ def _read(objects: Objects, name: str) -> Tag:
         return Tag(name, datetime.fromisoformat(found["created_at"]), str(found["host"]), versions)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ObjectStoreError(
-            f'"{where}" is not a tag', location=objects.location, key=tag_key(name), hint="delete the object, then create the tag again"
+            f'"{where}" is not a tag',
+            location=objects.location,
+            key=tag_key(name),
+            hint="delete the object, then create the tag again",
         ) from problem
