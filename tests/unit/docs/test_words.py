@@ -21,7 +21,7 @@ from tests.prose import (
 )
 from tests.report_texts import report_keys, report_texts
 
-MOST_WORDS = 41_100
+MOST_WORDS = 41_000
 """The README and docs, without generated parts and decisions. Shorten a page before you raise it."""
 
 
