@@ -103,6 +103,8 @@ def meant_type(word: str, known: Collection[str]) -> str | None:
 def other_place(block: Block, attribute: Attribute, known: Container[str], inner: Container[str]) -> str:
     """The hint for an argument that belongs elsewhere; `inner` are those of the sources in the block."""
     name, value = attribute.name, attribute.value
+    if name in ("partition", "partitions") and block.type == "store" and block.labels:
+        return f"write store = store.{block.labels[0].text} into each partition, or into the workspace"
     if name == "partition" and isinstance(value, Name) and len(value.parts) == len(_STORE):
         where = "" if "store" in known else " into the partition, or into the workspace"
         return f"files are kept in a store: write store = store.{value.parts[1]}{where}"
