@@ -34,7 +34,7 @@ $(UV): requirements/uv.txt
 	touch $@
 
 demo: setup ## the product in two minutes: 30 days of logs made, collected and queried; then those of a bucket
-	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/quickstart/demo.sh
+	@PATH="$(abspath $(BIN)):$$PATH" examples/quickstart/demo.sh
 	@if test -x $(BIN)/weed && $(BIN)/python -c 'import boto3, obstore' 2>/dev/null; then $(BIN)/python examples/s3/demo.py; fi
 
 demo-s3: setup ## a trail in a bucket of a local S3 server: made, collected and queried
