@@ -310,11 +310,12 @@ def test_a_reader_that_closes_early_is_no_error(run: Run, write_config: Write, i
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_an_interrupt_exits_with_130(write_config: Write, install: Path, tmp_path: Path) -> None:
-    fifo = write_config("").with_name("slow.tpc")
+def test_an_interrupt_exits_with_130(install: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "slow.tpc"
     os.mkfifo(fifo)  # reading it blocks until someone writes
     env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(install), "HOME": str(tmp_path)}
-    child = subprocess.Popen([sys.executable, "-m", "tailpipe", "config", "check"], env=env, stderr=subprocess.PIPE)
+    call = [sys.executable, "-m", "tailpipe", "config", "check", "--config-path", str(fifo)]
+    child = subprocess.Popen(call, env=env, stderr=subprocess.PIPE)
     with fifo.open("w"):  # returns when the child has opened it for reading
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=240)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -42,7 +41,9 @@ class Typed:
 
     def collect(self, partition: str, *flags: str) -> str:
         """A call of `collect` for a partition, with these flags in place of the window."""
-        return shlex.join(["tailpipe", "collect", partition, *filter(None, [self.source]), *flags, *self.switches])
+        from shlex import join  # late, because most commands suggest nothing
+
+        return join(["tailpipe", "collect", partition, *filter(None, [self.source]), *flags, *self.switches])
 
     def overwrite(self, partition: str, since: date | None, *flags: str) -> str:
         """The call that collects again what was requested, or everything since a day if nothing was named."""
@@ -60,7 +61,9 @@ def located(text: str) -> str:
     words = [word for name in _LOCATION if name in flags for word in (f"--{name.replace('_', '-')}", flags[name])]
     if not words:
         return text
+    from shlex import join
+
     from tailpipe.cli.app import COMMANDS
 
     command = rf"(?<![\w./-])tailpipe (?=(?:{'|'.join(COMMANDS)})\b)"
-    return re.sub(command, lambda _: f"tailpipe {shlex.join(words)} ", text)
+    return re.sub(command, lambda _: f"tailpipe {join(words)} ", text)

@@ -91,7 +91,7 @@ def test_the_last_runs_are_found_without_reading_all_of_them(workspace: Workspac
         connection.execute("DELETE FROM files")  # their sums are read from each of them
         few = steps(connection, lambda: overview.overview(catalog.database))
         assert {one.last_run.begun_at.year for one in catalog.overview() if one.last_run} == {2020}
-    assert few < 2 * 365  # there are twice as many runs
+    assert few < 3 * 365  # there are more runs than that
 
 
 def test_replacing_a_unit_looks_at_its_own_transactions_alone(workspace: Workspace) -> None:

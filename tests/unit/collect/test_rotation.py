@@ -264,8 +264,7 @@ def test_a_log_that_may_not_be_read_for_a_moment_is_not_taken_for_another(
 
     world.engine = Late()
     monkeypatch.setattr(os, "open", deny)
-    [failed] = world.collect().failed
-    assert failed.reasons == (f'cannot read "{world.logs}/app.log": Permission denied',)
+    assert world.collect().bad_artifacts == (f'cannot read "{world.logs}/app.log": Permission denied',)
     check(world)
 
 
