@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tailpipe.cli.app import app
-from tailpipe.errors import TailpipeError
-from tests.stores.installed import NAME, configure, free, opened, write
+from tailpipe.errors import CatalogError, TailpipeError
+from tailpipe.storage.object_stores import open_objects
+from tailpipe.stores.log import entries_after
+from tests.stores.installed import NAME, configure, free, log, opened, write
 
 
 def delete(path: Path, _: Path) -> None:
@@ -135,3 +137,11 @@ def test_a_new_host_does_not_take_a_store_with_a_damaged_identity_for_an_empty_o
     assert run("push").return_value is None
     assert opened(fresh).query(QUERY).to_pylist() == [{"n": 5, "ids": 5}]
     assert run("doctor", "--stores", "--checksums").return_value is None
+
+
+def test_an_entry_of_the_log_of_another_partition_is_refused(install: Path, lake: Path) -> None:
+    objects = open_objects(str(lake))
+    assert [entry.version for entry in entries_after(objects, NAME, 0)] == list(range(1, 1 + len(log(install))))
+    (lake / "log" / NAME).rename(lake / "log" / "app.y")
+    with pytest.raises(CatalogError, match=f"is of the log of {NAME}, not of app.y"):
+        list(entries_after(objects, "app.y", 0))

@@ -219,7 +219,7 @@ def _checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | No
     """A checkpoint; None if it cannot be used, because all entries tell the same."""
     key = checkpoint_key(partition, version)
     try:
-        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+        return _entry(objects, partition, key, version)
     except (FileNotFoundError, CatalogError):
         return None
 
@@ -245,9 +245,18 @@ def entry_of(objects: Objects, partition: str, version: int) -> LogEntry | None:
     """The entry of a version; None if there is none."""
     key = log_key(partition, version)
     try:
-        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+        return _entry(objects, partition, key, version)
     except FileNotFoundError:
         return None
+
+
+def _entry(objects: Objects, partition: str, key: str, version: int) -> LogEntry:
+    where = f"{objects.location}/{key}"
+    entry = read_entry(objects.get(key), version, where)
+    if (other := entry.manifests[0].partition) != partition:
+        hint = "restore it on a host that has pushed: tailpipe doctor --stores --repair --checksums"
+        raise CatalogError(f"{where} is of the log of {other}, not of {partition}", path=where, hint=hint)
+    return entry
 
 
 def _lacking(objects: Objects, partition: str, version: int) -> ObjectStoreError:
