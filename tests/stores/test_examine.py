@@ -51,3 +51,44 @@ def test_what_neither_has_is_a_failure_without_a_repair(install: Path, data: lis
     stored.write_bytes(bytes(stored.stat().st_size))
     assert findings() == [("missing", False)]
     assert run("doctor", "--stores").return_value == 1
+
+
+def test_a_repair_that_cannot_be_pushed_fails_and_the_next_push_brings_it(install: Path) -> None:
+    lake = install / "lake"
+    lake.rmdir()
+    write(install, "a")
+    opened(install).collect([NAME])
+    for path in (install / "data").rglob("*.parquet"):
+        path.unlink()
+    for path in (install / "data" / "default" / ".tailpipe" / "files").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    repaired = run("doctor", "--repair")
+    assert repaired.return_value == 1
+    assert "marked 1 day for collection" in repaired.stderr
+    assert f"{NAME} was not pushed" in repaired.stderr
+    assert "to push it: tailpipe push" in repaired.stderr
+    lake.mkdir()
+    (summary,) = opened(install).collect([NAME]).partitions
+    assert summary.push is not None
+    assert summary.push.error == ""
+    assert findings("--checksums") == []
+    assert run("doctor").return_value is None
+    assert opened(install).query("SELECT count(*) AS n FROM app").to_pylist() == [{"n": 1}]
+
+
+def test_a_repair_after_which_only_the_push_fails_is_a_failure(install: Path, data: list[Path]) -> None:
+    links = list((install / "data").rglob("tp_table=app/**/*.parquet"))
+    for link in links:
+        link.unlink()
+    write(install, "b")
+    (install / "lake").rename(install / "away")
+    opened(install).collect([NAME])
+    repaired = run("doctor", "--repair")
+    assert repaired.return_value == 1
+    assert f"the push of {NAME} failed; everything is committed on this disk" in repaired.stderr
+    assert all(link.exists() for link in links)
+    (install / "away").rename(install / "lake")
+    assert run("push").return_value is None
+    assert run("doctor", "--repair").return_value is None
+    assert findings("--checksums") == []

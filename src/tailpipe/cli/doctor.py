@@ -125,7 +125,7 @@ def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
     parts = [f"{verb} {render.counted(count, noun)}" for verb, (count, noun) in counts.items() if count]
     parts += [f"marked {_marked(done.lost_units)} for collection"] if done.lost_units else []
     if parts or not done.remote:
-        render.say(", ".join(parts) or "nothing repaired")
+        render.say(", ".join(parts) or "nothing repaired on this disk")
     if done.remote:
         render.say(f"{render.counted(done.remote, 'file')} lost from this disk; the store still has them")
     lost: dict[str, list[str]] = {}

@@ -354,7 +354,7 @@ def _reason(error: OSError, root: Path) -> tuple[str, str]:
     if error.errno in _FULL:
         return "the disk is full", "free some space, then run it again"
     if error.errno in _DENIED:
-        return said, f'make "{root}" writable for this user, or correct the location'
+        return said, f'make "{root}" readable and writable for this user, or correct the location'
     if error.errno in _NAME:
         return said, "a directory cannot hold this key: use a bucket, or another key"
     return said, f'check the disk or the network mount of "{root}"'

@@ -14,8 +14,8 @@ from tailpipe.catalog.learn import known_version
 from tailpipe.catalog.log_entry import read_entry
 from tailpipe.errors import CatalogError
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.keys import DATA, LOG, REJECTED, log_key
-from tailpipe.stores.log import store_id
+from tailpipe.stores.keys import DATA, LOG, REJECTED, STORE, log_key
+from tailpipe.stores.log import id_problem, logged_id, remembered_id, restore_id, store_id
 from tailpipe.stores.publish import live_files
 
 __all__ = ["examine_store", "repair_store"]
@@ -31,17 +31,31 @@ def examine_store(
 
     One listing each of logs and files; with checksums all bytes are read. Changes nothing.
     """
-    store = store_id(database, objects, may_make=False)
+    logged = logged_id(objects)
+    store = remembered_id(database, objects) or logged or store_id(database, objects, may_make=False)
     if store is None:
         return []
     sizes = {one.key: one.size for prefix in (LOG, DATA, REJECTED) for one in objects.list(prefix)}
-    found: list[Finding] = []
+    found = list(_identity(objects, logged)) if logged else []
     for name in partitions:
         row = database.connection.execute("SELECT id FROM partitions WHERE name = ?", (name,)).fetchone()
         if row is not None:
             found += _log(database, objects, name, known_version(database, row[0], store), sizes, with_checksums)
             found += _files(database, objects, name, sizes, with_checksums)
     return found
+
+
+def _identity(objects: Objects, logged: str) -> Iterator[Finding]:
+    """The object that names the store, against the name that its log gives."""
+    if how := id_problem(objects, logged):
+        problem: ProblemKind = _MISSING if how == "is missing" else _ALTERED
+        yield Finding(
+            problem,
+            STORE,
+            f'"{objects.location}/{STORE}" {how}; the log has the right name',
+            repair=REPAIR,
+            copy=logged,
+        )
 
 
 def _log(
@@ -148,6 +162,10 @@ def repair_store(database: Database, objects: Objects, findings: Iterable[Findin
     count = 0
     for finding in findings:
         if not finding.copy:
+            continue
+        if finding.path == STORE:
+            restore_id(objects, finding.copy)
+            count += 1
             continue
         path = database.layout.internal / finding.copy
         if finding.problem == _ALTERED:

@@ -16,7 +16,7 @@ from tailpipe.catalog.log_entry import LogEntry, read_entry
 from tailpipe.errors import CatalogError, NewerError, ObjectStoreError
 from tailpipe.frozen import frozen
 from tailpipe.storage.objects import Objects
-from tailpipe.stores.keys import STORE, checkpoint_key, checkpoint_of, log_key, log_prefix, version_of
+from tailpipe.stores.keys import LOG, STORE, checkpoint_key, checkpoint_of, log_key, log_prefix, version_of
 
 __all__ = [
     "Ahead",
@@ -24,10 +24,14 @@ __all__ = [
     "append",
     "entries_after",
     "entry_of",
+    "id_problem",
+    "logged_id",
     "newest_checkpoint",
     "pause",
     "put_checkpoint",
     "read_ahead",
+    "remembered_id",
+    "restore_id",
     "store_id",
 ]
 
@@ -46,23 +50,74 @@ def store_id(
 
     The first push makes it. None if there is none and it is not to be made.
     """
-    fact = f"store:{objects.location}"
-    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (fact,)).fetchone()
-    if row is not None:
-        return str(row[0])
+    remembered = remembered_id(database, objects)
+    if remembered is not None:
+        return remembered
     known = _read_id(objects)
+    if known is None and _has_log(objects):
+        known = _read_id(objects)  # another host may have made the store meanwhile
+        if known is None:
+            raise _bad_id(objects, "it is missing, but the store has a log")
     if known is None:
         if not may_make:
             return None
         known = _make_id(objects, sleep)
     if not database.is_read_only:
         with database.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (fact, known))
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_fact(objects), known))
     return known
 
 
+def remembered_id(database: Database, objects: Objects) -> str | None:
+    """The name of a store as the catalog remembers it."""
+    row = database.connection.execute("SELECT value FROM facts WHERE name = ?", (_fact(objects),)).fetchone()
+    return str(row[0]) if row else None
+
+
+def logged_id(objects: Objects) -> str | None:
+    """The name of a store by the first readable entry of its logs; None if there is none."""
+    for one in objects.list(f"{LOG}/"):
+        version = version_of(one.key)
+        if version is not None:
+            with contextlib.suppress(FileNotFoundError, CatalogError):
+                return read_entry(objects.get(one.key), version, f"{objects.location}/{one.key}").store
+    return None
+
+
+def id_problem(objects: Objects, expected: str) -> str | None:
+    """What is wrong with the object that names a store; None if it gives this name."""
+    try:
+        known = _read_id(objects)
+    except NewerError:
+        raise
+    except ObjectStoreError as error:
+        if error.key != STORE:
+            raise
+        return "is damaged"
+    if known is None:
+        return "is missing"
+    return None if known == expected else "names another store"
+
+
+def restore_id(objects: Objects, known: str) -> None:
+    """Write the object that names a store again."""
+    objects.replace(STORE, _body(known))
+
+
+def _fact(objects: Objects) -> str:
+    return f"store:{objects.location}"
+
+
+def _body(known: str) -> bytes:
+    return json.dumps({"format": FORMAT, "id": known}).encode()
+
+
+def _has_log(objects: Objects) -> bool:
+    return next(iter(objects.list(f"{LOG}/")), None) is not None
+
+
 def _make_id(objects: Objects, sleep: Callable[[float], None]) -> str:
-    body = json.dumps({"format": FORMAT, "id": secrets.token_hex(16)}).encode()
+    body = _body(secrets.token_hex(16))
     for failures in range(_TRIES):
         try:
             objects.put(STORE, body)
@@ -96,7 +151,9 @@ def _bad_id(objects: Objects, reason: str) -> ObjectStoreError:
         f'cannot use "{objects.location}/{STORE}": {reason}',
         location=objects.location,
         key=STORE,
-        hint="choose another location for the store",
+        hint="restore it: tailpipe doctor --stores --repair"
+        if _has_log(objects)
+        else "choose another location for the store",
     )
 
 
@@ -162,7 +219,7 @@ def _checkpoint(objects: Objects, partition: str, version: int) -> LogEntry | No
     """A checkpoint; None if it cannot be used, because all entries tell the same."""
     key = checkpoint_key(partition, version)
     try:
-        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+        return _entry(objects, partition, key, version)
     except (FileNotFoundError, CatalogError):
         return None
 
@@ -188,9 +245,18 @@ def entry_of(objects: Objects, partition: str, version: int) -> LogEntry | None:
     """The entry of a version; None if there is none."""
     key = log_key(partition, version)
     try:
-        return read_entry(objects.get(key), version, f"{objects.location}/{key}")
+        return _entry(objects, partition, key, version)
     except FileNotFoundError:
         return None
+
+
+def _entry(objects: Objects, partition: str, key: str, version: int) -> LogEntry:
+    where = f"{objects.location}/{key}"
+    entry = read_entry(objects.get(key), version, where)
+    if (other := entry.manifests[0].partition) != partition:
+        hint = "restore it on a host that has pushed: tailpipe doctor --stores --repair --checksums"
+        raise CatalogError(f"{where} is of the log of {other}, not of {partition}", path=where, hint=hint)
+    return entry
 
 
 def _lacking(objects: Objects, partition: str, version: int) -> ObjectStoreError:

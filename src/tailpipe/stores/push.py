@@ -129,7 +129,7 @@ def preview(catalog: Catalog, partition: str, target: Target) -> WouldPush:
         "SELECT 1 FROM facts WHERE name = ?", (f"store:{target.objects.location}",)
     ).fetchone()
     # A listing, an entry of the log, and what makes the location a store if it is none yet.
-    requests = 1 + len(files) + bool(names) + (0 if is_new else 3)
+    requests = 1 + len(files) + bool(names) + (0 if is_new else 4)
     return WouldPush(
         partition,
         target.store,
