@@ -152,7 +152,7 @@ def test_rows_that_were_all_rejected_are_read_again_by_the_command_that_is_told(
     write_config(config)
     told = "app.prod: no rows collected, 1 row rejected; fix the config, then run: "
     first = run_without_spark("collect", "--from", "2024-01-01", "--no-progress")
-    assert told + "tailpipe collect app.prod --overwrite --from 2024-01-01\n" in first.err
+    assert told + "tailpipe collect app.prod --from 2024-01-01 --overwrite\n" in first.err
     write_config(config.replace('"time"', '"at"'))
     assert told in run_without_spark("collect", "--from", "2024-01-01", "--no-progress").err
     again = run_without_spark("collect", "app.prod", "--overwrite", "--from", "2024-01-01", "--no-progress")
@@ -168,7 +168,7 @@ def test_rows_that_were_all_filtered_are_told_with_the_command_that_reads_them_a
     (logs / "a.jsonl").write_text('{"time": "2024-01-31T10:00:00Z", "level": "ERROR"}\n')
     config = TABLE.replace("/tmp", str(logs)).replace('"prod" {', '"prod" {\n  filter = "level = ERROR"\n ')
     write_config(config)
-    again = "tailpipe collect app.prod --overwrite --from 2024-01-01"
+    again = "tailpipe collect app.prod --from 2024-01-01 --overwrite"
     told = f"app.prod: no rows collected, 1 row filtered; fix the filter, then run: {again}\n"
     assert told in run_without_spark("collect", "--from", "2024-01-01", "--no-progress").err
     write_config(config.replace("= ERROR", "= 'ERROR'"))
