@@ -189,7 +189,7 @@ class Summary:
     stale_since: date | None = None
     """The oldest day of what another config made and this run has not overwritten; None if there is none."""
     complete_days: DaySet = NO_DAYS
-    """Days of the requested window that an API or a command was not asked for again, because they were complete."""
+    """Complete days of the requested window, which were not requested again from an API or a command."""
     rejected_samples: tuple[Sample, ...] = ()
     incomplete_artifacts: int = 0
     """How many artifacts end in a line that may still be written."""

@@ -166,7 +166,7 @@ class _Round:
         is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
         # Packs that take artifacts anew come last: by then it is known which dates wait for artifacts that are damaged.
         last = [unit for unit in self.plan.units if unit.unit.day is None and unit.kind != "append"]
-        first = [unit for unit in self.plan.units if unit not in last] if last else self.plan.units
+        first = [unit for unit in self.plan.units if unit.unit.day is not None or unit.kind == "append"]
         chosen = [*batches(first, is_stepwise=is_stepwise), *batches(last, is_stepwise=is_stepwise)]
         if self.is_sampled and chosen:
             pieces = pieces_of(job.recipe({}), chosen[0][0], "", "sample")

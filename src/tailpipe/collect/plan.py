@@ -55,8 +55,10 @@ class UnitPlan:
 
     def holding(self, dates: DaySet) -> UnitPlan:
         """The plan without rows of these dates, if it is a pack: they wait for an artifact that cannot be read."""
+        if self.unit.day is not None or not dates:
+            return self
         artifacts = tuple(one for item in self.artifacts if (one := item.holding(dates)) is not None)
-        if self.unit.day is not None or artifacts == self.artifacts:
+        if artifacts == self.artifacts:
             return self
         drops = tuple(one.entry for one in artifacts if one.is_anew and one.entry is not None)
         keeps = (*self.keeps, *(entry for entry in self.drops if entry not in drops))

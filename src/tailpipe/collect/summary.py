@@ -93,7 +93,7 @@ def summarise(
 
 
 def _complete(job: Job, planned: Planned) -> DaySet:
-    """The days of a requested window that a source was not asked for again."""
+    """The complete days of the requested window, which were not requested again."""
     if job.request.window is None:
         return NO_DAYS
     return DaySet.of(one.day for one in planned.plan.skipped if one.reason == COMPLETE and one.day)

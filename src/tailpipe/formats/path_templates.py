@@ -114,6 +114,8 @@ def date_layout(paths: Sequence[str]) -> tuple[str, int] | None:
 
     It matches all of the paths, so that no file is skipped for it; those without a date stay undated.
     """
+    if sum(_DATE.search(path) is not None for path in paths) < _MOST * len(paths):
+        return None  # each collection asks for it, so most files must not cost a template
     templates = [template_of(path) for path in paths]
     dated = {one.pattern for one in templates if one.is_dated}
     count = sum(one.is_dated for one in templates)

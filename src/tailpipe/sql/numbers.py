@@ -1,6 +1,6 @@
 """Numbers in transforms: a field that is read as text is taken as a number where the expression needs one.
 
-Which fields that are is told by the expression alone, never by the data: the fewest fields that must be numbers for
+The expression alone decides which fields these are, never the data: the fewest fields that must be numbers for
 DuckDB to accept it. What is text in an expression stays text, such as `code || 'x'`. A value that is no number makes
 the expression fail for its row: the column is null there, and counted as one of the wrong type.
 """
