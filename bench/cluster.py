@@ -24,10 +24,10 @@ from tests.spark.cluster import Cluster
 from bench import _cloudtrail
 from bench._measure import measure
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.config.settings import SparkSettings
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.settings import SparkSettings
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.store import Store
 from tailpipe.spark.jobs import Attempt, stream_job

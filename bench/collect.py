@@ -25,9 +25,9 @@ from tailpipe.collect.collect import collect
 from tailpipe.collect.run import Options
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.config.text import ConfigText
 from tailpipe.model.request import CollectRequest
-from tailpipe.model.settings import SparkSettings
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 from tailpipe.spark.engine import SparkEngine

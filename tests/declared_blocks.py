@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 from typing import Any, get_args
 
+from tailpipe.config.dashboard import Dashboard
+from tailpipe.config.dataset import Dataset
+from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.model.connection import Connection
-from tailpipe.model.dashboard import Dashboard
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.option import Option, options_of, variants_of
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
-from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table

@@ -27,8 +27,8 @@ _VALUES = (
     "follow/news.py",
     "lifecycle/compact.py",
     "model/maintenance.py",
-    "model/pulled.py",
-    "model/pushed.py",
+    "stores/pulled.py",
+    "stores/pushed.py",
     "stores/republish.py",
     "stores/sweep.py",
 )

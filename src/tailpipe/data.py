@@ -28,9 +28,9 @@ from tailpipe.model.option import unresolved_in
 from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import PARTITION_BY, Store, partition_by_of
 from tailpipe.model.table import Table
-from tailpipe.model.version import NOW, Version
 from tailpipe.model.window import day_before
 from tailpipe.storage.scratch import make_scratch
+from tailpipe.stores.version import NOW, Version
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     from tailpipe.catalog.catalog import Catalog

@@ -13,11 +13,11 @@ from tailpipe.model.selector import Selection, select
 from tailpipe.model.window import EVER, Window
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
-    from tailpipe.model.dataset import Dataset
-    from tailpipe.model.pulled import PullReport
-    from tailpipe.model.pushed import PushReport
+    from tailpipe.config.dataset import Dataset
     from tailpipe.stores.part import Holding, Part
+    from tailpipe.stores.pulled import PullReport
     from tailpipe.stores.push import Progress
+    from tailpipe.stores.pushed import PushReport
 
 __all__ = ["Sharing"]
 

@@ -18,18 +18,18 @@ from tailpipe.config.environment import Environment, Settings
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import load_config
 from tailpipe.data import Data, Say
+from tailpipe.detect.hit_table import DETECTION_HIT
 from tailpipe.engines import Engines
 from tailpipe.errors import ConfigError
 from tailpipe.model.detection import HIT_TABLE
 from tailpipe.model.format import Format
-from tailpipe.model.hit import DETECTION_HIT
 from tailpipe.model.nearest import named
 from tailpipe.model.saved import SavedQuery
 from tailpipe.model.selector import Selection
 from tailpipe.model.table import Table
-from tailpipe.model.version import NOW, Version
 from tailpipe.model.window import Window
 from tailpipe.plugin.registry import Registry
+from tailpipe.stores.version import NOW, Version
 
 if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the others
     import pyarrow as pa
@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.catalog.catalog import Catalog
     from tailpipe.catalog.overview import Overview
     from tailpipe.catalog.read import PartitionTotals
+    from tailpipe.catalog.run_record import RunRecord
     from tailpipe.collect.events import Event, Report
     from tailpipe.collect.planner import Planned
     from tailpipe.collect.trial import SourceTrial
@@ -48,7 +49,6 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.model.coverage import Coverage, DaySet
     from tailpipe.model.maintenance import Maintenance
     from tailpipe.model.partition import Partition
-    from tailpipe.model.run import RunRecord
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.on_spark import SparkQueries

@@ -15,7 +15,7 @@ from tailpipe.catalog import apply as apply_module
 from tailpipe.catalog import clean, layout, project, publish, recover
 from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.database import Database
-from tailpipe.model.manifest import Manifest
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.model.staged import Staged, StagedFile
 from tests.crash.disks import Journaled
 from tests.crash.world import StepKind

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tailpipe.config.config import Config
+from tailpipe.config.dataset import Dataset
 from tailpipe.config.encoder import config_data, config_text
+from tailpipe.config.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.formats import Jsonl
 from tailpipe.model.connection import Connection
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.partition import Partition, Schema
-from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.model.source import Source
 from tailpipe.model.store import PARTITION_BY, Here, Store
 from tailpipe.model.table import Column, Table

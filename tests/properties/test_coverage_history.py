@@ -18,10 +18,10 @@ from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import open_database
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.catalog.tell import tell
 from tailpipe.model.coverage import Coverage, DaySet
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 from tests.examples import examples

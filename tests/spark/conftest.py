@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.spark.session import open_context, session_of, stop_context
 from tests.unit.query.attempts import SECRET, VARIABLE
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from tailpipe.errors import SparkError
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.session import open_context

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession, functions
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.gateway import MODULE_OPTIONS, is_plain, java_command, launch, spark_home, spark_jars
 from tailpipe.spark.session import _convert_numpy
 

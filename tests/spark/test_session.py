@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.catalog.layout import Layout
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.session import is_local, spark_conf
 from tailpipe.spark.surroundings import log_to

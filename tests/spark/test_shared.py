@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys
 from pathlib import Path
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.session import is_running, open_context
 

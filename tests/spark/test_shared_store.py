@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.collect.events import Planned
-from tailpipe.model.version import Version
+from tailpipe.stores.version import Version
 from tailpipe.workspace import Workspace
 from tests.aws.conftest import TestBucket, bucket, no_credentials
 from tests.crash.hosts import DAYS, FIRST, PARTITION, TABLE, WINDOW, Fleet

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.java import find_java
 from tailpipe.spark.jobs import told
 from tailpipe.spark.preflight import unanswered

@@ -16,7 +16,7 @@ import os
 import sys
 from pathlib import Path
 from pyspark.sql import SparkSession
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.spark.jobs import run_job
 from tailpipe.spark.session import open_context, session_of, stop_context
 

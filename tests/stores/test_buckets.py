@@ -11,7 +11,6 @@ import pytest
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.model.store import Store
-from tailpipe.model.version import Version
 from tailpipe.stores import sweep as sweeping
 from tailpipe.stores import versions
 from tailpipe.stores.delta_log import read_log
@@ -22,6 +21,7 @@ from tailpipe.stores.publish import Publisher
 from tailpipe.stores.republish import republish
 from tailpipe.stores.sweep import Swept, sweep
 from tailpipe.stores.tags import tags_of
+from tailpipe.stores.version import Version
 from tests.stores.conftest import Shared
 from tests.stores.test_sweep import files, named, push_while
 from tests.unit.catalog.conftest import PARTITION

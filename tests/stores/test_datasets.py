@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tailpipe.config.dataset import Dataset
 from tailpipe.errors import UsageError
-from tailpipe.model.dataset import Dataset
 from tests.stores.test_hosts import NAME, TODAY, Machine
 
 NOW = datetime(2024, 3, 10, 12, tzinfo=UTC)

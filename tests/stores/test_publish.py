@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 from tailpipe.cli.app import app
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Covered
 from tailpipe.model.store import Store
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.keys import table_root
+from tailpipe.stores.pushed import PushReport
 from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace

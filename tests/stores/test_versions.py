@@ -16,9 +16,9 @@ from tailpipe.catalog.clean import clean
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.errors import ObjectStoreError, UsageError, WorkspaceError
 from tailpipe.model.store import Store
-from tailpipe.model.version import NOW, Version
 from tailpipe.stores.keys import tag_key
 from tailpipe.stores.tags import Tag, create_tag, tags_of
+from tailpipe.stores.version import NOW, Version
 from tailpipe.stores.versions import make_tags, past
 from tests.stores.conftest import Shared
 from tests.stores.installed import NAME, write

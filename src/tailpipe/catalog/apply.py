@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from tailpipe.catalog.coverage import change
 from tailpipe.catalog.hosts import own_hosts
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.snapshot import EPOCH
 from tailpipe.errors import CommitError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.host import Host
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact, StagedFile
 
 if TYPE_CHECKING:

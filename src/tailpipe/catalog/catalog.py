@@ -16,12 +16,12 @@ from tailpipe.catalog.coverage import load_coverage, postpone, save_coverage
 from tailpipe.catalog.database import Database, open_database, storage_errors, utc_now
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.run_record import Ended, RunFacts
 from tailpipe.catalog.snapshot import Bring, ColumnSets, Snapshot, column_sets, roots_of, sequence, snapshot
 from tailpipe.errors import LockedError, StorageError, UsageError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import EVERY_DAY, Advance, Coverage, DaySet, Drop, Operation, Request, dropped_days
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.run import Ended, RunFacts
 from tailpipe.model.staged import Covered, Kind, Sample, Staged, StagedArtifact
 from tailpipe.model.window import Window
 from tailpipe.storage.local import LOCAL

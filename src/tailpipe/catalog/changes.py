@@ -8,9 +8,9 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.fence import is_sweep
 from tailpipe.catalog.log_entry import read_entry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 
 __all__ = ["PartitionChange", "changes"]
 

@@ -25,13 +25,13 @@ from tailpipe.catalog.apply import apply, refused
 from tailpipe.catalog.coverage import load_coverage, take_pending
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.locks import check_epoch
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.publish import publish
 from tailpipe.catalog.recover import rollback
 from tailpipe.errors import StorageError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Cover
 from tailpipe.model.ledger import Unit
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Kind, Staged, StagedFile
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailpipe.model.manifest import Manifest
+from tailpipe.catalog.manifest_record import Manifest
 
 __all__ = ["commute"]
 

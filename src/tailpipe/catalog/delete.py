@@ -9,10 +9,10 @@ from datetime import date
 
 from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.coverage import Changes, load_coverage
+from tailpipe.catalog.manifest_record import Loss, Manifest
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, Coverage, DaySet, Drop
 from tailpipe.model.ledger import Unit
-from tailpipe.model.manifest import Loss, Manifest
 
 __all__ = ["Deletion", "delete", "preview"]
 

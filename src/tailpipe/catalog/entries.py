@@ -8,10 +8,10 @@ from datetime import date, datetime
 from typing import Any
 
 from tailpipe.catalog.frontier import derived_of
+from tailpipe.catalog.manifest_record import ImageRow, Loss, Manifest
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Coverage, DaySet, Known, Operation, parse_operation
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.manifest import ImageRow, Loss, Manifest
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 
 __all__ = ["EXTRA_ENTRIES", "LISTS", "from_plain", "plain"]

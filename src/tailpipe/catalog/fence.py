@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from datetime import datetime
 
-from tailpipe.model.manifest import Manifest
+from tailpipe.catalog.manifest_record import Manifest
 
 __all__ = ["fence", "fence_mark", "is_sweep", "sweep_manifest"]
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 
 __all__ = ["History", "Hole", "numbers_in", "read_history"]
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from tailpipe.catalog.apply import columns_id
+from tailpipe.catalog.manifest_record import ImageRow
 from tailpipe.model.host import Host, qualified
-from tailpipe.model.manifest import ImageRow
 
 __all__ = ["columns", "restore", "shared", "tables", "take"]
 

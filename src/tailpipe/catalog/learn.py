@@ -15,10 +15,10 @@ from tailpipe.catalog.commute import commute
 from tailpipe.catalog.database import Database, storage_errors
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry, make_entry, read_entry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, ConflictError
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 
 __all__ = [
     "UnpushedFile",

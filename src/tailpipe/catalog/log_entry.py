@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Sequence
 
 from tailpipe.catalog import manifest as manifests
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 
 __all__ = ["LogEntry", "make_entry", "read_entry"]
 

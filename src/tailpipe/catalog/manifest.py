@@ -17,8 +17,8 @@ from typing import Any
 from zlib import crc32
 
 from tailpipe.catalog.entries import EXTRA_ENTRIES, LISTS, from_plain, plain
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, NewerError
-from tailpipe.model.manifest import Manifest
 from tailpipe.sql.arrow import numbers, strings
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import Storage

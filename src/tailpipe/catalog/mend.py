@@ -10,9 +10,9 @@ from datetime import date
 from tailpipe.catalog import commit
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.coverage import load_coverage
+from tailpipe.catalog.manifest_record import Loss, Manifest
 from tailpipe.model.coverage import DaySet, Lose
 from tailpipe.model.ledger import Unit
-from tailpipe.model.manifest import Loss, Manifest
 
 __all__ = ["retire_missing"]
 

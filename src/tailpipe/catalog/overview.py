@@ -10,11 +10,11 @@ from datetime import date, datetime
 from tailpipe.catalog.coverage import load_coverage
 from tailpipe.catalog.database import Database
 from tailpipe.catalog.read import PartitionTotals, partitions
+from tailpipe.catalog.run_record import Outcome
 from tailpipe.catalog.runs import is_held
 from tailpipe.catalog.schema import has_column, has_table
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
-from tailpipe.model.run import Outcome
 
 __all__ = ["HostState", "LastRun", "Overview", "StoreState", "overview"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from tailpipe.catalog import head
 from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.project import drain, project
-from tailpipe.model.manifest import Manifest
 
 __all__ = ["drop_staging", "publish", "remove_staging", "write_dropped"]
 

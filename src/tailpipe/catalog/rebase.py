@@ -20,6 +20,7 @@ from tailpipe.catalog.database import Database
 from tailpipe.catalog.hosts import own_hosts, remember_host
 from tailpipe.catalog.locks import check_epoch
 from tailpipe.catalog.log_entry import LogEntry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.recover import dropped_fact
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.catalog.tell import forget_begun, tell
@@ -27,7 +28,6 @@ from tailpipe.errors import CatalogError, CommitError, NewerError
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import Advance, Drop, Request
 from tailpipe.model.host import qualified
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedArtifact
 
 __all__ = ["Displaced", "Rebased", "rebase", "split_taken", "unpushed"]

@@ -17,13 +17,13 @@ from tailpipe.catalog.history import History, numbers_in, read_history
 from tailpipe.catalog.home import has_files
 from tailpipe.catalog.layout import DROPPED, MANIFEST, Layout
 from tailpipe.catalog.locks import hold_catalog
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.project import project
 from tailpipe.catalog.publish import drop_staging
 from tailpipe.catalog.replay import replay
 from tailpipe.catalog.root_facts import absent, is_marked, read_roots, save_roots
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 from tailpipe.storage.local import LOCAL
 from tailpipe.storage.storage import LocalTree, Storage
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tailpipe.catalog import head, layout, manifest, roots
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.project import project_anew
 from tailpipe.catalog.publish import drop_staging, publish, remove_staging, write_dropped
 from tailpipe.catalog.seals import damaged
-from tailpipe.model.manifest import Manifest
 
 __all__ = ["dropped_fact", "is_due", "orphans", "recover", "rollback", "set_dropped_aside"]
 

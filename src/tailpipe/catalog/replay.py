@@ -13,9 +13,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from tailpipe.catalog import image
 from tailpipe.catalog.layout import CHECKPOINT, MANIFEST, Layout
 from tailpipe.catalog.log_entry import LogEntry, read_entry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, NewerError
-from tailpipe.model.manifest import Manifest
 from tailpipe.storage.storage import LocalTree
 
 __all__ = ["replay"]

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.catalog.database import Database
+from tailpipe.catalog.run_record import Ended, Outcome, RunFacts, RunRecord, profile_from, profile_text
 from tailpipe.catalog.schema import has_column
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.meter import Spent
-from tailpipe.model.run import Ended, Outcome, RunFacts, RunRecord, profile_from, profile_text
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import Window
 

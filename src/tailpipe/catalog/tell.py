@@ -10,7 +10,7 @@ from tailpipe.catalog import manifest as manifests
 from tailpipe.catalog.apply import apply
 from tailpipe.catalog.fence import fence
 from tailpipe.catalog.hosts import remember_host
-from tailpipe.model.manifest import Manifest
+from tailpipe.catalog.manifest_record import Manifest
 
 __all__ = ["forget_begun", "tell"]
 

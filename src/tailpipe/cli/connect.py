@@ -14,7 +14,7 @@ from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
 from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
-    from tailpipe.model.version import Version
+    from tailpipe.stores.version import Version
 
 __all__ = ["command"]
 
@@ -67,10 +67,10 @@ def command(
     days.
     """
     from tailpipe.catalog.snapshot import current
-    from tailpipe.model.version import NOW
     from tailpipe.query.databases import Wish
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.sql.inet import wants_inet
+    from tailpipe.stores.version import NOW
 
     if live and version != NOW:
         raise UsageError("--live shows the current files", hint="remove --live")

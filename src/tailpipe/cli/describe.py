@@ -9,10 +9,10 @@ from typing import Any
 
 from tailpipe.catalog.read import PartitionTotals
 from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.config.dataset import Dataset
 from tailpipe.config.encoder import plain_data
 from tailpipe.model.connection import Connection
 from tailpipe.model.coverage import Coverage
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.format import Format
 from tailpipe.model.option import description_of, options_of, type_name
 from tailpipe.model.partition import Partition, Schema

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import UsageError
-from tailpipe.model.redacting import RedactingFormatter
+from tailpipe.model.redacted_logging import RedactingFormatter
 from tailpipe.model.redaction import REDACTOR, secrets_of
 
 if TYPE_CHECKING:

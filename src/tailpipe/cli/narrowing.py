@@ -14,7 +14,7 @@ from tailpipe.cli.fetching import FetchProgress
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import completes
 from tailpipe.errors import UsageError
-from tailpipe.model.version import NOW, Version
+from tailpipe.stores.version import NOW, Version
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tailpipe.cli import render
-from tailpipe.model.pushed import PushReport
+from tailpipe.stores.pushed import PushReport
 
 __all__ = ["published_lines", "push_lines", "push_record", "report_unpushed"]
 

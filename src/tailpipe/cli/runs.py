@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from tailpipe.catalog.run_record import RunRecord
 from tailpipe.cli import render
 from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
-from tailpipe.model.run import RunRecord
 
 __all__ = ["command"]
 

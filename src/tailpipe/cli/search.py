@@ -16,9 +16,9 @@ from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import Narrowed, narrowing
 from tailpipe.cli.options import common, completes, examples, output, workspace_of
 from tailpipe.errors import EXIT_FAILED
-from tailpipe.model.version import NOW
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import EVER, window_between
+from tailpipe.stores.version import NOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from typing import TypeVar
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.commit import Transaction
 from tailpipe.catalog.read import PartitionState
+from tailpipe.catalog.run_record import Ended
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.collect import events
 from tailpipe.collect.batch import Batch
@@ -24,7 +25,6 @@ from tailpipe.errors import CommitError, ConflictError, StorageError, TailpipeEr
 from tailpipe.frozen import frozen
 from tailpipe.kernel.dedupe import Dedupe
 from tailpipe.model.coverage import NO_DAYS, DaySet
-from tailpipe.model.run import Ended
 from tailpipe.model.staged import Covered, Staged
 
 __all__ = ["Executed", "Steps", "execute"]

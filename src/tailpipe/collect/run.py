@@ -8,6 +8,7 @@ from datetime import date
 
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.read import PartitionState
+from tailpipe.catalog.run_record import RunFacts
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed, Steps, execute
 from tailpipe.collect.identity import is_same
@@ -19,7 +20,6 @@ from tailpipe.collect.types import check_columns
 from tailpipe.errors import StorageError, TailpipeError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import dropped_days
-from tailpipe.model.run import RunFacts
 from tailpipe.model.source import Source
 
 __all__ = ["Options", "run_partition"]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 
+from tailpipe.catalog.run_record import RunFacts
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed
 from tailpipe.collect.job import Job
@@ -16,12 +17,11 @@ from tailpipe.collect.scope import not_requested, open_days
 from tailpipe.collect.types import unfilled_columns
 from tailpipe.collect.unit import SAMPLES
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.assumed_years import merge_years
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.assumed_years import merge_years
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.option import secrets_in
 from tailpipe.model.redaction import Redactor
-from tailpipe.model.run import RunFacts
 
 __all__ = ["facts_of", "summarise", "summarise_failure"]
 

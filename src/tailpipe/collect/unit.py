@@ -14,11 +14,11 @@ from tailpipe.collect import events
 from tailpipe.collect.item import WorkItem
 from tailpipe.collect.plan import UnitPlan
 from tailpipe.frozen import frozen
+from tailpipe.kernel.assumed_years import AssumedYears, merge_years
 from tailpipe.kernel.carry import CarriedFile, Carry
 from tailpipe.kernel.delivery import Place, address_of
 from tailpipe.kernel.task import Outcome, Reading, Result, Share, Staging
 from tailpipe.model.artifact import Accounts, Artifact
-from tailpipe.model.assumed_years import AssumedYears, merge_years
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.staged import Sample, Staged, StagedArtifact, StagedFile

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.config.config import Config
 from tailpipe.config.convert import Reference
+from tailpipe.config.dashboard import Dashboard
+from tailpipe.config.dataset import Dataset
 from tailpipe.config.decoder import Decoder
 from tailpipe.config.for_each import ForEach, once
 from tailpipe.config.former import former_block, former_label
@@ -19,22 +21,20 @@ from tailpipe.config.parser import parse
 from tailpipe.config.partitions import completed, partition_problems
 from tailpipe.config.saved import SavedQueries
 from tailpipe.config.scope import LABELS, Located, Scope
+from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.config.syntax import Block
 from tailpipe.config.tables import extended, mapped, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
-from tailpipe.model.dashboard import Dashboard
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
-from tailpipe.model.lazy import LazyMap
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.notifier import NOTIFIERS
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
-from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.store import Store, index_names
 from tailpipe.model.table import Table
+from tailpipe.plugin.lazy import LazyMap
 from tailpipe.plugin.registry import Registry
 
 if TYPE_CHECKING:

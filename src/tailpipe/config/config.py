@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from tailpipe.config.dashboard import Dashboard
+from tailpipe.config.dataset import Dataset
+from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import Diagnostic, Place
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
-from tailpipe.model.dashboard import Dashboard
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
 from tailpipe.model.format import Format
 from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
-from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 

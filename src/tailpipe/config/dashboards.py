@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from tailpipe.config.dashboard import Dashboard, Panel
 from tailpipe.config.syntax import Block, Span
 from tailpipe.config.text import Problem
 from tailpipe.errors import UsageError
-from tailpipe.model.dashboard import Dashboard, Panel
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.saved import SavedQuery
 

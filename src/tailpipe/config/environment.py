@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tailpipe.config.config import Config
 from tailpipe.config.log_levels import LogLevels
+from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.settings import WorkspaceSettings
 
 __all__ = ["Environment", "Settings"]
 

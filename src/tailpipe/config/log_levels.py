@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 
+from tailpipe.config.settings import LOG_LEVELS
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.settings import LOG_LEVELS
 
 __all__ = ["LogLevels"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
+from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.errors import ObjectStoreError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import unresolved_in
 from tailpipe.model.partition import Partition
-from tailpipe.model.settings import WorkspaceSettings
 from tailpipe.model.store import FILE_COLUMNS, Store, index_names
 from tailpipe.storage.locations import Location, parse_location
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tailpipe.detect.hit_table import Hit, hit_id
 from tailpipe.detect.outbox import Alert, alerts_in
 from tailpipe.detect.state import State
 from tailpipe.model.detection import Detection
-from tailpipe.model.hit import Hit, hit_id
 from tailpipe.model.notifier import Notifier
 
 __all__ = ["enqueue"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
+from tailpipe.detect.hit_table import DETECTION_HIT
 from tailpipe.detect.jail import Jail, why
 from tailpipe.errors import Diagnostic, TailpipeError
 from tailpipe.model.detection import NEW_ROWS, Detection
-from tailpipe.model.hit import DETECTION_HIT
 from tailpipe.model.table import Table
 from tailpipe.query.views import table_views
 from tailpipe.sql.check import check_condition

@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.detect.counting import count_groups
+from tailpipe.detect.hit_table import Hit, hit_id
 from tailpipe.detect.jail import Jail, why
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.detection import NEW_ROWS, Detection
-from tailpipe.model.hit import Hit, hit_id
 from tailpipe.sql.duck import duckdb
 from tailpipe.sql.quoting import literal, quoted
 

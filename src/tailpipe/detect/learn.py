@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tailpipe.detect.evaluate import SEEN_LIMIT, Found, key_sql
+from tailpipe.detect.hit_table import hit_id
 from tailpipe.detect.jail import Jail, why
 from tailpipe.detect.state import State
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.detection import Detection
-from tailpipe.model.hit import hit_id
 from tailpipe.sql.duck import duckdb
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tailpipe.detect.counting import spans
+from tailpipe.detect.hit_table import Hit
 from tailpipe.detect.jail import Jail
 from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, HITS, Detection
-from tailpipe.model.hit import Hit
 
 if TYPE_CHECKING:
     from tailpipe.catalog.catalog import Catalog

@@ -18,6 +18,7 @@ from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.detect.alerting import enqueue
 from tailpipe.detect.counting import reach, spans
 from tailpipe.detect.evaluate import Found, evaluate
+from tailpipe.detect.hit_table import Hit
 from tailpipe.detect.jail import Jail
 from tailpipe.detect.learn import learn
 from tailpipe.detect.past import known_hits, new_hits
@@ -25,7 +26,6 @@ from tailpipe.detect.state import State
 from tailpipe.detect.store import store_hits
 from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, HITS, Detection
-from tailpipe.model.hit import Hit
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.query.statements import words
@@ -212,7 +212,7 @@ def begin_detecting(catalog: Catalog, now: datetime) -> None:
 
 
 def _own() -> dict[str, Table]:
-    from tailpipe.model.hit import DETECTION_HIT
+    from tailpipe.detect.hit_table import DETECTION_HIT
 
     return {HIT_TABLE: DETECTION_HIT}
 

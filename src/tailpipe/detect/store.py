@@ -13,11 +13,11 @@ from pathlib import Path
 
 from tailpipe.catalog.catalog import Writer
 from tailpipe.catalog.database import storage_errors
+from tailpipe.detect.hit_table import DETECTION_HIT, Hit
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.detection import HIT_TABLE, HITS
-from tailpipe.model.hit import DETECTION_HIT, Hit
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.outputs import COMMON_TYPES
 from tailpipe.model.staged import Staged, StagedArtifact, StagedFile

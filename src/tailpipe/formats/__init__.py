@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.model.first_use import import_name as _import_name
+from tailpipe.plugin.first_use import import_name as _import_name
 
 if TYPE_CHECKING:
     from tailpipe.formats.apache_access_log import ApacheAccessLog

@@ -11,9 +11,9 @@ from tailpipe.formats.json_shape import JsonShape, json_shape_of
 from tailpipe.frozen import frozen
 from tailpipe.model.paths import EACH, Path
 from tailpipe.model.types import ColumnType, ListType, StructType, parse_type
-from tailpipe.model.wanted import FieldNames
 from tailpipe.plugin import ParseContext
 from tailpipe.sql.quoting import json_path, literal, quoted, text_type
+from tailpipe.sql.wanted import FieldNames
 
 __all__ = ["JsonFields"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.key_limit import most_frequent, reject_records
 from tailpipe.frozen import frozen
+from tailpipe.kernel.assumed_years import YearBasis
 from tailpipe.kernel.events import event_outputs
 from tailpipe.kernel.feed import Feed, JointFeed
 from tailpipe.kernel.format_faults import blamed_on, format_fault
@@ -18,8 +19,6 @@ from tailpipe.kernel.row_buffer import RowBuffer
 from tailpipe.kernel.shape import ADDRESS_COLUMNS, LOCATION, PREFIX, Shape
 from tailpipe.kernel.task import Fault, Reading, Task
 from tailpipe.kernel.undeclared import infer_json, infer_text, keys_of, widened
-from tailpipe.model.addresses import ADDRESS
-from tailpipe.model.assumed_years import YearBasis
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.format import ENCODINGS, FIELDS_LIMIT, Format
 from tailpipe.model.meter import Meter
@@ -28,13 +27,14 @@ from tailpipe.model.parsing import DocumentParser, LineParser, ParseContext, Par
 from tailpipe.model.paths import Path
 from tailpipe.model.table import PATH_COLUMNS
 from tailpipe.model.types import ColumnType, ListType, parse_type
-from tailpipe.model.wanted import FieldNames, field_paths, unclaimed_fields, wanted_fields
+from tailpipe.sql.addresses import ADDRESS
 from tailpipe.sql.casts import is_whole, kind_of
 from tailpipe.sql.connection import expression_types
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.numbers import read_as_numbers, with_numbers
 from tailpipe.sql.quoting import literal, moment, text_list, text_type
 from tailpipe.sql.references import taken_fields, with_paths
+from tailpipe.sql.wanted import FieldNames, field_paths, unclaimed_fields, wanted_fields
 
 if TYPE_CHECKING:
     from tailpipe.kernel.years import Years

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import TailpipeError
+from tailpipe.kernel.assumed_years import AssumedYears
 from tailpipe.kernel.feed import Failed, Feed
 from tailpipe.kernel.format_faults import blamed_on_query
 from tailpipe.kernel.plan import Plan, has_times_without_year, plan_task, year_basis
@@ -20,7 +21,6 @@ from tailpipe.kernel.task import Decided, Fault, Outcome, Reading, Result, Share
 from tailpipe.kernel.through import WriteThrough
 from tailpipe.kernel.undeclared import widened
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.assumed_years import AssumedYears
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.meter import Meter
 from tailpipe.model.parsing import Parsed

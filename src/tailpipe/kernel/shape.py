@@ -21,10 +21,10 @@ from dataclasses import field
 from tailpipe.frozen import frozen
 from tailpipe.kernel.gather import gathered
 from tailpipe.kernel.undeclared import round_trip
-from tailpipe.model.addresses import ADDRESS, is_address, may_be_mapped, plain_address
 from tailpipe.model.outputs import COMMON_TYPES, Output, common_types
 from tailpipe.model.parsing import Parsed
 from tailpipe.model.types import ListType
+from tailpipe.sql.addresses import ADDRESS, is_address, may_be_mapped, plain_address
 from tailpipe.sql.casts import Cast, Clock, cast
 from tailpipe.sql.quoting import index_value, json_shape, literal, quoted
 from tailpipe.sql.times import cast_by_format

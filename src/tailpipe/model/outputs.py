@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from tailpipe.frozen import frozen
-from tailpipe.model.common import CommonPart, common_sql, path_parts
+from tailpipe.model.common_columns import CommonPart, common_sql, path_parts
 from tailpipe.model.format import RESERVED_FIELDS, Format
 from tailpipe.model.names import Spelling, spelt
 from tailpipe.model.paths import EACH, Path, path_field

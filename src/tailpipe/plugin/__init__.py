@@ -9,7 +9,7 @@ A plugin is a value, found by the entry point group `tailpipe.plugins`:
 
 from typing import TYPE_CHECKING, Any
 
-import tailpipe.model.first_use as _first_use
+import tailpipe.plugin.first_use as _first_use
 from tailpipe.errors import ChangedError, TailpipeError, UsageError
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format, Joining
@@ -24,7 +24,6 @@ from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import ENTRY_POINTS, Registry
 
 if TYPE_CHECKING:
-    from tailpipe.model.addresses import is_address
     from tailpipe.model.artifact import Artifact, FileId
     from tailpipe.model.duration import parse_duration
     from tailpipe.model.event import Event
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from tailpipe.plugin.paging import next_link, pages_by_number, pages_by_offset, pages_by_token, pages_by_url
     from tailpipe.plugin.retry import Retry, is_transient, retry_after
     from tailpipe.plugin.secrets import hide_secrets, without_secrets
+    from tailpipe.sql.addresses import is_address
 
 __all__ = [
     "ENTRY_POINTS",
@@ -108,7 +108,7 @@ __all__ = [
 ]
 
 _ON_FIRST_USE = {
-    "tailpipe.model.addresses": ("is_address",),
+    "tailpipe.sql.addresses": ("is_address",),
     "tailpipe.model.artifact": ("Artifact", "FileId"),
     "tailpipe.model.duration": ("parse_duration",),
     "tailpipe.model.event": ("Event",),

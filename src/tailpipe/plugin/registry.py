@@ -10,11 +10,11 @@ from tailpipe.errors import ConfigError, PluginError, TailpipeError
 from tailpipe.model.connection import Connection
 from tailpipe.model.detection import Detection
 from tailpipe.model.format import Format
-from tailpipe.model.lazy import LazyMap
 from tailpipe.model.saved import SavedQuery
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import entry_points
+from tailpipe.plugin.lazy import LazyMap
 from tailpipe.plugin.packs import BUILT_IN, pack_folders, read_pack
 from tailpipe.plugin.plugin import Kind, Late, Plugin, load_part, refuse_misfit
 

@@ -5,7 +5,7 @@ Each function takes SQL, mostly the name of a field, and gives SQL.
 
 from __future__ import annotations
 
-from tailpipe.model.addresses import is_address
+from tailpipe.sql.addresses import is_address
 from tailpipe.sql.quoting import json_path, literal, quoted, text_list
 from tailpipe.sql.texts import (
     address_or_null,

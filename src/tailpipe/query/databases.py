@@ -20,8 +20,8 @@ from time import monotonic
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, TailpipeError, WorkspaceError
 from tailpipe.frozen import frozen
-from tailpipe.model.version import NOW, Version
 from tailpipe.sql.quoting import literal
+from tailpipe.stores.version import NOW, Version
 
 __all__ = ["Databases", "Wish"]
 

@@ -8,11 +8,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.catalog.overview import Overview
+from tailpipe.catalog.run_record import RunRecord
 from tailpipe.collect import scope
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.model.run import RunRecord
 from tailpipe.query.json_values import LONGEST, instant
 from tailpipe.query.rejected import rejected_rows
 from tailpipe.query.session import Session

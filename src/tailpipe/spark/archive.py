@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.frozen import frozen
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.gateway import MODULE_OPTIONS, is_plain, spark_home, spark_jars
 from tailpipe.spark.java import java_version
 

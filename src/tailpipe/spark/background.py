@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 from tailpipe.spark.archive import ClassArchive, make_archive
 from tailpipe.spark.java import find_java
 from tailpipe.spark.surroundings import may_write

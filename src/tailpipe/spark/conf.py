@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from tailpipe.model.settings import SparkSettings
+from tailpipe.config.settings import SparkSettings
 
 __all__ = ["JAVA_OPTIONS", "PROTECTION", "is_local", "spark_conf"]
 

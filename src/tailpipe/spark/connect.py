@@ -17,12 +17,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
 from tailpipe.kernel.delivery import Depots
-from tailpipe.model.redacting import log_redacted
+from tailpipe.model.redacted_logging import log_redacted
 from tailpipe.model.redaction import REDACTOR
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.jobs import Attempt, Work, failure_of, redact
 from tailpipe.spark.preflight import Probe, Prober, check_hosts, memory_limit, unanswered
 from tailpipe.spark.surroundings import log_to, output_to, writable_cache

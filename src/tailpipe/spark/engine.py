@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tailpipe.catalog.layout import Layout
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 from tailpipe.kernel.delivery import Depot, Depots, stores_of
 from tailpipe.kernel.engine import PrintTask
@@ -21,7 +22,6 @@ from tailpipe.model.connection import Connection
 from tailpipe.model.ledger import Span
 from tailpipe.model.meter import Meter, Spent
 from tailpipe.model.option import secrets_in
-from tailpipe.model.settings import SparkSettings
 from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store

@@ -24,9 +24,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.surroundings import environment
 
 if TYPE_CHECKING:

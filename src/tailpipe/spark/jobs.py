@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.errors import SparkError, TailpipeError
 from tailpipe.frozen import frozen
-from tailpipe.model.redacting import log_redacted
+from tailpipe.model.redacted_logging import log_redacted
 from tailpipe.model.redaction import REDACTOR
 
 if TYPE_CHECKING:

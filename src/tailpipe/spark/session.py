@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
-from tailpipe.model.settings import SparkSettings
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.cluster import check_master
 from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf

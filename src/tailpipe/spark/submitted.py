@@ -9,8 +9,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tailpipe.config.settings import SparkSettings
 from tailpipe.errors import SparkError
-from tailpipe.model.settings import SparkSettings
 
 __all__ = ["as_submitted"]
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tailpipe.model.redacting import RedactingFormatter
+from tailpipe.model.redacted_logging import RedactingFormatter
 
 __all__ = [
     "environment",

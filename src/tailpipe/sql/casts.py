@@ -10,8 +10,8 @@ import json
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
-from tailpipe.model.addresses import NETWORK, plain_address
 from tailpipe.model.types import ColumnType, DecimalType, ListType, ScalarType, StructType, parse_type
+from tailpipe.sql.addresses import NETWORK, plain_address
 from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_type
 
 __all__ = ["Cast", "Clock", "cast", "in_zone", "is_whole", "iso_moment", "kind_of", "month_day"]

@@ -13,12 +13,12 @@ from tailpipe.model.ocsf import CLASSES, OcsfEvents
 from tailpipe.model.outputs import common_types, is_wanted, output_columns
 from tailpipe.model.partition import Partition
 from tailpipe.model.table import Table
-from tailpipe.model.wanted import wanted_fields
 from tailpipe.sql.connection import connect, expression_types
 from tailpipe.sql.inet import load_for
 from tailpipe.sql.numbers import read_as_numbers
 from tailpipe.sql.quoting import quoted, text_type
 from tailpipe.sql.references import Expression, read_expression, taken_fields, weakness, with_paths
+from tailpipe.sql.wanted import wanted_fields
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb

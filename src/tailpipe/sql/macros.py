@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tailpipe.model.addresses import is_address, plain_address
+from tailpipe.sql.addresses import is_address, plain_address
 from tailpipe.sql.texts import (
     endpoint_address,
     endpoint_port,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailpipe.model.addresses import is_address, plain_address
+from tailpipe.sql.addresses import is_address, plain_address
 
 __all__ = [
     "address_or_null",

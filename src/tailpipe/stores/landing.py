@@ -25,10 +25,10 @@ from tailpipe.catalog.coverage import has_pending
 from tailpipe.catalog.fence import fence_mark
 from tailpipe.catalog.learn import checkpoint, known_version, learn, pending
 from tailpipe.catalog.log_entry import make_entry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.snapshot import LiveFile, Snapshot
 from tailpipe.errors import CommitError, ConflictError, ObjectStoreError, WorkspaceError
 from tailpipe.kernel.delivery import Place, address_of
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.meter import Meter
 from tailpipe.model.staged import Staged, StagedFile
 from tailpipe.storage.objects import Objects

@@ -6,9 +6,9 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.config.dataset import Dataset
 from tailpipe.frozen import frozen
 from tailpipe.model.coverage import EVERY_DAY, DaySet
-from tailpipe.model.dataset import Dataset
 from tailpipe.model.window import Window
 
 __all__ = ["WHOLE", "Holding", "Part", "holdings"]

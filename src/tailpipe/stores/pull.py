@@ -12,11 +12,11 @@ from tailpipe.catalog.commit import begin
 from tailpipe.catalog.database import storage_errors
 from tailpipe.catalog.learn import known_version
 from tailpipe.catalog.log_entry import LogEntry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.project import project
 from tailpipe.catalog.snapshot import count_move
 from tailpipe.errors import ObjectStoreError
 from tailpipe.frozen import frozen
-from tailpipe.model.manifest import Manifest
 from tailpipe.storage.objects import Objects
 from tailpipe.stores import log
 from tailpipe.stores.follow import Followed, follow

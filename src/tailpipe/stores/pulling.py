@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.errors import LockedError, TailpipeError
-from tailpipe.model.pulled import PullReport
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.follow import far
 from tailpipe.stores.log import ahead, read_ahead
 from tailpipe.stores.part import Part
 from tailpipe.stores.pull import bring, logged, pull, remote_files
+from tailpipe.stores.pulled import PullReport
 
 __all__ = ["Pulling"]
 

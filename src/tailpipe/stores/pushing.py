@@ -10,7 +10,6 @@ from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.learn import pending, unpushed_since
 from tailpipe.errors import ConflictError, LockedError, TailpipeError, UsageError, WorkspaceError
-from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Staged
 from tailpipe.model.store import Store
 from tailpipe.storage.objects import Objects
@@ -21,6 +20,7 @@ from tailpipe.stores.log import store_id
 from tailpipe.stores.publish import Publisher
 from tailpipe.stores.pull import bring_staying, pull
 from tailpipe.stores.push import Progress, Target, preview, push, put_checkpoint
+from tailpipe.stores.pushed import PushReport
 from tailpipe.stores.tiers import Stays, settle
 from tailpipe.stores.upload import Limits
 

@@ -12,13 +12,13 @@ from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.store import Store
-from tailpipe.model.version import Version
 from tailpipe.model.window import day_before
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.log import store_id
 from tailpipe.stores.open import open_store
 from tailpipe.stores.past import Logged, past_snapshot, version_at
 from tailpipe.stores.tags import Tag, check_tag, create_tag, tags_of
+from tailpipe.stores.version import Version
 
 __all__ = ["all_tags", "make_tags", "past"]
 

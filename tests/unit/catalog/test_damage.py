@@ -16,11 +16,11 @@ import pytest
 from tailpipe.catalog import doctor, manifest, seals
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.catalog.snapshot import current
 from tailpipe.errors import CatalogError, StorageError, WorkspaceError
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.manifest import Manifest
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace
 
 SEEDS = 600

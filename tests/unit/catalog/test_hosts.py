@@ -13,13 +13,13 @@ import pytest
 from tailpipe.catalog import doctor, manifest, schema
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout, is_our_name
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.catalog.tell import tell
 from tailpipe.errors import CatalogError, CommitError, UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.host import Host
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import Covered, Staged
 from tailpipe.model.window import Window
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace

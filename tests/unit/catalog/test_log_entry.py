@@ -11,8 +11,8 @@ import pytest
 
 from tailpipe.catalog import log_entry, manifest
 from tailpipe.catalog.log_entry import make_entry, read_entry
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.errors import CatalogError, NewerError
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.staged import StagedFile
 
 NOW = datetime(2024, 2, 1, tzinfo=UTC)

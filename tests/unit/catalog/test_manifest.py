@@ -15,12 +15,12 @@ import pytest
 from tailpipe.catalog import doctor, manifest
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.manifest import FORMAT, from_text, read, to_text, write
+from tailpipe.catalog.manifest_record import ImageRow, Loss, Manifest
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.errors import CatalogError, NewerError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import Advance, Cover, DaySet, Request
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.manifest import ImageRow, Loss, Manifest
 from tailpipe.model.staged import Sample, StagedArtifact, StagedFile
 from tests.unit.catalog.conftest import DAY, Workspace
 

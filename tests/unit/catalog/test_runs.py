@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.catalog.run_record import RunFacts
 from tailpipe.catalog.runs import prune, runs
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.meter import Spent
-from tailpipe.model.run import RunFacts
 from tailpipe.model.window import Window
 from tests.unit.catalog.conftest import DAY, PARTITION, Workspace, to_third_version
 

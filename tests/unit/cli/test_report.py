@@ -5,8 +5,8 @@ import pytest
 from tailpipe.cli.report import print_report
 from tailpipe.collect.events import Committed, Failed, Report, Summary, UnmatchedFiles
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.pushed import PushReport
 from tailpipe.model.staged import Sample
+from tailpipe.stores.pushed import PushReport
 
 
 def printed(capsys: pytest.CaptureFixture[str], summary: Summary) -> list[str]:

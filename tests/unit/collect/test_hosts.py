@@ -12,6 +12,7 @@ import pytest
 from tailpipe.catalog import manifest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout
+from tailpipe.catalog.manifest_record import Manifest
 from tailpipe.catalog.tell import tell
 from tailpipe.collect.identity import decide, needs
 from tailpipe.collect.item import WorkItem
@@ -22,7 +23,6 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.host import Host
 from tailpipe.model.ledger import LedgerEntry, Unit, printed
-from tailpipe.model.manifest import Manifest
 from tailpipe.model.request import CollectRequest
 from tests.unit.collect.support import CONFIG, NOW, World
 

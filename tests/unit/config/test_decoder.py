@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from tailpipe.config.config import Config
 from tailpipe.config.encoder import config_text
+from tailpipe.config.settings import SparkSettings
 from tailpipe.model.option import Secret
-from tailpipe.model.settings import SparkSettings
 from tailpipe.plugins.aws.connection import Aws
 from tailpipe.plugins.core.sources import File
 from tests.unit.config.world import Acme, AcmeApi, build, messages, problems

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tailpipe.detect.alerting import enqueue
+from tailpipe.detect.hit_table import Hit
 from tailpipe.detect.outbox import Alert, alerts_in, failed
 from tailpipe.detect.state import State
 from tailpipe.errors import ConfigError
 from tailpipe.model.detection import Detection
-from tailpipe.model.hit import Hit
 from tailpipe.model.notifier import File, Slack
 from tailpipe.model.option import Secret
 from tests.unit.detect.world import World

@@ -9,9 +9,9 @@ import pytest
 
 from tailpipe.detect.counting import Episode, count_groups, spans
 from tailpipe.detect.evaluate import key_sql
+from tailpipe.detect.hit_table import Hit
 from tailpipe.detect.past import Known, new_hits
 from tailpipe.model.detection import Detection
-from tailpipe.model.hit import Hit
 from tailpipe.sql.connection import connect
 
 START = datetime(2024, 1, 1)

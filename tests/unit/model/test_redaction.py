@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from tailpipe.model.redacting import RedactingFormatter
+from tailpipe.model.redacted_logging import RedactingFormatter
 from tailpipe.model.redaction import REDACTOR, Redactor, looks_secret, redacted, secrets_of
 
 CANARY = "c4n4ry/Se+cret=="

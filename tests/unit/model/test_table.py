@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tailpipe.config.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.errors import UsageError
 from tailpipe.model.format import Format
 from tailpipe.model.option import options_of
 from tailpipe.model.partition import Partition, Schema
-from tailpipe.model.settings import LOG_LEVELS, SparkSettings, WorkspaceSettings
 from tailpipe.model.table import COMMON_COLUMNS, OPTIONAL_COLUMNS, Column, Table
 from tailpipe.model.types import parse_type
 from tests.unit.model.foreign import Inherited

@@ -8,7 +8,7 @@ import re
 
 import duckdb
 
-from tailpipe.model.addresses import ADDRESS, is_address
+from tailpipe.sql.addresses import ADDRESS, is_address
 from tailpipe.sql.inet import load_statement
 
 PARTS = ["1", "25", "f", ":", ":", "::", ".", "0", "ffff", "1.2.3.4", "300", "%", "/8"]
