@@ -2,9 +2,12 @@
 judge no speed. One S3 server serves all that need it."""
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +21,15 @@ for _name in [name for name in os.environ if name.startswith(_OWN)] + ["COLUMNS"
         os.environ.pop(_name, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise each process compiles everything that it imports
 os.environ["TAILPIPE_AUTO_WARMUP"] = "no"  # nothing goes on after a test
+
+# Most of the time that the tests would wait is fsync to a disk. Processes that tests start and kill lose nothing here.
+_MEMORY, _ENOUGH = Path("/dev/shm"), 6 << 30
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
+    _place = _MEMORY / f"tailpipe-tests-{os.getuid()}"
+    _place.mkdir(exist_ok=True)
+    if _place.stat().st_uid == os.getuid():
+        _place.chmod(0o1777)  # as /tmp: some tests run programs as another user
+        os.environ["TMPDIR"], tempfile.tempdir = str(_place), None
 
 # A busy machine is slow, and a change must not be refused for an example that nobody has tried before.
 settings.register_profile(
