@@ -27,7 +27,7 @@ from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.settings import SparkSettings
 from tailpipe.config.text import ConfigText
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
 from tailpipe.plugin import Registry
 from tailpipe.spark.engine import SparkEngine
@@ -165,7 +165,7 @@ def run(directory: Path, engine: SparkEngine, partition: str) -> int:
     chosen = [(config.partitions[partition], config.tables[partition.split(".")[0]])]
     window = Window.parse("2000-01-01", None, now=now)
     with Catalog.open(directory / "home") as catalog:
-        report = collect(config, chosen, catalog, engine, Options(CollectRequest(now, window)), lambda _: None)
+        report = collect(config, chosen, catalog, engine, Options(Collect(now, window)), lambda _: None)
     if not report.is_done:
         sys.exit(f"{partition}: {report}")
     return report.partitions[0].accounts.kept

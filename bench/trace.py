@@ -31,7 +31,7 @@ from tailpipe.collect.run import Options
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.plugin import Registry
 from tailpipe.testing import InProcessEngine
 
@@ -116,7 +116,7 @@ def collect_line(directory: Path, found: dict[CodeType, str]) -> int:
     )
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with Catalog.open(directory / "home", clock=lambda: NOW) as catalog:
-        options = Options(CollectRequest(NOW))
+        options = Options(Collect(NOW))
         with traced(found):
             report = collect(config, chosen, catalog, InProcessEngine(), options, lambda _: None)
     if not report.is_done:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tailpipe.data import Say
+
 from tailpipe import workspace
 from tailpipe.cli import main
 from tailpipe.config.environment import Environment
-from tailpipe.data import Say
 from tailpipe.plugin import Registry
 from tailpipe.testing import InProcessEngine
 

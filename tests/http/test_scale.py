@@ -13,7 +13,7 @@ import pytest
 
 from tailpipe.collect.collect import preview
 from tailpipe.collect.job import Options
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import requested_window
 from tailpipe.plugin import Artifact, Window
 from tailpipe.plugins.http.connection import HttpConnection, RateLimit
@@ -47,7 +47,7 @@ def plan_of(made: World, days: int) -> int:
     now = made.now
     window = requested_window(str(now.date() - timedelta(days=days - 1)), None, now=now)
     [partition] = made.config.partitions.values()
-    options = Options(CollectRequest(now, window))
+    options = Options(Collect(now, window))
     with made.catalog() as catalog:
         chosen = [(partition, made.config.tables["audit"])]
         found = []

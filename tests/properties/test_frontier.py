@@ -18,7 +18,7 @@ from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, State, dropped_days, first_day
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 from tests.examples import examples
@@ -96,7 +96,7 @@ class Catalog:
     ledger: dict[str, LedgerEntry] = field(default_factory=dict)
     lost: dict[Unit, DaySet] = field(default_factory=dict)
 
-    def plan(self, request: CollectRequest, names: Iterable[str]) -> Plan:
+    def plan(self, request: Collect, names: Iterable[str]) -> Plan:
         since, gone = first_day(self.coverage.values()), dropped_days(self.coverage.values())
         sources = [
             SourceState(
@@ -116,7 +116,7 @@ class Catalog:
         ledger = tuple(self.ledger.values())
         return plan_units(sources, decide(listed, ledger, {}, now=request.now), request, ledger=ledger, lost=self.lost)
 
-    def run(self, request: CollectRequest, names: Iterable[str], failing: Collection[date]) -> None:
+    def run(self, request: Collect, names: Iterable[str], failing: Collection[date]) -> None:
         plan, gone = self.plan(request, names), dropped_days(self.coverage.values())
         for name in sorted({*plan.requests, *plan.frontiers}):
             known = self.coverage.get(name, Coverage(dropped=gone))
@@ -166,10 +166,10 @@ class Following(RuleBasedStateMachine):
     def _days(self, counts: Iterable[int]) -> set[date]:
         return {self.today + DAY * count for count in counts}
 
-    def _request(self, window: Window | None = None, *, fill: bool = False) -> CollectRequest:
+    def _request(self, window: Window | None = None, *, fill: bool = False) -> Collect:
         self.runs += 1
         now = datetime.combine(self.today, time(12), UTC) + timedelta(seconds=self.runs)
-        return CollectRequest(now, window, fill=fill)
+        return Collect(now, window, fill=fill)
 
     @rule(names=sets, failing=failures, is_filled=st.booleans())
     def plain_run(self, names: set[str], failing: set[int], *, is_filled: bool) -> None:

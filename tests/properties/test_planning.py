@@ -20,7 +20,7 @@ from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, first_day
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
 from tailpipe.model.window import Window
 from tailpipe.unpack.streams import Reader
@@ -162,7 +162,7 @@ class World:
         self.count += len(days)
         return [Line(self.count - number, day) for number, day in enumerate(days)]
 
-    def plan(self, request: CollectRequest) -> Plan:
+    def plan(self, request: Collect) -> Plan:
         catalog = self.catalog
         since = first_day(catalog.coverage.values())
         sources = [SourceState(name, catalog.coverage[name], all_, since=since) for name, all_ in SOURCES.items()]
@@ -184,7 +184,7 @@ class World:
         self.check(plan, listed, request)
         return plan
 
-    def check(self, plan: Plan, listed: list[WorkItem], request: CollectRequest) -> None:
+    def check(self, plan: Plan, listed: list[WorkItem], request: Collect) -> None:
         planned = [one for unit in plan.units for one in unit.artifacts]
         assert max(Counter((one.origin, one.generation) for one in planned).values(), default=1) == 1
         assert max(Counter(unit.unit for unit in plan.units).values(), default=1) == 1
@@ -202,7 +202,7 @@ class World:
                     assert not (one.dates or NO_DAYS) & dropped & gone
                     assert unit.unit.day not in dropped or one.cause == "lost dates"
 
-    def run(self, request: CollectRequest, *, stop: int | None = None) -> Plan:
+    def run(self, request: Collect, *, stop: int | None = None) -> Plan:
         """Carry out a plan, up to a number of units if it is interrupted."""
         plan = self.plan(request)
         self.catalog.request(plan)
@@ -313,13 +313,13 @@ class Collecting(RuleBasedStateMachine):
             start = datetime.combine(self._day(span[0]), datetime.min.time(), UTC)
             is_open = is_open and start <= now
             window = Window(start, now if is_open else start + timedelta(days=span[1] + 1), is_open=is_open)
-        self._run(CollectRequest(now, window, overwrite), stop)
+        self._run(Collect(now, window, overwrite), stop)
 
     @rule(stop=st.none() | st.integers(0, 6))
     def fill(self, stop: int | None) -> None:
-        self._run(CollectRequest(self._tick(), fill=True), stop)
+        self._run(Collect(self._tick(), fill=True), stop)
 
-    def _run(self, request: CollectRequest, stop: int | None) -> None:
+    def _run(self, request: Collect, stop: int | None) -> None:
         overwrite = request.overwrite
         self.world.run(request, stop=stop)
         if stop is None:
@@ -330,7 +330,7 @@ class Collecting(RuleBasedStateMachine):
     @rule()
     def interrupted_run_is_completed(self) -> None:
         world = copy.deepcopy(self.world)
-        request = CollectRequest(self._tick())
+        request = Collect(self._tick())
         world.run(request)
         for name, known in world.catalog.coverage.items():
             assert not known.gaps(request.today), name
@@ -342,8 +342,8 @@ class Collecting(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         world = self.world
-        world.run(CollectRequest(world.now, EVER))
-        assert world.plan(CollectRequest(world.now, EVER)).is_empty
+        world.run(Collect(world.now, EVER))
+        assert world.plan(Collect(world.now, EVER)).is_empty
         today = world.now.date()
         there = [log for log in world.logs.values() if log.day is None or log.day <= today]
         taken = world.taken()
@@ -388,10 +388,10 @@ def test_a_run_stopped_anywhere_and_a_plain_one_end_where_two_whole_ones_end(
         start = datetime.combine(world.now.date() + timedelta(days=span[0]), datetime.min.time(), UTC)
         window = Window(start, start + timedelta(days=span[1] + 1))
     whole, stopped = copy.deepcopy(world), copy.deepcopy(world)
-    whole.run(CollectRequest(world.now, window))
-    whole.run(CollectRequest(world.now))
-    stopped.run(CollectRequest(world.now, window), stop=stop)
-    stopped.run(CollectRequest(world.now))
+    whole.run(Collect(world.now, window))
+    whole.run(Collect(world.now))
+    stopped.run(Collect(world.now, window), stop=stop)
+    stopped.run(Collect(world.now))
     assert stopped.catalog.coverage == whole.catalog.coverage
     # It may look at more days, because the frontier lies further back, and find late artifacts there.
     assert not whole.taken() - stopped.taken()
@@ -406,7 +406,7 @@ def test_every_new_artifact_of_the_window_is_planned_once(offsets: list[int], co
     for _ in range(count):
         machine.log_comes("bucket", 0, 1, is_dated=False)
     world = machine.world
-    plan = world.plan(CollectRequest(world.now))
+    plan = world.plan(Collect(world.now))
     planned = [one.artifact.uri for unit in plan.units for one in unit.artifacts]
     first = (world.now - timedelta(days=30)).date()
     wanted = [uri for uri, log in world.logs.items() if log.day is None or first <= log.day <= world.now.date()]

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from tailpipe.data import Data
 
 from tailpipe.catalog.database import open_database
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
-from tailpipe.data import Data
 from tailpipe.model.store import Store
 from tailpipe.query.session import Session
 from tailpipe.storage.object_stores import open_objects

@@ -14,7 +14,7 @@ import pytest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect as collect_in_process
 from tailpipe.collect.run import Options
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.spark.java import find_java
 from tailpipe.testing import InProcessEngine
 from tests.crash.processes import Collecting, collect, until
@@ -37,7 +37,7 @@ class World:
         config = read_config(write_config(root / "plain", root / "logs"))
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with Catalog.open(root / "plain" / "data") as catalog:
-            options = Options(CollectRequest(now))
+            options = Options(Collect(now))
             assert collect_in_process(config, chosen, catalog, InProcessEngine(), options, lambda _: None).is_done
         self.rows = {name: rows_of(root / "plain" / "data", name) for name in PARTITIONS}
 

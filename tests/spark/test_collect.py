@@ -21,7 +21,7 @@ from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.partition import Partition
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
@@ -44,7 +44,7 @@ def engine(spark: SparkSession) -> SparkEngine:
 
 def run(config: Config, home: Path, engine: Engine, *partitions: Partition, limits: Limits | None = None) -> Report:
     chosen = partitions or tuple(config.partitions[name] for name in PARTITIONS)
-    options = Options(CollectRequest(NOW), limits=limits or Limits())
+    options = Options(Collect(NOW), limits=limits or Limits())
     home.mkdir(exist_ok=True)
     with Catalog.open(home) as catalog:
         pairs = [(one, config.tables[one.table]) for one in chosen]

@@ -15,7 +15,7 @@ from tailpipe.collect.run import Options
 from tailpipe.collect.scan import tasks_to_scan
 from tailpipe.config.config import Config
 from tailpipe.errors import SparkError
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.scan import scan_tasks
@@ -39,7 +39,7 @@ def scan(spark: SparkSession, config: Config, home: Path, name: str) -> DataFram
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
         engine = SparkEngine(lambda: spark.sparkContext)
-        tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, CollectRequest(NOW, WINDOW))
+        tasks = tasks_to_scan(partition, config.tables[partition.table], catalog, engine, Collect(NOW, WINDOW))
     return scan_tasks(spark, tasks)
 
 
@@ -51,7 +51,7 @@ def test_a_scan_gives_the_rows_that_land(spark: SparkSession, config: Config, tm
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
         chosen = [(partition, config.tables[partition.table])]
-        collect(config, chosen, catalog, InProcessEngine(), Options(CollectRequest(NOW)), lambda _: None)
+        collect(config, chosen, catalog, InProcessEngine(), Options(Collect(NOW)), lambda _: None)
     landed = rows_of(home, name)
     assert landed
     for frame in (fresh, scan(spark, config, home, name)):  # before anything was collected, and after it

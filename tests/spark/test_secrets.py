@@ -19,7 +19,7 @@ from tailpipe.config.config import Config
 from tailpipe.kernel.task import Staging, Task
 from tailpipe.model.connection import Connection
 from tailpipe.model.option import Secret, option
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.plugins.core.sources import File
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.spark.scan import scan_tasks
@@ -63,7 +63,7 @@ def tasks(config: Config, tmp_path: Path) -> list[Task]:
     home.mkdir()
     partition = config.partitions["app_log.shop"]
     with Catalog.open(home) as catalog:
-        ask = CollectRequest(NOW, WINDOW)
+        ask = Collect(NOW, WINDOW)
         found = tasks_to_scan(partition, config.tables[partition.table], catalog, InProcessEngine(), ask)
     return [
         replace(task, shares=tuple(replace(share, source=_with_key(share.source)) for share in task.shares))

@@ -13,7 +13,7 @@ import pytest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect as collect_in_process
 from tailpipe.collect.run import Options
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.testing import InProcessEngine
 from tests.crash.processes import collect
 from tests.delta import spark41
@@ -37,7 +37,7 @@ def test_spark_4_1_collects_the_same_rows(tmp_path: Path) -> None:
     config = read_config(write_config(tmp_path / "plain", tmp_path / "logs"))
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with Catalog.open(tmp_path / "plain" / "data") as catalog:
-        options = Options(CollectRequest(now))
+        options = Options(Collect(now))
         assert collect_in_process(config, chosen, catalog, InProcessEngine(), options, lambda _: None).is_done
     write_config(tmp_path / "install", tmp_path / "logs")
     run = collect(tmp_path / "install", env=env)

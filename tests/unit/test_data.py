@@ -6,8 +6,8 @@ import socket
 from pathlib import Path
 
 import pytest
-
 from tailpipe.data import own_host
+
 from tailpipe.errors import UsageError
 from tailpipe.workspace import Workspace
 from tests.unit.test_workspace import OLD, opened, write

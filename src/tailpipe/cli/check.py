@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +17,8 @@ from tailpipe.cli import render
 from tailpipe.cli.answer import Shape, write_answer
 from tailpipe.cli.answers import Rows
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import Narrowed, narrowing
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.narrowing import narrowing, opened
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.cli.params import named_in, param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
 from tailpipe.cli.sinks import Write, screen, to_screen
@@ -26,6 +27,10 @@ from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_FOUND, TailpipeError, U
 from tailpipe.frozen import frozen
 from tailpipe.model.saved import SavedQuery
 from tailpipe.query.parameters import without_pandas
+
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
+    from tailpipe.query.request import Query
 
 __all__ = ["command"]
 
@@ -57,7 +62,7 @@ def command(
     output: str,
     limit: int | None,
     timeout: str | None,
-    narrowed: Narrowed,
+    query: Query,
 ) -> None:
     """Run saved queries as checks. Exit with 3 if one of them finds rows.
 
@@ -67,12 +72,12 @@ def command(
     if timeout is not None:
         from tailpipe.query.limit import parse_timeout
 
-        narrowed.timeout_seconds = parse_timeout(timeout)
-    workspace, given = workspace_of(context), parsed(params)
-    queries = _chosen(workspace, names)
+        query = replace(query, timeout_seconds=parse_timeout(timeout))
+    home, given = home_of(context), parsed(params)
+    queries = _chosen(home, names)
     refuse_unused(given, {name for query in queries for name in named_in(query.text, given)})
     with guarded(), ExitStack() as stack:
-        session = narrowed(workspace)
+        session = opened(home, query)
         stack.enter_context(closed_in_time(session.close))
         if any(query.params for query in queries):
             stack.enter_context(without_pandas())
@@ -92,17 +97,17 @@ class _Outcome:
     failure: TailpipeError | None = None
 
 
-def _chosen(workspace: Any, names: Sequence[str]) -> list[SavedQuery]:
+def _chosen(home: Home, names: Sequence[str]) -> list[SavedQuery]:
     """The queries of these names and patterns, each once."""
     found: dict[str, SavedQuery] = {}
     for name in names:
         if not any(sign in name for sign in "*?["):
-            found[name] = find_saved(workspace, name)
+            found[name] = find_saved(home, name)
             continue
-        matching = [one for one in sorted(workspace.saved) if fnmatchcase(one, name)]
+        matching = [one for one in sorted(home.queries) if fnmatchcase(one, name)]
         if not matching:
             raise UsageError(f'no saved query matches "{name}"', hint="see: tailpipe saved list")
-        found.update((one, workspace.saved[one]) for one in matching)
+        found.update((one, home.queries[one]) for one in matching)
     return list(found.values())
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,10 +16,13 @@ from tailpipe.cli import render
 from tailpipe.cli.again import Typed, located
 from tailpipe.cli.follow import check_flags, follow, follow_options
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of
 from tailpipe.errors import EXIT_FAILED, UsageError
-from tailpipe.model.window import Window, requested_window
-from tailpipe.workspace import Workspace
+from tailpipe.home.home import Home
+from tailpipe.model.window import requested_window
+from tailpipe.operations.collect import Collect, collect, preview
+from tailpipe.operations.detect import begin_detections
+from tailpipe.operations.facts import days_out_of_window
 
 if TYPE_CHECKING:
     from tailpipe.collect.events import Report, Summary
@@ -41,8 +46,12 @@ partition "app_log" "local" {
 """
 
 
-def _names(workspace: Workspace) -> list[str]:
-    return list(workspace.config.partitions)
+_OPTIONS = ("overwrite", "fill", "accept_loss", "skip_bad_artifacts", "compact", "push")
+"""Flags that are named as the fields of the request."""
+
+
+def _names(home: Home) -> list[str]:
+    return list(home.config.partitions)
 
 
 class CollectCommand(click.Command):
@@ -101,65 +110,61 @@ def command(context: click.Context, /, selectors: tuple[str, ...], **flags: Any)
     With --follow it keeps running: it polls the sources, and changed files wake it at once. SIGTERM ends it after the
     running commit, SIGHUP reloads the config.
     """
-    workspace = workspace_of(context)
-    if workspace.config.is_empty:
-        _show_example(workspace)
-    log_from(workspace.settings.log_levels, workspace.config.secrets)
+    home = home_of(context)
+    if home.config.is_empty:
+        _show_example(home)
+    log_from(home.settings.log_levels, home.config.secrets)
     check_flags(flags)
-    chosen, source = _chosen(workspace, selectors)
+    chosen, source = _chosen(home, selectors)
     if flags["follow"]:
         _follow(context, selectors, flags)
         return
     if flags["accept_loss"] and not flags["overwrite"]:
         raise UsageError("--accept-loss needs --overwrite")
-    window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
-    if flags["dry_run"]:
-        _preview(workspace, chosen, window, source, flags)
-        return
     from tailpipe.cli.pushes import report_unpushed
-    from tailpipe.cli.report import print_profile, print_report
+    from tailpipe.cli.report import print_preview, print_profile, print_report
 
+    now = datetime.now(UTC)
+    request = Collect(
+        now,
+        requested_window(flags["start"], flags["end"], now=now),
+        **{name: flags[name] for name in _OPTIONS},
+        partitions=chosen,
+        source=source,
+        command=_typed_command(),
+    )
+    if flags["dry_run"]:
+        print_preview(preview(home, request), flags["output"], Typed.of(source, flags))
+        return
     if flags["detect"]:
-        workspace.detecting.begin()
+        begin_detections(home)
     typed = Typed.of(source, flags)
-    report = _collected(workspace, chosen, window, source, flags)
+    report = _collected(home, request, flags["progress"])
     unpushed = report.unpushed
-    print_report(report, flags["output"], workspace.days_out_of_window, typed)
+    print_report(report, flags["output"], partial(days_out_of_window, home), typed)
     refused = [one.partition for one in report.partitions if one.is_refused]
     if refused and flags["output"] == "pretty" and _accepts_loss(refused):
-        report = _collected(workspace, refused, window, source, {**flags, "accept_loss": True})
+        report = _collected(
+            home, replace(request, now=datetime.now(UTC), partitions=refused, accept_loss=True), flags["progress"]
+        )
         unpushed = (*(name for name in unpushed if name not in refused), *report.unpushed)
-        print_report(report, flags["output"], workspace.days_out_of_window, typed)
+        print_report(report, flags["output"], partial(days_out_of_window, home), typed)
     if flags["profile"] and flags["output"] == "pretty":
         print_profile(report)
-    _suggest_overwrite(workspace, [one for one in report.partitions if not one.accounts.kept], typed)
-    is_detected = _detect(workspace) if flags["detect"] else True
+    _suggest_overwrite(home, [one for one in report.partitions if not one.accounts.kept], typed)
+    is_detected = _detect(home) if flags["detect"] else True
     report_unpushed(unpushed)
     if not (report.is_done and is_detected) or unpushed:
         context.exit(EXIT_FAILED)
 
 
-def _collected(
-    workspace: Workspace, chosen: list[str], window: Window | None, source: str | None, flags: dict[str, Any]
-) -> Report:
+def _collected(home: Home, request: Collect, is_shown: bool) -> Report:
     """The report of a run, whose progress is shown meanwhile."""
     from tailpipe.cli.progress import Display
 
-    display = Display(flags["progress"])
+    display = Display(is_shown)
     try:
-        return workspace.collect(
-            chosen,
-            window,
-            overwrite=flags["overwrite"],
-            accept_loss=flags["accept_loss"],
-            fill=flags["fill"],
-            skip_bad_artifacts=flags["skip_bad_artifacts"],
-            source=source,
-            with_compaction=flags["compact"],
-            with_push=flags["push"],
-            command=shlex.join(["tailpipe", *sys.argv[1:]]),
-            emit=display,
-        )
+        return collect(home, request, display)
     except KeyboardInterrupt:
         display.close()
         render.say("committed days are kept; to continue, run the same command again")
@@ -176,48 +181,45 @@ def _accepts_loss(partitions: Sequence[str]) -> bool:
 
 
 def _follow(context: click.Context, selectors: tuple[str, ...], flags: dict[str, Any]) -> None:
-    def opened() -> Workspace:
-        workspace: Workspace = workspace_of(context)
-        log_from(workspace.settings.log_levels, workspace.config.secrets)
-        if workspace.config.is_empty:
+    def opened() -> Home:
+        home: Home = home_of(context)
+        log_from(home.settings.log_levels, home.config.secrets)
+        if home.config.is_empty:
             raise UsageError("the config has no partitions", hint="see: tailpipe collect --help")
-        return workspace
+        return home
 
     names, source = _chosen(opened(), selectors)
     chosen = names if source is not None else selectors  # patterns hold for partitions that are added later
-    follow(context, opened, (chosen, source), flags, shlex.join(["tailpipe", *sys.argv[1:]]))
+    options = {name: flags[name] for name in ("skip_bad_artifacts", "compact", "push")}
+    request = Collect(datetime.now(UTC), **options, partitions=chosen, source=source, command=_typed_command())
+    follow(context, opened, request, flags)
 
 
-def _detect(workspace: Workspace) -> bool:
+def _typed_command() -> str:
+    return shlex.join(["tailpipe", *sys.argv[1:]])
+
+
+def _detect(home: Home) -> bool:
     from tailpipe.cli.detect import detect_now
 
-    return detect_now(workspace)
+    return detect_now(home)
 
 
-def _chosen(workspace: Workspace, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:
+def _chosen(home: Home, selectors: tuple[str, ...]) -> tuple[list[str], str | None]:
     """The partitions, and the one source of a single partition if the second word names one."""
     from tailpipe.model.selector import select
 
-    known = list(workspace.config.partitions)
+    known = list(home.config.partitions)
     if len(selectors) == 2:
         first = select(selectors[:1], known)
-        if len(first) == 1 and any(one.name == selectors[1] for one in workspace.config.partitions[first[0]].sources):
+        if len(first) == 1 and any(one.name == selectors[1] for one in home.config.partitions[first[0]].sources):
             return first, selectors[1]
     return select(selectors, known), None
 
 
-def _preview(
-    workspace: Workspace, chosen: list[str], window: Window | None, source: str | None, flags: dict[str, Any]
-) -> None:
-    from tailpipe.cli.report import print_preview
-
-    previews = workspace.preview(chosen, window, source=source, overwrite=flags["overwrite"], fill=flags["fill"])
-    print_preview(previews, flags["output"], Typed.of(source, flags))
-
-
-def _suggest_overwrite(workspace: Workspace, empty: Sequence[Summary], typed: Typed) -> None:
+def _suggest_overwrite(home: Home, empty: Sequence[Summary], typed: Typed) -> None:
     """How to collect rows again that were all rejected or filtered: a plain collect skips them."""
-    held = workspace.held() if empty else {}
+    held = home.held() if empty else {}
     for one in empty:
         name, totals = one.partition, held.get(one.partition)
         if totals is not None and totals.rows:
@@ -233,8 +235,8 @@ def _suggest_overwrite(workspace: Workspace, empty: Sequence[Summary], typed: Ty
             render.say(f"{name}: no rows collected, {filtered} filtered; fix the filter, then run: {again}")
 
 
-def _show_example(workspace: Workspace) -> None:
-    place = workspace.environment.config_paths[0]
+def _show_example(home: Home) -> None:
+    place = home.environment.config_paths[0]
     target = place if place.suffix == ".tpc" else place / "app.tpc"
     render.say(f"The config has no partitions. Add one to {target}, for example:\n")
     render.say(EXAMPLE)

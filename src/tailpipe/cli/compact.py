@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, refuse_unpushed, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked, refuse_unpushed
 from tailpipe.model.window import window_between
 
 __all__ = ["command"]
@@ -54,12 +54,13 @@ def command(
     compact are skipped. Row ids stay the same, and queries keep working.
     """
     from tailpipe.cli.progress import Display
+    from tailpipe.operations.compact import Compact, compact
 
-    workspace = workspace_of(context)
+    home = home_of(context)
     window = window_between(start, end, now=datetime.now(UTC))
     display = Display(is_shown=True)
     try:
-        done = workspace.keeping.compact(selectors, window, reindex=reindex, dry_run=dry_run, emit=display)
+        done = compact(home, Compact(selectors, window, reindex, dry_run), display)
     finally:
         display.close()
     changed = [asdict(one) for one in done if one.files or (one.locked and output != "pretty")]
@@ -69,4 +70,4 @@ def command(
     elif not any(one.locked for one in done):
         render.say("nothing to compact")
     refuse_locked(one.locked for one in done)
-    refuse_unpushed(context, workspace)
+    refuse_unpushed(context, home)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
 from tailpipe.errors import ConfigError
 from tailpipe.model.nearest import listed
 
@@ -35,12 +35,14 @@ def check(context: click.Context, sql: bool) -> None:
     """
     from tailpipe.config.suspicions import broken_layouts, ignored_columns, odd_layouts, undated_files
 
-    workspace = workspace_of(context)
-    config, settings = workspace.config, workspace.settings
+    home = home_of(context)
+    config, settings = home.config, home.settings
     if broken := (*broken_layouts(config), *config.unresolved):
         raise ConfigError(broken)
     if sql:
-        workspace.check_sql()
+        from tailpipe.operations.trial import check_config_sql
+
+        check_config_sql(home)
     counts = {
         "file": config.files,
         "workspace": config.workspaces,
@@ -51,7 +53,7 @@ def check(context: click.Context, sql: bool) -> None:
         "partition": config.partitions,
         "schema": config.schemas,
     }
-    where = ", ".join(str(path) for path in workspace.environment.config_paths)
+    where = ", ".join(str(path) for path in home.environment.config_paths)
     render.data(f"config    {where}")
     render.data(f"workspace {settings.workspace.name} in {settings.location}")
     for name, things in counts.items():
@@ -60,10 +62,10 @@ def check(context: click.Context, sql: bool) -> None:
             render.data(f"{len(things):>9,} {name}{'s' if len(things) != 1 else ''}{shown}")
     if not config.files:
         render.say("no .tpc files found; run tailpipe collect for an example")
-    undated = undated_files(config, workspace.registry.tables, datetime.now(UTC).date())
+    undated = undated_files(config, home.registry.tables, datetime.now(UTC).date())
     odd = [*odd_layouts(config), *ignored_columns(config), *undated]
     render.warnings(odd)
-    warnings = len(odd) + warn_of_schemas(workspace)
+    warnings = len(odd) + warn_of_schemas(home)
     render.data("no problems found" + (f", {render.counted(warnings, 'warning')}" if warnings else ""))
     if not sql and any(
         address.endswith((".filter", ".transform", ".tp_index", ".dedupe_key", ".here.where"))
@@ -91,7 +93,7 @@ def show(context: click.Context, output: str) -> None:
 
     from tailpipe.config.encoder import config_data, config_text
 
-    config = workspace_of(context).config
+    config = home_of(context).config
     render.data(
         json.dumps(config_data(config), indent=2, ensure_ascii=False) if output == "json" else config_text(config)
     )

@@ -10,7 +10,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.narrowing import rows_chosen, version_chosen
-from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
 from tailpipe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def command(
     The views list the current files. Every commit replaces the database atomically: open it again to see new
     days.
     """
-    from tailpipe.catalog.snapshot import current
-    from tailpipe.query.databases import Wish
+    from tailpipe.query.databases import ClientViews
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.sql.inet import wants_inet
     from tailpipe.stores.version import NOW
@@ -75,27 +74,28 @@ def command(
     if live and version != NOW:
         raise UsageError("--live shows the current files", hint="remove --live")
     moment = version.as_of.isoformat() if version.as_of else None
-    wish = Wish(start, end, partitions, indexes, live, moment, version.tag)
-    workspace = workspace_of(context)
+    views = ClientViews(start, end, partitions, indexes, live, moment, version.tag)
+    home = home_of(context)
     narrowing = Narrowing.parse(start, end, partitions, indexes, now=datetime.now(UTC))
-    snapshot = current(workspace.data.prepare()) if version == NOW else workspace.data.past(version, render.say)
-    narrowing.check(snapshot, workspace.config.partitions)  # as a query does
+    snapshot = home.snapshot(version, render.say)
+    narrowing.check(snapshot, home.config.partitions)  # as a query does
     if elsewhere := [file for file in narrowing.files(snapshot.files) if not file.is_here]:
         from tailpipe.stores.fetch import described
 
-        render.say(f"warning: the views do not include {described(elsewhere, workspace.data.store_of)}")
-    warn_of_schemas(workspace)
+        render.say(f"warning: the views do not include {described(elsewhere, home.stores.of)}")
+    warn_of_schemas(home)
     if form == "sql" and output == "json":
         raise UsageError("--output json prints the path of a database, not of --format sql")
     if form == "sql":
-        statements = workspace.data.client_statements(wish)
-        if wants_inet(schema.where for schema in workspace.config.schemas.values()):
+        statements = home.followers.statements(views)
+        if wants_inet(schema.where for schema in home.config.schemas.values()):
             statements = ["INSTALL inet", "LOAD inet", *statements]
         render.data(";\n".join([*statements, ""]).rstrip("\n"))
     else:
-        path = workspace.connect(wish)
+        databases = home.followers.databases()
+        path = databases.make(views)
         if output == "json":
-            found = {"database_filepath": path, "init_script_path": workspace.connect_script(path)}
+            found = {"database_filepath": path, "init_script_path": databases.script(path)}
             render.data(json.dumps({name: str(one) for name, one in found.items()}))
         else:
             render.data(str(path))

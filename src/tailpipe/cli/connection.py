@@ -6,15 +6,15 @@ from typing import Any
 
 from tailpipe.cli.describe import connection_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.workspace import Workspace
+from tailpipe.home.home import Home
 
 __all__ = ["command"]
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    registry = workspace.registry
+def _records(home: Home) -> list[dict[str, Any]]:
+    registry = home.registry
     made = {f"{name}.default": declared() for name, declared in registry.connections.items()}
-    connections = {**made, **workspace.config.connections}
+    connections = {**made, **home.config.connections}
     return [
         connection_record(value, registry.owner("connection", value.type)) for _, value in sorted(connections.items())
     ]

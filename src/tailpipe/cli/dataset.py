@@ -11,8 +11,9 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import chosen_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
-from tailpipe.workspace import Workspace
+from tailpipe.cli.options import common, completes, examples, home_of, output
+from tailpipe.home.home import Home
+from tailpipe.operations.pull import datasets, drop_dataset
 
 if TYPE_CHECKING:
     from tailpipe.stores.part import Holding
@@ -30,11 +31,11 @@ PARTITIONS = {
 DROPPED = {"partition": "partition", "files": "unpinned files"}
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
+def _records(home: Home) -> list[dict[str, Any]]:
     from tailpipe.stores.part import Holding
 
     records = []
-    for dataset, found in workspace.sharing.datasets():
+    for dataset, found in datasets(home):
         numbers = _numbers(reduce(add, found, Holding("")))
         partitions = [{"partition": one.partition, **_numbers(one)} for one in found]
         records.append({**chosen_record(dataset), **numbers, "partitions": partitions})
@@ -75,7 +76,7 @@ def drop(context: click.Context, name: str, output: str) -> None:
     The rule of their store decides again which of them stay on this disk. The block stays in the config, and nothing
     is deleted from the store.
     """
-    done = workspace_of(context).sharing.drop_dataset(name)
+    done = drop_dataset(home_of(context), name)
     rows = [{"partition": partition, "files": files} for partition, files in done.items()]
     if any(done.values()) or output != "pretty":
         render.records(rows, output, DROPPED)

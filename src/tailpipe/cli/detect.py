@@ -10,14 +10,16 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.detection import SEVERITIES
 from tailpipe.model.window import requested_window
+from tailpipe.operations.detect import Detect, deliver, detect
 
 if TYPE_CHECKING:
     from tailpipe.detect.deliver import Delivered
     from tailpipe.detect.run import Run
+    from tailpipe.home.home import Home
 
 __all__ = ["command", "detect_now"]
 
@@ -34,7 +36,7 @@ COLUMNS = {"detection": "detection", "severity": "severity", "new": "new hits", 
     ),
 )
 @click.argument(
-    "names", metavar="[NAME]...", nargs=-1, shell_complete=completes(lambda one: sorted(one.detecting.chosen))
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=completes(lambda one: sorted(one.detections.enabled))
 )
 @click.option("--from", "start", metavar="TIME", help="Search rows from this time on, seen before or not.")
 @click.option("--to", "end", metavar="TIME", help="End time of --from. A bare date includes that day.")
@@ -53,27 +55,28 @@ def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> 
     to start: use --from to search rows that were collected before it. Hits are rows of the table detection_hit. The
     exit code is 1 if a detection fails; the others run.
     """
-    workspace = workspace_of(context)
-    log_from(workspace.settings.log_levels, workspace.config.secrets)
+    home = home_of(context)
+    log_from(home.settings.log_levels, home.config.secrets)
     if flags["end"] is not None and flags["start"] is None:
         raise UsageError("--to needs --from")
-    window = requested_window(flags["start"], flags["end"], now=datetime.now(UTC))
-    if not workspace.detecting.chosen:
+    now = datetime.now(UTC)
+    window = requested_window(flags["start"], flags["end"], now=now)
+    if not home.detections.enabled:
         hint = "add a detection block, or select those of plugins with a detections block"
         raise UsageError("the config has no detections", hint=hint)
-    run = workspace.detecting.detect(names, window, dry_run=flags["dry_run"], with_alerts=flags["notify"])
+    run = detect(home, Detect(now, names, window, flags["dry_run"], flags["notify"]))
     delivered = None
     if not flags["dry_run"] and flags["notify"] is not False:
-        delivered = workspace.detecting.deliver(retry=flags["retry"])
+        delivered = deliver(home, retry=flags["retry"])
     report(run, delivered, flags["output"])
     if any(one.failure for one in run.results):
         context.exit(EXIT_FAILED)
 
 
-def detect_now(workspace: Any) -> bool:
+def detect_now(home: Home) -> bool:
     """Run all detections after a collection and report them; whether none failed."""
-    run = workspace.detecting.detect()
-    report(run, workspace.detecting.deliver(), "pretty", is_talk=True)
+    run = detect(home, Detect(datetime.now(UTC)))
+    report(run, deliver(home), "pretty", is_talk=True)
     return not any(one.failure for one in run.results)
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, output_with_tpc, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc
 from tailpipe.config.detections import find_detection
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.detection import Detection
+
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
 
 __all__ = ["command"]
 
 COLUMNS = {"name": "detection", "severity": "severity", "table": "table", "enabled": "enabled", "title": "title"}
 CASES = {"detection": "detection", "case": "case", "result": "result", "reason": "reason"}
-_NAMES = completes(lambda workspace: sorted(workspace.detecting.known))
+_NAMES = completes(lambda home: sorted(home.detections.known))
 
 
 @click.group("detection")
@@ -33,10 +36,9 @@ def command() -> None:
 @click.pass_context
 def list_(context: click.Context, with_others: bool, output: str) -> None:
     """List the detections that run."""
-    workspace = workspace_of(context)
-    detecting = workspace.detecting
-    known = detecting.known if with_others else detecting.chosen
-    records = [_record(workspace, known[name]) for name in sorted(known)]
+    home = home_of(context)
+    known = home.detections.known if with_others else home.detections.enabled
+    records = [_record(home, known[name]) for name in sorted(known)]
     if output == "pretty":
         records = [{**record, "enabled": "yes" if record["enabled"] else "no"} for record in records]
     render.records(records, output, COLUMNS)
@@ -54,8 +56,8 @@ def list_(context: click.Context, with_others: bool, output: str) -> None:
 @click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the detection NAME, of the config or of a plugin."""
-    workspace = workspace_of(context)
-    detection = find_detection(name, workspace.detecting.known)
+    home = home_of(context)
+    detection = find_detection(name, home.detections.known)
     if output == "tpc":
         from tailpipe.config.encoder import encode
         from tailpipe.config.printer import print_body
@@ -63,7 +65,7 @@ def show(context: click.Context, name: str, output: str) -> None:
 
         render.data(print_body(Body([], [encode("detection", detection)])).rstrip("\n"))
         return
-    record = _record(workspace, detection)
+    record = _record(home, detection)
     if output == "pretty":
         record |= {name: len(record[name]) for name in ("must_hit", "must_not_hit")}
     render.record(record, output)
@@ -80,12 +82,14 @@ def test(context: click.Context, names: tuple[str, ...], output: str) -> None:
     NAME is a detection, or a pattern such as 'aws_*'. Without one, all detections that run are tested. The exit code
     is 1 if an event gives another result than it must.
     """
-    workspace = workspace_of(context)
-    detecting = workspace.detecting
-    chosen = detecting.select(names, detecting.known if names else detecting.chosen)
+    from tailpipe.home.detections import select_detections
+    from tailpipe.operations.detect import try_detection
+
+    home = home_of(context)
+    chosen = select_detections(names, home.detections.known if names else home.detections.enabled)
     records, failed = [], 0
     for detection in chosen:
-        cases = detecting.test(detection)
+        cases = try_detection(home, detection)
         failed += sum(not case.is_passed for case in cases)
         records += [_case(detection, case) for case in cases]
     render.records(records, output, CASES)
@@ -107,14 +111,14 @@ def _case(detection: Detection, case: Any) -> dict[str, Any]:
     }
 
 
-def _record(workspace: Any, detection: Detection) -> dict[str, Any]:
+def _record(home: Home, detection: Detection) -> dict[str, Any]:
     from tailpipe.config.encoder import plain_data
 
     is_own = not detection.is_shipped
     return {
         "name": detection.name,
-        "plugin": None if is_own else workspace.registry.owner("detection", detection.name),
-        "enabled": detection.name in workspace.detecting.chosen,
+        "plugin": None if is_own else home.registry.owner("detection", detection.name),
+        "enabled": detection.name in home.detections.enabled,
         **{key: value for key, value in plain_data(detection).items() if key != "name"},
         "version": detection.version,
     }

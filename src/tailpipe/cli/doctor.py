@@ -10,11 +10,12 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.again import located
-from tailpipe.cli.options import common, examples, output, refuse_locked, refuse_unpushed, workspace_of
+from tailpipe.cli.options import common, examples, home_of, output, refuse_locked, refuse_unpushed
 from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
-from tailpipe.workspace import Workspace
+from tailpipe.operations.doctor import examine, examine_stores, rebuild, repair
 
 if TYPE_CHECKING:
     from tailpipe.catalog.doctor import Finding
@@ -51,19 +52,19 @@ def command(
     Exits with 1 if data is lost or needs repair. Changes nothing without --repair or --rebuild. Never deletes
     foreign files or the last copy of a file: the latter is moved aside.
     """
-    workspace = workspace_of(context)
+    home = home_of(context)
     if accept_loss and mode is None:
         raise UsageError("--accept-loss needs --repair or --rebuild")
     if mode == "rebuild":
-        _rebuild(workspace, accept_loss)
+        _rebuild(home, accept_loss)
     elif mode == "repair":
-        _repair(workspace, checksums, accept_loss)
+        _repair(home, checksums, accept_loss)
         if stores:
-            _, count = workspace.data.examine_stores(with_checksums=checksums, is_repaired=True)
+            _, count = examine_stores(home, with_checksums=checksums, is_repaired=True)
             if count:
                 render.say(f"uploaded {render.counted(count, 'object')} again")
-    findings = workspace.data.examine(with_checksums=checksums)
-    lacking = workspace.data.examine_stores(with_checksums=checksums)[0] if stores else []
+    findings = examine(home, with_checksums=checksums)
+    lacking = examine_stores(home, with_checksums=checksums)[0] if stores else []
     findings += lacking
     if findings or output != "pretty":
         shown = findings[:_MOST] if output == "pretty" else findings
@@ -79,7 +80,7 @@ def command(
     if lacking:
         render.say("cannot be repaired from this disk: it has no copies of these objects")
         context.exit(EXIT_FAILED)
-    refuse_unpushed(context, workspace)
+    refuse_unpushed(context, home)
     if findings:
         render.say("no repair needed")
     else:
@@ -97,8 +98,8 @@ def _commands(findings: Sequence[Finding]) -> list[str]:
     return [one for one in commands if f"{one} --checksums" not in commands]
 
 
-def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
-    rebuilt = workspace.data.rebuild(accept_loss=accept_loss)
+def _rebuild(home: Home, accept_loss: bool) -> None:
+    rebuilt = rebuild(home, accept_loss=accept_loss)
     render.say(
         f"catalog rebuilt from {render.counted(rebuilt.transactions, 'manifest')}:"
         f" {render.counted(rebuilt.files, 'file')} with {render.counted(rebuilt.rows, 'row')}"
@@ -112,8 +113,8 @@ def _rebuild(workspace: Workspace, accept_loss: bool) -> None:
         render.say(f"the old catalog was moved to {rebuilt.set_aside}")
 
 
-def _repair(workspace: Workspace, checksums: bool, accept_loss: bool) -> None:
-    done = workspace.data.repair(with_checksums=checksums, accept_loss=accept_loss)
+def _repair(home: Home, checksums: bool, accept_loss: bool) -> None:
+    done = repair(home, with_checksums=checksums, accept_loss=accept_loss)
     counts = {
         "linked": (done.relinked, "file"),
         "restored": (done.healed, "file"),

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, refuse_unpushed, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked, refuse_unpushed
 from tailpipe.errors import TailpipeError
+from tailpipe.home.home import Home
 from tailpipe.lifecycle.retain import Expired
-from tailpipe.workspace import Workspace
+from tailpipe.operations.expire import Expire, expire
 
 __all__ = ["command"]
 
@@ -24,8 +25,8 @@ COLUMNS = {
 }
 
 
-def _names(workspace: Workspace) -> list[str]:
-    return [name for name, partition in workspace.config.partitions.items() if partition.retention]
+def _names(home: Home) -> list[str]:
+    return [name for name, partition in home.config.partitions.items() if partition.retention]
 
 
 @click.command("expire", epilog=examples("tailpipe expire --dry-run", "tailpipe expire 'app_log.*'"))
@@ -42,9 +43,9 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     --from. Partitions without a retention block keep everything. After a pause of two months the clock may be
     wrong: nothing is deleted without --force.
     """
-    workspace = workspace_of(context)
-    chosen = workspace.select(selectors)
-    found = [_record(workspace, one) for one in workspace.keeping.expire(chosen, dry_run=dry_run, force=force)]
+    home = home_of(context)
+    chosen = home.select(selectors)
+    found = [_record(home, one) for one in expire(home, Expire(chosen, dry_run, force))]
     gone = [record for record in found if record["files"] or (record["locked"] and output != "pretty")]
     if gone or output != "pretty":
         render.records(gone, output, COLUMNS)
@@ -57,11 +58,11 @@ def command(context: click.Context, selectors: tuple[str, ...], dry_run: bool, f
     if why := next((record["clock_warning"] for record in found if record["clock_warning"]), ""):
         raise TailpipeError(f"nothing deleted: {why}", hint="if the clock is right, use --force")
     refuse_locked(record["locked"] for record in found)
-    refuse_unpushed(context, workspace)
+    refuse_unpushed(context, home)
 
 
-def _record(workspace: Workspace, expired: Expired) -> dict[str, Any]:
-    retention = workspace.config.partitions[expired.partition].retention
+def _record(home: Home, expired: Expired) -> dict[str, Any]:
+    retention = home.config.partitions[expired.partition].retention
     return {
         "partition": expired.partition,
         "keep": retention.keep if retention else "",

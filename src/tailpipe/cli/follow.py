@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tailpipe.follow.loop import Loop
     from tailpipe.follow.notify import Notifier
     from tailpipe.follow.schedule import Paces
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
+    from tailpipe.operations.collect import Collect
 
 __all__ = ["check_flags", "follow", "follow_options"]
 
@@ -84,10 +85,9 @@ def check_flags(flags: dict[str, Any]) -> None:
 
 def follow(
     context: click.Context,
-    open_workspace: Callable[[], Workspace],
-    chosen: tuple[Any, Any],
+    open_home: Callable[[], Home],
+    request: Collect,
     flags: dict[str, Any],
-    command: str,
 ) -> None:
     """Run the loop until a signal ends it."""
     from tailpipe.follow.facts import CachedFacts, read_facts
@@ -97,22 +97,12 @@ def follow(
     from tailpipe.follow.wakeups import Wakeups
 
     paces = _paces(flags)
-    selectors, source = chosen
-    jobs = WorkspaceJobs(
-        open_workspace,
-        selectors,
-        source,
-        command=command,
-        is_detecting=flags["detect"],
-        is_pushing=flags["push"],
-        is_compacting=flags["compact"],
-        skips_bad=flags["skip_bad_artifacts"],
-    )
+    jobs = WorkspaceJobs(open_home, request, is_detecting=flags["detect"])
     wakeups, notifier = Wakeups(), Notifier(os.environ)
     printer = Printer(flags["output"])
     loop = Loop(jobs, paces, wakeups, printer, alive=notifier.alive)
     loop.watch = lambda: wakeups.watch(jobs.paths)
-    facts = CachedFacts(lambda: read_facts(jobs.workspace))
+    facts = CachedFacts(lambda: read_facts(jobs.home))
     with ExitStack() as stack:
         stack.callback(printer.close)
         stack.callback(wakeups.close)

@@ -9,16 +9,17 @@ import click
 
 from tailpipe.cli.describe import format_record, format_type_record
 from tailpipe.cli.listing import OPTIONS, noun_group
-from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, with_built_ins
 from tailpipe.cli.trial import NOWHERE, fits_nothing, limit_option, show_trial
 from tailpipe.errors import EXIT_FAILED
-from tailpipe.workspace import Workspace
+from tailpipe.home.home import Home
+from tailpipe.operations.trial import try_file
 
 __all__ = ["command"]
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    registry = workspace.registry
+def _records(home: Home) -> list[dict[str, Any]]:
+    registry = home.registry
     types = [
         format_type_record(declared, registry.owner("format", name)) for name, declared in registry.formats.items()
     ]
@@ -26,8 +27,7 @@ def _records(workspace: Workspace) -> list[dict[str, Any]]:
         format_record(value, registry.owner("preset", name), "preset") for name, value in registry.presets.items()
     ]
     own = [
-        format_record(value, registry.owner("format", value.type), "config")
-        for value in workspace.config.formats.values()
+        format_record(value, registry.owner("format", value.type), "config") for value in home.config.formats.values()
     ]
     return sorted([*types, *presets, *own], key=lambda record: str(record["name"]))
 
@@ -44,8 +44,8 @@ command = noun_group(
 command.help = "List, show and test formats."
 
 
-def _names(workspace: Workspace) -> list[str]:
-    return [*workspace.registry.presets, *workspace.config.formats]
+def _names(home: Home) -> list[str]:
+    return [*home.registry.presets, *home.config.formats]
 
 
 @command.command(
@@ -63,9 +63,9 @@ def test(context: click.Context, name: str, file: Path, limit: int, output: str)
     Also prints the lines that do not match, with position and reason. Column types are inferred. Collects and writes
     nothing. Exits with 1 if no line matches.
     """
-    workspace = workspace_of(context)
-    format_ = with_built_ins(workspace, lambda known: known.format(name.removeprefix("format.")))
-    trial = workspace.try_file(file, NOWHERE, format_, limit)
+    home = home_of(context)
+    format_ = with_built_ins(home, lambda known: known.format(name.removeprefix("format.")))
+    trial = try_file(home, file, NOWHERE, format_, limit)
     show_trial(trial, output, is_format=True)
     if fits_nothing(trial):
         context.exit(EXIT_FAILED)

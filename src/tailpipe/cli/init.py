@@ -11,10 +11,11 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.again import located
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
+    from tailpipe.home.home import Home
     from tailpipe.infer.inference import Inference, Known
 
 __all__ = ["command", "inferred", "report"]
@@ -63,21 +64,21 @@ def command(
     if target is None:
         _suggest()
         return
-    workspace = workspace_of(context)
-    known, inference = inferred(workspace, target, name, connection)
+    home = home_of(context)
+    known, inference = inferred(home, target, name, connection)
     text = "\n".join(found.text(known.presets) for found in inference.found)
     if dry_run:
         render.data(text)
     else:
-        file = output if output is not None else _file(workspace, inference, name)
+        file = output if output is not None else _file(home, inference, name)
         _write(file, text, force=force)
     report(inference)
     if not dry_run:
         render.say(f"\nwrote {_short(file)}")
-        _next(inference, workspace, file)
+        _next(inference, home, file)
 
 
-def inferred(workspace: Any, target: str, name: str | None, connection: str | None = None) -> tuple[Known, Inference]:
+def inferred(home: Home, target: str, name: str | None, connection: str | None = None) -> tuple[Known, Inference]:
     """What is known already, and what the target holds."""
     from tailpipe.infer.inference import Known, infer
     from tailpipe.infer.places import connection_type, open_target
@@ -86,9 +87,9 @@ def inferred(workspace: Any, target: str, name: str | None, connection: str | No
 
     if name is not None:
         check_name(name)
-    config = _config(workspace)
-    presets = workspace.registry.presets
-    tables = workspace.registry.tables if config is None else workspace.known_tables
+    config = _config(home)
+    presets = home.registry.presets
+    tables = home.registry.tables if config is None else home.tables
     partitions = () if config is None else tuple(config.partitions)
     connections = {} if config is None else config.connections
     kind = connection_type(target)
@@ -98,7 +99,7 @@ def inferred(workspace: Any, target: str, name: str | None, connection: str | No
         named("connection", f"{kind}.{connection}", connections) if connection else connections.get(f"{kind}.default")
     )
     known = Known(tables, presets, partitions)
-    return known, infer(open_target(target, workspace.registry.sources, chosen), known, datetime.now(UTC), name)
+    return known, infer(open_target(target, home.registry.sources, chosen), known, datetime.now(UTC), name)
 
 
 def report(inference: Inference) -> None:
@@ -131,17 +132,17 @@ def _suggest() -> None:
     render.say("run one of these, or name a file, a directory or a bucket (s3://, gs://, az://): tailpipe init PATH")
 
 
-def _config(workspace: Any) -> Any:
+def _config(home: Home) -> Any:
     try:
-        return workspace.config
+        return home.config
     except ConfigError as broken:
         render.say(f"warning: {broken.message}; names in it are not known here (see: tailpipe config check)")
         return None
 
 
-def _file(workspace: Any, inference: Inference, name: str | None) -> Path:
+def _file(home: Home, inference: Inference, name: str | None) -> Path:
     """The file of the config directory that the config goes into."""
-    places = workspace.environment.config_paths
+    places = home.environment.config_paths
     directory = next((path for path in places if path.is_dir()), None)
     if directory is None:
         raise UsageError(f'"{places[0]}" is not a directory', hint="name the file to write with --output")
@@ -163,9 +164,9 @@ def _write(file: Path, text: str, *, force: bool) -> None:
         raise UsageError(f'cannot write "{_short(file)}": {(error.strerror or str(error)).lower()}') from None
 
 
-def _next(inference: Inference, workspace: Any, file: Path) -> None:
+def _next(inference: Inference, home: Home, file: Path) -> None:
     """The two commands that come next."""
-    paths = workspace.environment.config_paths
+    paths = home.environment.config_paths
     is_there = any(file.resolve() == path.resolve() or file.resolve().parent == path.resolve() for path in paths)
     where = "" if is_there else f" --config-path {file}"
     addresses = " ".join(found.partition.address for found in inference.found)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, output_with_tpc, with_built_ins, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, output_with_tpc, with_built_ins
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
 
 __all__ = ["noun_group"]
 
@@ -43,11 +46,11 @@ def noun_group(
     """
     many = f"{label or noun}s"
 
-    def answer(workspace: Any, read: Callable[[Any], T]) -> T:
-        return with_built_ins(workspace, read) if has_built_ins else read(workspace)
+    def answer(home: Home, read: Callable[[Any], T]) -> T:
+        return with_built_ins(home, read) if has_built_ins else read(home)
 
-    def find(workspace: Any, name: str) -> dict[str, Any]:
-        found = {record["name"]: record for record in records(workspace)}
+    def find(home: Home, name: str) -> dict[str, Any]:
+        found = {record["name"]: record for record in records(home)}
         wanted = name.removeprefix(also_named)
         if wanted not in found:
             hint = did_you_mean(wanted, found, f"see: tailpipe {noun} list")
@@ -63,7 +66,7 @@ def noun_group(
     @common
     @click.pass_context
     def list_(context: click.Context, output: str) -> None:
-        render.records(answer(workspace_of(context), records), output, columns)
+        render.records(answer(home_of(context), records), output, columns)
 
     @group.command("show", help=f"Show the {label or noun} NAME.", epilog=examples(f"tailpipe {noun} show {example}"))
     @click.argument("name", shell_complete=completes(lambda w: [record["name"] for record in records(w)]))
@@ -71,11 +74,11 @@ def noun_group(
     @common
     @click.pass_context
     def show(context: click.Context, name: str, output: str) -> None:
-        workspace = workspace_of(context)
+        home = home_of(context)
         if text is not None and output == "tpc":
-            render.data(answer(workspace, lambda known: text(known, find(known, name)["name"])).rstrip("\n"))
+            render.data(answer(home, lambda known: text(known, find(known, name)["name"])).rstrip("\n"))
             return
-        record = more(workspace, answer(workspace, lambda known: find(known, name)))
+        record = more(home, answer(home, lambda known: find(known, name)))
         shown = {key: value for key, value in (parts or {}).items() if isinstance(record.get(key), list)}
         render.record(record, output, shown)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, limited, output
 from tailpipe.errors import UsageError
 
 __all__ = ["command"]
@@ -40,13 +40,14 @@ def command(context: click.Context, partition: str, limit: int, output: str) -> 
     Shows when and by which host each change was committed, what it changed, and its version in the log of the store,
     if it was pushed. Changes of other hosts appear once they were fetched.
     """
-    from tailpipe.catalog.changes import changes
+    from tailpipe.catalog.changes import PartitionChange, changes
 
-    workspace = workspace_of(context)
-    names = workspace.select([partition])
+    home = home_of(context)
+    names = home.select([partition])
     if len(names) != 1:
         raise UsageError(f"{partition} matches {len(names)} partitions", hint="name one: TABLE.PARTITION")
-    found = workspace.data.read(lambda catalog: changes(catalog.database, names[0], limit), [])
+    nothing: list[PartitionChange] = []
+    found = home.read(lambda catalog: changes(catalog.database, names[0], limit), nothing)
     rows = [{**asdict(one), "committed_at": one.committed_at.isoformat(timespec="seconds")} for one in found]
     if not rows and output == "pretty":
         render.say(f"{names[0]} has no changes yet")

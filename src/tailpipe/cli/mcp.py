@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import UsageError
 
 __all__ = ["command"]
@@ -58,6 +58,7 @@ def command(context: click.Context, /, **flags: Any) -> None:
         import mcp.server.mcpserver  # noqa: F401 - late, because it is an extra
     except ImportError:
         raise UsageError("the MCP server needs the package mcp", hint="pip install 'tailpipe[mcp]'") from None
+    from tailpipe.home.home import Home
     from tailpipe.mcp_server import answers
     from tailpipe.mcp_server.limits import Limits
     from tailpipe.mcp_server.reading import prepared
@@ -65,12 +66,11 @@ def command(context: click.Context, /, **flags: Any) -> None:
     from tailpipe.mcp_server.work import Worker
     from tailpipe.query.limit import parse_timeout
     from tailpipe.workers.pool import Workers
-    from tailpipe.workspace import Workspace
 
     limits = Limits(most_rows=flags["max_rows"], bytes=flags["max_bytes"], seconds=parse_timeout(flags["timeout"]))
-    _ = workspace_of(context).config  # a broken one is reported now, to whoever starts the server
+    _ = home_of(context).config  # a broken one is reported now, to whoever starts the server
     given_flags = context.find_root().obj or {}
-    opened = partial(Workspace.open, config_path=given_flags.get("config_path"), workspace=given_flags.get("workspace"))
+    opened = partial(Home.open, config_path=given_flags.get("config_path"), workspace=given_flags.get("workspace"))
     worker = Worker()
     workers = Workers(partial(prepared, opened), worker.at_once, (prepared.__module__, answers.__name__))
     access = Access(workers, limits, worker, _flags(context))

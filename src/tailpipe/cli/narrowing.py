@@ -14,61 +14,36 @@ from tailpipe.cli.fetching import FetchProgress
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import completes
 from tailpipe.errors import UsageError
-from tailpipe.stores.version import NOW, Version
+from tailpipe.stores.version import Version
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from tailpipe.query.narrowing import Narrowing
+    from tailpipe.home.home import Home
     from tailpipe.query.on_spark import SparkQueries
+    from tailpipe.query.request import Query
     from tailpipe.query.session import Session
-    from tailpipe.stores.fetch import Limits
 
-__all__ = ["Narrowed", "narrowing", "rows_chosen", "version_chosen"]
+__all__ = ["narrowing", "opened", "opened_on_spark", "rows_chosen", "version_chosen"]
 
 
-class Narrowed:
-    """What the flags select; called with a workspace it gives the session."""
+def opened(home: Home, query: Query) -> Session:
+    """A session over the requested data, and a warning if it is not a safe one."""
+    from tailpipe.operations.query import open_session
 
-    def __init__(self, narrowing: Narrowing, is_unsafe: bool, version: Version = NOW) -> None:
-        self.narrowing = narrowing
-        self.is_unsafe = is_unsafe
-        self.timeout_seconds: float | None = None
-        self.limits: Limits | None = None
-        """What statements may fetch from stores."""
-        self.version = version
+    if query.is_unsafe:
+        render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
+    return open_session(home, query)
 
-    def __call__(self, workspace: Any) -> Session:
-        """The session, and a warning if it is not a safe one."""
-        if self.is_unsafe:
-            render.say("warning: --unsafe lets statements write files, read any file, and load extensions")
-        return self.session(workspace, self.narrowing)
 
-    def session(self, workspace: Any, narrowing: Narrowing) -> Session:
-        """A session with another narrowing."""
-        session: Session = workspace.session(
-            narrowing,
-            unsafe=self.is_unsafe,
-            timeout_seconds=self.timeout_seconds,
-            limits=self.limits,
-            on_fetch=FetchProgress(),
-            version=self.version,
-        )
-        return session
+def opened_on_spark(home: Home, query: Query) -> AbstractContextManager[SparkQueries]:
+    """The same on Spark."""
+    from tailpipe.operations.query import spark_queries
 
-    def on_spark(self, workspace: Any) -> AbstractContextManager[SparkQueries]:
-        """The same on Spark."""
-        if self.is_unsafe:
-            raise UsageError("--unsafe works with DuckDB only", hint="remove --engine spark")
-        log_from(workspace.settings.log_levels, workspace.config.secrets)
-        queries: AbstractContextManager[SparkQueries] = workspace.spark_queries(
-            self.narrowing,
-            timeout_seconds=self.timeout_seconds,
-            limits=self.limits,
-            on_fetch=FetchProgress(),
-            version=self.version,
-        )
-        return queries
+    if query.is_unsafe:
+        raise UsageError("--unsafe works with DuckDB only", hint="remove --engine spark")
+    log_from(home.settings.log_levels, home.config.secrets)
+    return spark_queries(home, query)
 
 
 def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +56,7 @@ def rows_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
             "partitions",
             metavar="NAME",
             multiple=True,
-            shell_complete=completes(lambda workspace: list(workspace.held())),
+            shell_complete=completes(lambda home: list(home.held())),
             help="Only this partition: NAME or TABLE.NAME, with wildcards. Repeatable.",
         ),
         click.option(
@@ -110,19 +85,19 @@ def version_chosen(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command take those and `--schema` and `--unsafe`, as `narrowed`."""
+    """Let a command take those and `--schema` and `--unsafe`, as `query`."""
 
     @rows_chosen
     @click.option(
         "--schema",
         metavar="NAME",
-        shell_complete=completes(lambda workspace: ["tailpipe", *workspace.config.schemas]),
+        shell_complete=completes(lambda home: ["tailpipe", *home.config.schemas]),
         help="Schema to query instead of tailpipe.",
     )
     @click.option("--unsafe", is_flag=True, help="Allow statements to write and to read other files.")
     @version_chosen
     @wraps(command)
-    def narrowed(
+    def chosen(
         *arguments: Any,
         start: str | None,
         end: str | None,
@@ -134,8 +109,9 @@ def narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         from tailpipe.query.narrowing import Narrowing  # late, so that --help stays fast
+        from tailpipe.query.request import Query
 
         narrowing_ = Narrowing.parse(start, end, partitions, indexes, schema, now=datetime.now(UTC))
-        return command(*arguments, narrowed=Narrowed(narrowing_, unsafe, version), **options)
+        return command(*arguments, query=Query(narrowing_, version, unsafe, on_fetch=FetchProgress()), **options)
 
-    return narrowed
+    return chosen

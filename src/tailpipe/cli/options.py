@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tailpipe.cli import render
 from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError, WorkspaceError
 
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
+
 __all__ = [
     "common",
     "completes",
     "examples",
+    "home_of",
     "limited",
     "output",
     "output_with_tpc",
     "refuse_locked",
     "warn_of_schemas",
     "with_built_ins",
-    "workspace_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,10 +40,8 @@ def common(command: F) -> F:
         callback=_keep,
         help="Directory of .tpc files, or a single .tpc file. Separate several with ':'.",
     )
-    workspace = click.option(
-        "--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to use."
-    )
-    return config_path(workspace(command))
+    home = click.option("--workspace", metavar="NAME", expose_value=False, callback=_keep, help="Workspace to use.")
+    return config_path(home(command))
 
 
 def examples(*calls: str) -> str:
@@ -77,37 +78,37 @@ def refuse_locked(locked: Iterable[str]) -> None:
         raise TailpipeError("some partitions were skipped", hint="try again when the other process has finished")
 
 
-def refuse_unpushed(context: click.Context, workspace: Any) -> None:
+def refuse_unpushed(context: click.Context, home: Home) -> None:
     """End with exit code 1 if a change is committed, but the store of its partition lacks it."""
     from tailpipe.cli.pushes import report_unpushed
 
-    if workspace.data.unpushed:
-        report_unpushed(workspace.data.unpushed)
+    if home.unpushed:
+        report_unpushed(home.unpushed)
         context.exit(EXIT_FAILED)
 
 
-def workspace_of(context: click.Context) -> Any:
-    """The workspace that the flags of this call name."""
-    from tailpipe.workspace import Workspace  # late, so that --help stays fast
+def home_of(context: click.Context) -> Home:
+    """The home of the workspace that the flags of this call name."""
+    from tailpipe.home.home import Home  # late, so that --help stays fast
 
     flags = context.find_root().obj or {}
-    return Workspace.open(
+    return Home.open(
         config_path=flags.get("config_path"), workspace=flags.get("workspace"), say=render.say, is_command=True
     )
 
 
-def with_built_ins(workspace: Any, read: Callable[[Any], T]) -> T:
+def with_built_ins(home: Home, read: Callable[[Home], T]) -> T:
     """What the workspace answers; if its config is broken, what it answers without one, and a warning.
 
     Whoever mends a config looks up formats, tables and sources meanwhile. A name that only the config can have
     tells what is wrong with it.
     """
     try:
-        return read(workspace)
+        return read(home)
     except ConfigError as broken:
         from tailpipe.config.config import Config
 
-        bare = type(workspace)(workspace.environment, workspace.registry)
+        bare = type(home)(home.environment, home.registry)
         bare.config = Config()
         try:
             answer = read(bare)
@@ -117,24 +118,25 @@ def with_built_ins(workspace: Any, read: Callable[[Any], T]) -> T:
         return answer
 
 
-def warn_of_schemas(workspace: Any, schemas: Collection[str] | None = None) -> int:
+def warn_of_schemas(home: Home, schemas: Collection[str] | None = None) -> int:
     """Tell which tables in schemas are neither declared nor hold anything; how many there are."""
     from tailpipe.config.suspicions import unknown_tables
+    from tailpipe.operations.facts import table_names
 
-    found = list(unknown_tables(workspace.config, workspace.known_tables, schemas))
-    if found and workspace.settings.location.is_dir():  # else nothing was ever collected, and nothing is made here
+    found = list(unknown_tables(home.config, home.tables, schemas))
+    if found and home.settings.location.is_dir():  # else nothing was ever collected, and nothing is made here
         with suppress(WorkspaceError):  # the command itself says what is wrong with the data
-            found = list(unknown_tables(workspace.config, workspace.tables(), schemas))
+            found = list(unknown_tables(home.config, table_names(home), schemas))
     render.warnings(found)
     return len(found)
 
 
-def completes(names: Callable[[Any], list[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def completes(names: Callable[[Home], list[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Completion of an argument from what the workspace knows; a broken config completes nothing."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         try:
-            return [name for name in names(workspace_of(context)) if name.startswith(incomplete)]
+            return [name for name in names(home_of(context)) if name.startswith(incomplete)]
         except TailpipeError:
             return []
 

@@ -12,11 +12,14 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.describe import coverage_record, held_record, partition_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, refuse_unpushed, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, refuse_unpushed
 from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.window import window_between
-from tailpipe.workspace import Workspace
+from tailpipe.operations import delete as operation
+from tailpipe.operations.facts import coverage
+from tailpipe.operations.pull import pin
 
 __all__ = ["command"]
 
@@ -30,19 +33,19 @@ COVERAGE = {
 }
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    config, registry, held = workspace.config, workspace.registry, workspace.held()
+def _records(home: Home) -> list[dict[str, Any]]:
+    config, registry, held = home.config, home.registry, home.held()
     records = {name: held_record(totals) for name, totals in held.items()}
     for address, partition in config.partitions.items():
         plugin = None if partition.table in config.tables else registry.owner("table", partition.table)
-        table = workspace.known_tables[partition.table]
+        table = home.tables[partition.table]
         records[address] = partition_record(partition, table, plugin, held.get(address))
     return [record for _, record in sorted(records.items())]
 
 
-def _with_coverage(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
-    partition = workspace.config.partitions.get(record["name"])
-    return {**record, **coverage_record(workspace.coverage(record["name"]), partition, datetime.now(UTC))}
+def _with_coverage(home: Home, record: dict[str, Any]) -> dict[str, Any]:
+    partition = home.config.partitions.get(record["name"])
+    return {**record, **coverage_record(coverage(home, record["name"]), partition, datetime.now(UTC))}
 
 
 command = noun_group(
@@ -78,11 +81,11 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
     Only whole days between --from and --to are deleted, by tp_date. To collect them again, run collect with --from.
     Partitions that were removed from the config can be deleted too.
     """
-    workspace = workspace_of(context)
+    home = home_of(context)
     window = window_between(start, end, now=datetime.now(UTC))
     if not DaySet.within(window):
         raise UsageError(f'no full day from "{start}" to "{end}"', hint="days are UTC days")
-    doomed = [one for one in workspace.keeping.preview_deletion(selector, window) if one.files or one.rejected]
+    doomed = [one for one in operation.preview_deletion(home, selector, window) if one.files or one.rejected]
     if not doomed:
         render.say("nothing to delete")
         return
@@ -98,13 +101,13 @@ def delete(context: click.Context, selector: str, start: str | None, end: str | 
             render.say("nothing deleted")
             context.exit(EXIT_FAILED)
     for one in doomed:
-        workspace.keeping.delete(one.partition, window)
+        operation.delete(home, one.partition, window)
         render.say(f"deleted {render.counted(one.rows, 'row')} from {one.partition}")
     for one in doomed:
-        if one.dates and one.partition in workspace.config.partitions:
+        if one.dates and one.partition in home.config.partitions:
             days = f"--from {one.dates.first} --to {one.dates.last}"
             render.say(located(f"to collect them again: tailpipe collect {one.partition} {days}"))
-    refuse_unpushed(context, workspace)
+    refuse_unpushed(context, home)
 
 
 def _pin(is_pinned: bool, word: str, description: str) -> None:
@@ -117,9 +120,9 @@ def _pin(is_pinned: bool, word: str, description: str) -> None:
     @common
     @click.pass_context
     def act(context: click.Context, selector: str, start: str | None, end: str | None) -> None:
-        workspace = workspace_of(context)
+        home = home_of(context)
         window = window_between(start, end, now=datetime.now(UTC))
-        for name, files in workspace.sharing.pin(selector, window, is_pinned=is_pinned).items():
+        for name, files in pin(home, selector, window, is_pinned=is_pinned).items():
             render.say(f"{name}: {render.counted(files, 'file')} {word}ned")
 
 

@@ -16,12 +16,12 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import plugin_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import EXIT_FAILED, PluginError, TailpipeError, UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.nearest import listed
 from tailpipe.plugin import Registry
 from tailpipe.plugin.packs import is_pack
-from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
@@ -30,9 +30,9 @@ BUILT_IN = ("tailpipe", "pack")
 _BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    records = [plugin_record(plugin) for plugin in workspace.registry.plugins.values()]
-    for warning in workspace.registry.warnings:
+def _records(home: Home) -> list[dict[str, Any]]:
+    records = [plugin_record(plugin) for plugin in home.registry.plugins.values()]
+    for warning in home.registry.warnings:
         render.say(f"warning: {warning}")
     return records
 
@@ -60,7 +60,7 @@ def install(context: click.Context, wanted: str, editable: bool, force: bool) ->
     requirements work too.
     """
     if is_pack(wanted) and not editable:
-        _install_pack(workspace_of(context), Path(wanted), force=force)
+        _install_pack(home_of(context), Path(wanted), force=force)
         return
     if editable and not Path(wanted).is_dir():
         raise UsageError(f'directory not found: "{wanted}"', hint="--editable needs a directory")
@@ -68,10 +68,10 @@ def install(context: click.Context, wanted: str, editable: bool, force: bool) ->
     render.say("done; see: tailpipe plugin list")
 
 
-def _install_pack(workspace: Workspace, source: Path, *, force: bool) -> None:
+def _install_pack(home: Home, source: Path, *, force: bool) -> None:
     from tailpipe.config.pack_install import install_pack
 
-    done = install_pack(source, workspace.environment.packs_dir, workspace.registry, force=force)
+    done = install_pack(source, home.environment.packs_dir, home.registry, force=force)
     if done.skipped:
         render.say(f"skipped, not part of a pack: {listed(done.skipped, 5)}")
     tables = [name for name, _ in done.plugin.parts("table")]
@@ -93,7 +93,7 @@ def check(context: click.Context, folder: str) -> None:
         is_python = next(Path(folder).glob("*.py"), None) or (Path(folder) / "pyproject.toml").is_file()
         hint = "a Python plugin is checked by tailpipe.testing.check_plugin in a test" if is_python else ""
         raise UsageError(f'"{folder}" is not a pack: it has no plugin.tpc', hint=hint)
-    problems = list(pack_problems(Path(folder), workspace_of(context).registry))
+    problems = list(pack_problems(Path(folder), home_of(context).registry))
     for problem in problems:
         render.say(f"error: {problem}")
     if problems:
@@ -121,7 +121,7 @@ def uninstall(context: click.Context, wanted: str) -> None:
     """
     from tailpipe.config.pack_install import remove_pack
 
-    if remove_pack(wanted, workspace_of(context).environment.packs_dir):
+    if remove_pack(wanted, home_of(context).environment.packs_dir):
         render.say("done; collected data was kept")
         return
     _run_pip(["uninstall", "--yes", _package_of(wanted)])

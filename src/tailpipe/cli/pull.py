@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.window import window_between
 
@@ -71,17 +71,16 @@ def command(
     Files stay in the store unless --data or --dataset is given. Partitions that the config does not name are found in
     the store.
     """
-    workspace = workspace_of(context)
-    if dataset is not None:
-        if selectors or start or end or indexes:
-            raise UsageError(
-                "--dataset cannot be used with SELECTOR, --from, --to or --index",
-                hint=f"the dataset selects what is pulled; see: tailpipe dataset show {dataset}",
-            )
-        done = workspace.sharing.pull_dataset(dataset, dry_run=dry_run)
-    else:
-        window = window_between(start, end, now=datetime.now(UTC))
-        done = workspace.sharing.pull(selectors, window, indexes=indexes, with_data=with_data, dry_run=dry_run)
+    from tailpipe.operations.pull import Pull, pull
+
+    home = home_of(context)
+    if dataset is not None and (selectors or start or end or indexes):
+        raise UsageError(
+            "--dataset cannot be used with SELECTOR, --from, --to or --index",
+            hint=f"the dataset selects what is pulled; see: tailpipe dataset show {dataset}",
+        )
+    window = window_between(start, end, now=datetime.now(UTC))
+    done = pull(home, Pull(selectors, window, indexes, with_data, dataset, dry_run))
     if done or output != "pretty":
         render.records([asdict(one) for one in done], output, COLUMNS)
     else:

@@ -12,7 +12,7 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.bar import Segment, draw_bar
-from tailpipe.cli.options import common, completes, examples, output, refuse_locked, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, refuse_locked
 from tailpipe.cli.pushes import published_lines, push_record
 from tailpipe.errors import EXIT_FAILED, UsageError
 from tailpipe.model.visible import visible
@@ -59,14 +59,16 @@ def command(
     collect does this after every commit. A push that was interrupted continues where it stopped: files that are
     already in the store are not sent again. Afterwards, files that need not stay on this disk leave it.
     """
-    workspace, rate = workspace_of(context), _rate(limit_rate)
-    chosen = workspace.select(selectors)
-    if not any(workspace.data.store_of(name) for name in chosen):
+    from tailpipe.operations.push import Push, push
+
+    home, rate = home_of(context), _rate(limit_rate)
+    chosen = home.select(selectors)
+    if not any(home.stores.of(name) for name in chosen):
         hint = 'add one: store "lake" { … }, and store = store.lake to the partition'
         raise UsageError("none of the partitions has a store", hint=hint)
     show = _Progress()
     try:
-        done = workspace.sharing.push(chosen, dry_run=dry_run, bytes_per_second=rate, emit=show)
+        done = push(home, Push(tuple(chosen), dry_run, rate), show)
     finally:
         show.close()
     changed = [one for one in done if one.commits or one.files or one.offloaded_files or one.freed_files]

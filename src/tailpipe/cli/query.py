@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, OUTPUTS, Shape
 from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import Narrowed, narrowing
-from tailpipe.cli.options import common, examples, warn_of_schemas, workspace_of
+from tailpipe.cli.narrowing import narrowing, opened, opened_on_spark
+from tailpipe.cli.options import common, examples, home_of, warn_of_schemas
 from tailpipe.cli.params import param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, resolved
 from tailpipe.cli.sinks import screen, shared, to_file, to_screen
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tailpipe.cli.statements import Statement
+    from tailpipe.home.home import Home
     from tailpipe.query.on_spark import SparkQueries
+    from tailpipe.query.request import Query
     from tailpipe.query.session import Session
-    from tailpipe.workspace import Workspace
 
 __all__ = ["command"]
 
@@ -116,7 +118,7 @@ def command(
     fetch_limit: str | None,
     offline: bool,
     timing: bool | None,
-    narrowed: Narrowed,
+    query: Query,
 ) -> None:
     """Run SQL statements with DuckDB over all tables.
 
@@ -132,12 +134,13 @@ def command(
     if timeout is not None:
         from tailpipe.query.limit import parse_timeout  # late, so that --help stays fast
 
-        narrowed.timeout_seconds = parse_timeout(timeout)
+        query = replace(query, timeout_seconds=parse_timeout(timeout))
     if fetch_limit is not None or offline:
         from tailpipe.model.size import parse_size
         from tailpipe.stores.fetch import FETCH_BYTES, Limits
 
-        narrowed.limits = Limits(FETCH_BYTES if fetch_limit is None else parse_size(fetch_limit), offline)
+        limits = Limits(FETCH_BYTES if fetch_limit is None else parse_size(fetch_limit), offline)
+        query = replace(query, limits=limits)
     if not sources and sys.stdin.isatty():
         if path is not None or not sys.stdout.isatty():
             raise UsageError("there is no statement to run", hint='give one, such as: tailpipe query "SHOW TABLES"')
@@ -146,11 +149,11 @@ def command(
         from tailpipe.cli.shell import Shell  # late, because it takes long to load
 
         with without_pandas():
-            Shell(workspace_of(context), narrowed, shape, timing, parsed(params)).run()
+            Shell(home_of(context), query, shape, timing, parsed(params)).run()
         return
     begun = time.monotonic()
-    workspace = workspace_of(context)
-    statements = resolved(gather(sources or (STDIN,)), parsed(params), workspace)
+    home = home_of(context)
+    statements = resolved(gather(sources or (STDIN,)), parsed(params), home)
     if shape.output in BINARY and len(statements) > 1:
         raise UsageError(f"{shape.output} holds one result", hint="pass one statement")
     if shape.output in BINARY and path is None and sys.stdout.isatty():
@@ -158,12 +161,12 @@ def command(
     with guarded(), ExitStack() as stack:
         session: Session | SparkQueries
         if engine == "spark":
-            queries = session = stack.enter_context(narrowed.on_spark(workspace))
+            queries = session = stack.enter_context(opened_on_spark(home, query))
             if is_remote:
-                _write_there(workspace, queries, statements, str(target))
+                _write_there(home, queries, statements, str(target))
                 return
         else:
-            session = narrowed(workspace)
+            session = opened(home, query)
             stack.enter_context(closed_in_time(session.close))
             if any(statement.params for statement in statements):
                 stack.enter_context(without_pandas())
@@ -173,19 +176,19 @@ def command(
             render.say(f"ready in {time.monotonic() - begun:.2f} s")
         sink = to_screen(shape.output) if write is None else shared(write)
         if failures := answer_all(session, statements, shape, sink, timing):
-            used = (narrowed.narrowing.schema or "", *(statement.sql for statement in statements))
-            warn_of_schemas(workspace, [name for name in workspace.config.schemas if any(name in one for one in used)])
+            used = (query.narrowing.schema or "", *(statement.sql for statement in statements))
+            warn_of_schemas(home, [name for name in home.config.schemas if any(name in one for one in used)])
             if path is not None:
                 render.say(f'nothing was written to "{path}"')
             context.exit(failures[0].exit_code if len(statements) == 1 else EXIT_FAILED)
 
 
-def _write_there(workspace: Workspace, session: SparkQueries, statements: Sequence[Statement], target: str) -> None:
+def _write_there(home: Home, session: SparkQueries, statements: Sequence[Statement], target: str) -> None:
     """Have Spark write the answer of one statement to a bucket or directory."""
     if len(statements) != 1:
         raise UsageError("expected one statement", hint="give each its own --to-file")
     (statement,) = statements
-    files, size = session.write(statement.sql, statement.params, workspace.data.destination(target))
+    files, size = session.write(statement.sql, statement.params, home.stores.destination(target))
     render.say(f"wrote {render.counted(files, 'file')} ({render.size(size)}) to {target}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, limited, output
 
 __all__ = ["command"]
 
@@ -37,15 +37,16 @@ def show(context: click.Context, selectors: tuple[str, ...], limit: int, output:
     Shows the selected partitions, or all of them, newest day first. A row is rejected if it does not match the
     format, has no timestamp, or lacks a required column. The other rows of its file are still collected.
     """
+    from tailpipe.operations.facts import rejected
     from tailpipe.query.rejected import RejectedRow, rejected_rows
 
-    workspace = workspace_of(context)
+    home = home_of(context)
     rows: list[RejectedRow] = []
-    chosen = set(workspace.select(selectors))
-    found = {name: held.rejected_rows for name, held in workspace.held().items() if name in chosen}
+    chosen = set(home.select(selectors))
+    found = {name: held.rejected_rows for name, held in home.held().items() if name in chosen}
     total = sum(found.values())
     for name in (name for name, count in found.items() if count):
-        rows += rejected_rows(name, workspace.rejected(name), limit - len(rows)) if len(rows) < limit else []
+        rows += rejected_rows(name, rejected(home, name), limit - len(rows)) if len(rows) < limit else []
     if rows or output != "pretty":
         partition = {"partition": "partition"} if len({row.partition for row in rows}) > 1 else {}
         render.records([asdict(row) for row in rows], output, {**partition, **COLUMNS})

@@ -9,7 +9,7 @@ import click
 
 from tailpipe.catalog.run_record import RunRecord
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, limited, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, limited, output
 
 __all__ = ["command"]
 
@@ -41,7 +41,9 @@ def command(context: click.Context, partitions: tuple[str, ...], failed: bool, l
     Shows start, outcome, duration, rows, bytes and error of each run. The other formats also have the window, the rows
     by outcome, the profile and the command. run_history of the workspace says how long runs are kept.
     """
-    found = workspace_of(context).runs(partitions, limit, is_failed=failed)
+    from tailpipe.operations.facts import runs
+
+    found = runs(home_of(context), partitions, limit, is_failed=failed)
     rows = [_cells(one) if output == "pretty" else record_of(one) for one in found]
     if not rows and output == "pretty":
         render.say("no runs failed" if failed else "no runs yet")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.options import common, examples, home_of, output, with_built_ins
 from tailpipe.cli.saved_statements import complete_names, find_saved
 from tailpipe.model.parameter import Parameter
 from tailpipe.model.saved import SavedQuery
+
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
 
 __all__ = ["command"]
 
@@ -33,8 +36,8 @@ def command() -> None:
 @click.pass_context
 def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
     """List all saved queries: those of the config, and those of plugins."""
-    workspace = workspace_of(context)
-    records = with_built_ins(workspace, _records)
+    home = home_of(context)
+    records = with_built_ins(home, _records)
     chosen = [record for record in records if set(tags) <= set(record["tags"])]
     if output == "pretty":
         chosen = [{**record, "params": ", ".join(one["name"] for one in record["params"])} for record in chosen]
@@ -59,25 +62,25 @@ def list_(context: click.Context, tags: tuple[str, ...], output: str) -> None:
 @click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the saved query NAME, its parameters and its statement."""
-    workspace = workspace_of(context)
-    query, record = with_built_ins(workspace, lambda known: ((query := find_saved(known, name)), _record(known, query)))
+    home = home_of(context)
+    query, record = with_built_ins(home, lambda known: ((query := find_saved(known, name)), _record(known, query)))
     if output == "sql":
         render.data(query.text)
         return
     render.record(record, output, {"params": PARAMS})
 
 
-def _records(workspace: Any) -> list[dict[str, Any]]:
+def _records(home: Home) -> list[dict[str, Any]]:
     """All of them, those of the config first."""
-    names = sorted(workspace.saved, key=lambda name: (name not in workspace.config.queries, name))
-    return [_record(workspace, workspace.saved[name]) for name in names]
+    names = sorted(home.queries, key=lambda name: (name not in home.config.queries, name))
+    return [_record(home, home.queries[name]) for name in names]
 
 
-def _record(workspace: Any, query: SavedQuery) -> dict[str, Any]:
-    is_own = query.name in workspace.config.queries
+def _record(home: Home, query: SavedQuery) -> dict[str, Any]:
+    is_own = query.name in home.config.queries
     return {
         "name": query.name,
-        "plugin": None if is_own else workspace.registry.owner("query", query.name),
+        "plugin": None if is_own else home.registry.owner("query", query.name),
         "title": query.title,
         "description": query.description,
         "tags": list(query.tags),

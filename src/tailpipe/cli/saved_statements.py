@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tailpipe.cli.options import completes, workspace_of
+from tailpipe.cli.options import completes, home_of
 from tailpipe.cli.params import named_in, with_params
 from tailpipe.cli.statements import Statement
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.operations.facts import table_names
 
 if TYPE_CHECKING:
+    from tailpipe.home.home import Home
     from tailpipe.model.saved import SavedQuery
 
 __all__ = ["complete_names", "complete_params", "find_saved", "is_name", "refuse_unused", "resolved", "statement_of"]
@@ -24,15 +26,15 @@ __all__ = ["complete_names", "complete_params", "find_saved", "is_name", "refuse
 _BARE = re.compile(r"[A-Za-z_][\w-]*")
 
 
-def resolved(statements: Sequence[Statement], given: Mapping[str, Any], workspace: Any) -> list[Statement]:
+def resolved(statements: Sequence[Statement], given: Mapping[str, Any], home: Home) -> list[Statement]:
     """The statements, saved queries in place of their names, each with the values that it names.
 
     A value that none of them names is refused. One word that DuckDB itself takes for a statement stays one.
     """
-    names = [one.sql if is_name(one, workspace) else "" for one in statements]
+    names = [one.sql if is_name(one, home) else "" for one in statements]
     if not any(names):
         return with_params(statements, given)
-    queries = {name: find_saved(workspace, name) for name in names if name}
+    queries = {name: find_saved(home, name) for name in names if name}
     if len(statements) == 1:
         query = queries[names[0]]
         return [statement_of(query, query.values(given, now=datetime.now(UTC)))]
@@ -61,22 +63,22 @@ def statement_of(query: SavedQuery, values: Mapping[str, Any]) -> Statement:
     return Statement(query.text, file, "\n" * query.line + query.text, query.line, values, query.name)
 
 
-def find_saved(workspace: Any, name: str) -> SavedQuery:
+def find_saved(home: Home, name: str) -> SavedQuery:
     """The saved query of that name, or an error with the nearest one, or with what a table is read by."""
-    queries: Mapping[str, SavedQuery] = workspace.saved
+    queries: Mapping[str, SavedQuery] = home.queries
     if name in queries:
         return queries[name]
-    if name.lower() in (table.lower() for table in workspace.tables()):
+    if name.lower() in (table.lower() for table in table_names(home)):
         raise UsageError(f'"{name}" is a table, not a saved query', hint=f'to read it: tailpipe query "FROM {name}"')
     hint = did_you_mean(name, queries, "see: tailpipe saved list")
     raise UsageError(f"saved query not found: {name}", hint=hint)
 
 
-def is_name(statement: Statement, workspace: Any) -> bool:
+def is_name(statement: Statement, home: Home) -> bool:
     """Whether a statement is one word that names a saved query, or means to: no SQL consists of it alone."""
     if statement.file or not _BARE.fullmatch(statement.sql):
         return False
-    return statement.sql in workspace.saved or not _is_sql(statement.sql)
+    return statement.sql in home.queries or not _is_sql(statement.sql)
 
 
 def _is_sql(word: str) -> bool:
@@ -90,7 +92,7 @@ def _is_sql(word: str) -> bool:
             return False
 
 
-complete_names = completes(lambda workspace: sorted(workspace.saved))
+complete_names = completes(lambda home: sorted(home.queries))
 
 
 def complete_params(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -98,7 +100,7 @@ def complete_params(context: click.Context, _: click.Parameter, incomplete: str)
     # While a flag still lacks its value, click leaves the arguments unparsed.
     words = [*context.args, *(context.params.get("sources") or ()), *(context.params.get("names") or ())]
     try:
-        queries = workspace_of(context).saved
+        queries = home_of(context).queries
         named = [queries[word] for word in words if word in queries]
         found = dict.fromkeys(f"{one.name}=" for query in named for one in query.params)
         return [name for name in found if name.startswith(incomplete)]

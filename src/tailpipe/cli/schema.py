@@ -7,8 +7,9 @@ from typing import Any
 from tailpipe.cli.describe import chosen_record
 from tailpipe.cli.listing import noun_group
 from tailpipe.cli.options import warn_of_schemas
+from tailpipe.home.home import Home
 from tailpipe.model.partition import Schema
-from tailpipe.workspace import Workspace
+from tailpipe.operations.query import open_session
 
 __all__ = ["command"]
 
@@ -26,13 +27,13 @@ TABLES = {
 }
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    return [chosen_record(schema) for schema in (DEFAULT, *workspace.config.schemas.values())]
+def _records(home: Home) -> list[dict[str, Any]]:
+    return [chosen_record(schema) for schema in (DEFAULT, *home.config.schemas.values())]
 
 
-def _with_contents(workspace: Workspace, record: dict[str, Any]) -> dict[str, Any]:
-    warn_of_schemas(workspace, [record["name"]])
-    with workspace.session() as session:
+def _with_contents(home: Home, record: dict[str, Any]) -> dict[str, Any]:
+    warn_of_schemas(home, [record["name"]])
+    with open_session(home) as session:
         contents = session.contents(record["name"])
     tables = [
         {

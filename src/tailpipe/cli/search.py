@@ -13,16 +13,19 @@ import click
 
 from tailpipe.cli import render
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
-from tailpipe.cli.narrowing import Narrowed, narrowing
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.narrowing import narrowing, opened
+from tailpipe.cli.options import common, completes, examples, home_of, output
 from tailpipe.errors import EXIT_FAILED
 from tailpipe.model.visible import shorten
 from tailpipe.model.window import EVER, window_between
+from tailpipe.operations.facts import table_names
 from tailpipe.stores.version import NOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tailpipe.model.window import Window
+    from tailpipe.query.request import Query
     from tailpipe.query.search import Found
 
 __all__ = ["command"]
@@ -55,7 +58,7 @@ _WIDEST = 160
     "tables",
     metavar="NAME",
     multiple=True,
-    shell_complete=completes(lambda workspace: workspace.tables()),
+    shell_complete=completes(table_names),
     help="Search only this table, with wildcards. Repeatable.",
 )
 @click.option("--common", "in_common", is_flag=True, help="Search only the tp_ columns. Faster.")
@@ -78,7 +81,7 @@ def command(
     in_common: bool,
     limit: int,
     output: str,
-    narrowed: Narrowed,
+    query: Query,
 ) -> None:
     """Search all tables for a text, an IP address, a network or a user.
 
@@ -90,12 +93,13 @@ def command(
     from tailpipe.query.needle import Needle  # late, so that --help stays fast
     from tailpipe.query.search import search, searched_views
 
-    needle, workspace = Needle.parse(text), workspace_of(context)
-    if narrowed.narrowing.window == EVER and narrowed.version == NOW:
-        narrowed.narrowing = replace(narrowed.narrowing, window=window_between(_SINCE, None, now=datetime.now(UTC)))
+    needle, home = Needle.parse(text), home_of(context)
+    if query.narrowing.window == EVER and query.version == NOW:
+        window = window_between(_SINCE, None, now=datetime.now(UTC))
+        query = replace(query, narrowing=replace(query.narrowing, window=window))
     found: list[Found] = []
     with guarded(), ExitStack() as stack:
-        session = narrowed(workspace)
+        session = opened(home, query)
         stack.enter_context(closed_in_time(session.close))
         session.limit.when_stuck = partial(end_late, session.limit)
         views = searched_views(session, tables)
@@ -107,10 +111,10 @@ def command(
         except KeyboardInterrupt:
             _show_progress()
             if output == "pretty":
-                _print(needle.text, found, limit, output, narrowed)
+                _print(needle.text, found, limit, output, query.narrowing.window)
             raise
         _show_progress()
-    _print(needle.text, found, limit, output, narrowed)
+    _print(needle.text, found, limit, output, query.narrowing.window)
     if any(one.failure for one in found):
         context.exit(EXIT_FAILED)
 
@@ -122,7 +126,7 @@ def _show_progress(table: str = "", number: int = 0, count: int = 0) -> None:
         sys.stderr.flush()
 
 
-def _print(text: str, found: Sequence[Found], limit: int, output: str, narrowed: Narrowed) -> None:
+def _print(text: str, found: Sequence[Found], limit: int, output: str, window: Window) -> None:
     hits = [one for one in found if one.rows]
     newest = sorted((row for one in hits for row in one.newest), key=lambda row: row.tp_timestamp, reverse=True)[:limit]
     if output == "pretty":
@@ -138,7 +142,6 @@ def _print(text: str, found: Sequence[Found], limit: int, output: str, narrowed:
             render.say(f"{one.table}: not searched")
             render.error(one.failure)
     total = sum(one.rows for one in hits)
-    window = narrowed.narrowing.window
     since = f" from {window.start:%Y-%m-%d %H:%M}" if window.has_start else ""
     where = f"{render.counted(len(found), 'table')} searched{since}"
     if not total:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
 __all__ = ["command"]
@@ -62,4 +62,4 @@ def command(
         hint = 'install it: pip install "tailpipe[serve]"'
         raise TailpipeError("tailpipe serve needs the extra serve", hint=hint) from error
     listening = Listening(listen, port, names, tls_cert, tls_key, opens_browser=not no_browser)
-    serve(workspace_of(context), listening, render.data, render.say)
+    serve(home_of(context), listening, render.data, render.say)

@@ -11,14 +11,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe import __version__
 from tailpipe.cli import render
 from tailpipe.cli.answer import BINARY, Shape
 from tailpipe.cli.answers import answer_all
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded, terminated_cleanly
-from tailpipe.cli.narrowing import Narrowed
+from tailpipe.cli.narrowing import opened
 from tailpipe.cli.params import named_in
 from tailpipe.cli.saved_statements import find_saved, is_name, statement_of
 from tailpipe.cli.shell_commands import COMMANDS, LeaveShell
@@ -27,7 +27,12 @@ from tailpipe.cli.sinks import Sink, Write, screen, to_file, to_screen
 from tailpipe.cli.statements import Statement, split
 from tailpipe.errors import EXIT_DONE, TailpipeError, UsageError
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.operations.query import open_session
 from tailpipe.query.narrowing import Narrowing
+
+if TYPE_CHECKING:
+    from tailpipe.home.home import Home
+    from tailpipe.query.request import Query
 
 __all__ = ["Shell", "is_whole"]
 
@@ -59,23 +64,23 @@ class Shell:
 
     def __init__(
         self,
-        workspace: Any,
-        narrowed: Narrowed,
+        home: Home,
+        query: Query,
         shape: Shape,
         timing: bool | None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
-        self.workspace = workspace
-        self.narrowing = narrowed.narrowing
+        self.home = home
+        self.narrowing = query.narrowing
         self.shape = shape
         self.timing = timing
         self.params: dict[str, Any] = dict(params or {})
         self.file: Path | None = None
-        self._narrowed = narrowed
+        self._query = query
         self._has_answers = False
         self._vocabulary: Vocabulary | None = None
-        self.session = narrowed(workspace)
-        self.limit_to(narrowed.timeout_seconds)
+        self.session = opened(home, query)
+        self.limit_to(query.timeout_seconds)
 
     def run(self) -> None:
         """Read and answer until the person leaves."""
@@ -129,9 +134,9 @@ class Shell:
 
     def _resolved(self, statement: Statement) -> Statement:
         """The statement, or the saved query of that name, with the values that were set and that it names."""
-        if not is_name(statement, self.workspace):
+        if not is_name(statement, self.home):
             return replace(statement, params=named_in(statement.sql, self.params))
-        saved = find_saved(self.workspace, statement.sql)
+        saved = find_saved(self.home, statement.sql)
         return statement_of(saved, saved.values(named_in(saved.text, self.params), now=datetime.now(UTC)))
 
     def _refresh(self) -> None:
@@ -151,7 +156,7 @@ class Shell:
     def narrow(self, **changes: Any) -> None:
         """Show another part of the data; if that cannot be, all stays as it was."""
         narrowing = replace(self.narrowing, **changes)
-        session = self._narrowed.session(self.workspace, narrowing)
+        session = open_session(self.home, replace(self._query, narrowing=narrowing))
         self.session.close()
         self.session, self.narrowing, self._vocabulary = session, narrowing, None
         self.limit_to(self.timeout_seconds)
@@ -162,7 +167,7 @@ class Shell:
             return self._suggest_command(text[:cursor].lstrip())
         found = suggestions(text, cursor, self._words())
         if _FIRST_WORD.fullmatch(typed := text[:cursor].lstrip()):
-            names = [name for name in sorted(self.workspace.saved) if name.startswith(typed)]
+            names = [name for name in sorted(self.home.queries) if name.startswith(typed)]
             found += [Suggestion(name, len(typed), "saved query") for name in names]
         return found
 
@@ -214,7 +219,7 @@ class Shell:
 
     def _history(self) -> Path | None:
         """The file that keeps what was typed, for its owner alone; None if it cannot be."""
-        path: Path = self.workspace.environment.install_dir / "history"
+        path: Path = self.home.environment.install_dir / "history"
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))

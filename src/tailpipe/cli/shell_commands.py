@@ -51,7 +51,7 @@ def _tables(shell: Shell, which: str) -> None:
     if which not in ("", _ALL):
         raise UsageError(f'"{which}" is not a valid argument', hint=f"write .tables, or .tables {_ALL}")
     shell.session.refresh()
-    config = shell.workspace.config
+    config = shell.home.config
     every = shell.session.tables()
     known = {
         *config.tables,
@@ -198,7 +198,7 @@ def _schema_names(shell: Shell) -> list[str]:
 
 
 def _partition_names(shell: Shell) -> list[str]:
-    return [OFF, *shell.workspace.select(())]
+    return [OFF, *shell.home.select(())]
 
 
 COMMANDS: dict[str, ShellCommand] = {

@@ -11,18 +11,19 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import source_record, sources_record
 from tailpipe.cli.listing import OPTIONS, noun_group
 from tailpipe.cli.logs import log_from
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output
 from tailpipe.cli.report_records import years_record
 from tailpipe.cli.trial import limit_option, show_trial
 from tailpipe.errors import EXIT_FAILED, UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.nearest import did_you_mean
-from tailpipe.workspace import Workspace
+from tailpipe.operations.trial import try_source
 
 __all__ = ["command"]
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    registry = workspace.registry
+def _records(home: Home) -> list[dict[str, Any]]:
+    registry = home.registry
     return [source_record(source, registry.owner("source", name)) for name, source in sorted(registry.sources.items())]
 
 
@@ -46,12 +47,12 @@ command = noun_group(
 command.help = "List, show and test sources."
 
 
-def _partitions(workspace: Workspace) -> list[str]:
-    return list(workspace.config.partitions)
+def _partitions(home: Home) -> list[str]:
+    return list(home.config.partitions)
 
 
-def _tables(workspace: Workspace) -> list[str]:
-    return sorted({partition.table for partition in workspace.config.partitions.values()})
+def _tables(home: Home) -> list[str]:
+    return sorted({partition.table for partition in home.config.partitions.values()})
 
 
 @command.command("list", epilog=examples("tailpipe source list app_log"))
@@ -61,18 +62,18 @@ def _tables(workspace: Workspace) -> list[str]:
 @click.pass_context
 def list_(context: click.Context, name: str | None, output: str) -> None:
     """List all source types, or the sources of TABLE."""
-    workspace = workspace_of(context)
+    home = home_of(context)
     if name is None:
-        render.records(_records(workspace), output, TYPES)
+        render.records(_records(home), output, TYPES)
         return
     records = [
         {"partition": address, **record}
-        for address, partition in workspace.config.partitions.items()
+        for address, partition in home.config.partitions.items()
         if name in (partition.table, address)
-        for record in sources_record(partition, workspace.known_tables[partition.table])
+        for record in sources_record(partition, home.tables[partition.table])
     ]
-    if not records and name not in workspace.known_tables:
-        hint = did_you_mean(name, [*_partitions(workspace), *_tables(workspace)], "see: tailpipe partition list")
+    if not records and name not in home.tables:
+        hint = did_you_mean(name, [*_partitions(home), *_tables(home)], "see: tailpipe partition list")
         noun = "partition" if "." in name else "table"
         raise UsageError(f"{noun} not found: {name}", hint=hint)
     render.records(records, output, OF_PARTITIONS)
@@ -81,8 +82,8 @@ def list_(context: click.Context, name: str | None, output: str) -> None:
 def _complete_source(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """The sources of the partition that was typed before."""
 
-    def names(workspace: Workspace) -> list[str]:
-        partition = workspace.config.partitions.get(context.params.get("partition", ""))
+    def names(home: Home) -> list[str]:
+        partition = home.config.partitions.get(context.params.get("partition", ""))
         return [source.name for source in partition.sources] if partition else []
 
     return completes(names)(context, parameter, incomplete)
@@ -111,12 +112,12 @@ def test(context: click.Context, /, partition: str, source: str | None, output: 
     Also prints rejected rows, with position and reason. Collects and writes nothing. Exits with 1 if nothing can be
     listed, or if no row fits the table.
     """
-    workspace = workspace_of(context)
-    if partition not in workspace.config.partitions:
-        hint = did_you_mean(partition, workspace.config.partitions, "see: tailpipe partition list")
+    home = home_of(context)
+    if partition not in home.config.partitions:
+        hint = did_you_mean(partition, home.config.partitions, "see: tailpipe partition list")
         raise UsageError(f"partition not found: {partition}", hint=hint)
-    log_from(workspace.settings.log_levels, workspace.config.secrets)
-    tried = workspace.try_source(partition, source, **flags)
+    log_from(home.settings.log_levels, home.config.secrets)
+    tried = try_source(home, partition, source, **flags)
     trial = tried.trial
     if output == "json":
         render.data(json.dumps(_record(tried), ensure_ascii=False, default=str) + "\n")

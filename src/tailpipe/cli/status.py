@@ -16,12 +16,14 @@ from tailpipe.cli import render
 from tailpipe.cli.again import located
 from tailpipe.cli.alerts import alert_lines, alert_records
 from tailpipe.cli.grid import grid
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.collect.scope import not_requested, open_days
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.detection import HITS
 from tailpipe.model.visible import shorten, visible, width
-from tailpipe.workspace import Workspace
+from tailpipe.operations.detect import waiting_alerts
+from tailpipe.operations.facts import overview
 
 __all__ = ["command"]
 
@@ -50,11 +52,11 @@ def command(context: click.Context, output: str) -> None:
     them. An asterisk marks partitions that were removed from the config. Alerts that could not
     be delivered are listed with the reason.
     """
-    workspace, now = workspace_of(context), datetime.now(UTC)
-    records = _records(workspace, now)
+    home, now = home_of(context), datetime.now(UTC)
+    records = _records(home, now)
     total = {name: sum(record[name] for record in records) for name in SUMS}
-    settings = workspace.settings
-    alerts = alert_records(workspace.detecting.waiting())
+    settings = home.settings
+    alerts = alert_records(waiting_alerts(home))
     whole = {
         "workspace": settings.workspace.name,
         "location": str(settings.location),
@@ -78,9 +80,9 @@ def command(context: click.Context, output: str) -> None:
         render.data(line)
 
 
-def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
-    known = {one.totals.name: one for one in workspace.overview()}
-    partitions = workspace.config.partitions
+def _records(home: Home, now: datetime) -> list[dict[str, Any]]:
+    known = {one.totals.name: one for one in overview(home)}
+    partitions = home.config.partitions
     held = {name for name, one in known.items() if one.totals.files or one.totals.rejected_rows}
     records = []
     for name in sorted({*held, *partitions}):
@@ -116,15 +118,15 @@ def _records(workspace: Workspace, now: datetime) -> list[dict[str, Any]]:
                 "bytes": totals.size,
                 "files": totals.files,
                 "rejected_rows": totals.rejected_rows,
-                "store": _store(workspace, one),
+                "store": _store(home, one),
             }
         )
     return records
 
 
-def _store(workspace: Workspace, one: Overview) -> dict[str, Any] | None:
+def _store(home: Home, one: Overview) -> dict[str, Any] | None:
     """Where the files of a partition are; None if it has no store and never had one."""
-    store, state, totals = workspace.data.store_of(one.totals.name), one.store, one.totals
+    store, state, totals = home.stores.of(one.totals.name), one.store, one.totals
     if store is None and not state.is_known:
         return None
     return {

@@ -10,11 +10,13 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.describe import store_record
 from tailpipe.cli.listing import noun_group
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output
 from tailpipe.errors import EXIT_FAILED, ConfigError, TailpipeError, UsageError
+from tailpipe.home.home import Home
 from tailpipe.model.option import unresolved_in
 from tailpipe.model.store import Store
-from tailpipe.workspace import Workspace
+from tailpipe.operations import push
+from tailpipe.operations.facts import table_names
 
 __all__ = ["command"]
 
@@ -30,12 +32,12 @@ PUBLISHED = {
 }
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
+def _records(home: Home) -> list[dict[str, Any]]:
     users: dict[str, list[str]] = {}
-    for address in workspace.config.partitions:
-        if store := workspace.data.store_of(address):
+    for address in home.config.partitions:
+        if store := home.stores.of(address):
             users.setdefault(store.name, []).append(address)
-    return [store_record(store, users.get(name, [])) for name, store in sorted(workspace.config.stores.items())]
+    return [store_record(store, users.get(name, [])) for name, store in sorted(home.config.stores.items())]
 
 
 command = noun_group(
@@ -59,7 +61,7 @@ def check(context: click.Context, name: str | None, output: str) -> None:
     Writes, reads, lists and deletes small objects below probe/, and proves that of several conditional writes of one
     key exactly one succeeds. Exits with 1 if something is missing, and names the permission that it takes.
     """
-    wanted = _wanted(workspace_of(context), name)
+    wanted = _wanted(home_of(context), name)
     rows = [row for store in wanted for row in _checked(store)]
     if rows or output != "pretty":
         render.records(rows, output, STEPS)
@@ -76,7 +78,7 @@ def check(context: click.Context, name: str | None, output: str) -> None:
 
 @command.command("publish", epilog=examples("tailpipe store publish", "tailpipe store publish lake app_log"))
 @click.argument("name", required=False, metavar="[STORE]", shell_complete=completes(lambda w: list(w.config.stores)))
-@click.argument("tables", nargs=-1, metavar="[TABLE]...", shell_complete=completes(lambda w: w.tables()))
+@click.argument("tables", nargs=-1, metavar="[TABLE]...", shell_complete=completes(table_names))
 @output
 @common
 @click.pass_context
@@ -87,15 +89,15 @@ def publish(context: click.Context, name: str | None, tables: tuple[str, ...], o
     another program has written to a Delta log, when a log is damaged, or to move a table of an earlier version: every
     push publishes what is new.
     """
-    workspace = workspace_of(context)
-    wanted = _wanted(workspace, name)
+    home = home_of(context)
+    wanted = _wanted(home, name)
     if name and wanted[0].publish == "none":
         raise UsageError(f'store "{wanted[0].name}" is not published', hint='add to its block: publish = "delta"')
     rows = [
         {"store": store.name, **asdict(one)}
         for store in wanted
         if store.publish != "none"
-        for one in workspace.data.publish(store, tables)
+        for one in push.publish(home, store, tables)
     ]
     if unknown := sorted(set(tables) - {row["table"] for row in rows}):
         raise UsageError(f"table not found in the store: {', '.join(unknown)}", hint="see: tailpipe status")
@@ -125,11 +127,11 @@ def clean(context: click.Context, name: str | None, dry_run: bool, output: str) 
     Cleans one store, or every store. Keeps all files of the versions within history and of tags, and everything that
     is younger than 7 days. Safe while other hosts push.
     """
-    workspace = workspace_of(context)
+    home = home_of(context)
     rows = [
         {"store": store.name, **asdict(done), "older_than": done.older_than.isoformat(timespec="seconds")}
-        for store in _wanted(workspace, name)
-        if (done := workspace.data.clean_store(store, dry_run=dry_run)) is not None
+        for store in _wanted(home, name)
+        if (done := push.clean_store(home, store, dry_run=dry_run)) is not None
     ]
     if rows or output != "pretty":
         render.records(rows, output, CLEANED)
@@ -139,9 +141,9 @@ def clean(context: click.Context, name: str | None, dry_run: bool, output: str) 
         render.say("dry run: nothing deleted")
 
 
-def _wanted(workspace: Workspace, name: str | None) -> list[Store]:
+def _wanted(home: Home, name: str | None) -> list[Store]:
     """The store of that name, or all, none of which lacks anything on this machine."""
-    wanted = workspace.data.stores(name)
+    wanted = home.stores.named(name)
     if not wanted:
         render.say('no stores found; add one to the config: store "NAME" { location = "…" }')
     if missing := unresolved_in(wanted):

@@ -11,29 +11,30 @@ from tailpipe.cli import render
 from tailpipe.cli.describe import table_record
 from tailpipe.cli.init import inferred, report
 from tailpipe.cli.listing import COLUMNS, noun_group
-from tailpipe.cli.options import common, completes, examples, output, with_built_ins, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output, with_built_ins
 from tailpipe.cli.trial import NOWHERE, advise, fits_nothing, limit_option, show_trial
 from tailpipe.errors import EXIT_FAILED
+from tailpipe.home.home import Home
 from tailpipe.model.format import Format
-from tailpipe.workspace import Workspace
+from tailpipe.operations.trial import try_file
 
 __all__ = ["command"]
 
 
-def _records(workspace: Workspace) -> list[dict[str, Any]]:
-    registry, config = workspace.registry, workspace.config
+def _records(home: Home) -> list[dict[str, Any]]:
+    registry, config = home.registry, home.config
     records = []
-    for name, table in sorted(workspace.known_tables.items()):
+    for name, table in sorted(home.tables.items()):
         plugin = None if name in config.tables else registry.owner("table", name)
         partitions = [partition.address for partition in config.partitions.values() if partition.table == name]
         records.append(table_record(table, plugin, partitions))
     return records
 
 
-def _text(workspace: Workspace, name: str) -> str:
+def _text(home: Home, name: str) -> str:
     from tailpipe.config.table_text import table_text
 
-    return table_text(workspace.table(name), workspace.registry.presets)
+    return table_text(home.table(name), home.registry.presets)
 
 
 command = noun_group(
@@ -48,12 +49,12 @@ command = noun_group(
 command.help = "List, show, test and infer tables."
 
 
-def _names(workspace: Workspace) -> list[str]:
-    return [*workspace.registry.tables, *workspace.config.tables]
+def _names(home: Home) -> list[str]:
+    return [*home.registry.tables, *home.config.tables]
 
 
-def _format(workspace: Workspace, name: str | None) -> Format | None:
-    return workspace.format(name.removeprefix("format.")) if name else None
+def _format(home: Home, name: str | None) -> Format | None:
+    return home.format(name.removeprefix("format.")) if name else None
 
 
 @command.command("test", epilog=examples("tailpipe table test access_log access.log"))
@@ -72,11 +73,11 @@ def test(context: click.Context, name: str, file: Path, format_name: str | None,
     Also prints rejected rows, with position and reason. Collects and writes nothing. Exits with 1 if every row is
     rejected.
     """
-    workspace = workspace_of(context)
-    table, format_ = with_built_ins(workspace, lambda known: (known.table(name), _format(known, format_name)))
-    trial = workspace.try_file(file, table, format_, limit)
+    home = home_of(context)
+    table, format_ = with_built_ins(home, lambda known: (known.table(name), _format(known, format_name)))
+    trial = try_file(home, file, table, format_, limit)
     show_trial(trial, output, is_format=False)
-    advise(trial, lambda: _fields(workspace.try_file(file, NOWHERE, format_ or table.format, limit)))
+    advise(trial, lambda: _fields(try_file(home, file, NOWHERE, format_ or table.format, limit)))
     if fits_nothing(trial):
         context.exit(EXIT_FAILED)
 
@@ -99,7 +100,7 @@ def infer(context: click.Context, file: str, name: str | None) -> None:
     """
     from tailpipe.config.table_text import table_text
 
-    known, inference = inferred(workspace_of(context), file, name)
+    known, inference = inferred(home_of(context), file, name)
     for found in inference.found:
         render.data(table_text(found.kind.table, known.presets))
     report(inference)

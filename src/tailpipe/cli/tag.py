@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, completes, examples, output, workspace_of
+from tailpipe.cli.options import common, completes, examples, home_of, output
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean
 
 if TYPE_CHECKING:
+    from tailpipe.home.home import Home
     from tailpipe.model.store import Store
     from tailpipe.stores.tags import Tag
 
@@ -39,10 +40,10 @@ def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> Non
     """
     from tailpipe.stores.versions import make_tags
 
-    workspace = workspace_of(context)
-    host, chosen = workspace.data.host or "", workspace.select(selectors)
-    now, store_of = datetime.now(UTC), workspace.data.store_of
-    with workspace.data.catalog() as catalog:
+    home = home_of(context)
+    host, chosen = home.stores.host or "", home.select(selectors)
+    now, store_of = datetime.now(UTC), home.stores.of
+    with home.catalog() as catalog:
         made = make_tags(catalog.database, name, chosen, store_of, host, now)
     for store, tag in made.items():
         render.say(f"tagged {render.counted(len(tag.versions), 'partition')} in {store}: {name}")
@@ -54,7 +55,7 @@ def create(context: click.Context, name: str, selectors: tuple[str, ...]) -> Non
 @click.pass_context
 def list_(context: click.Context, output: str) -> None:
     """List all tags."""
-    rows = [{**_record(*pair), "partitions": len(pair[1].versions)} for pair in _tags(workspace_of(context))]
+    rows = [{**_record(*pair), "partitions": len(pair[1].versions)} for pair in _tags(home_of(context))]
     if rows or output != "pretty":
         render.records(rows, output, COLUMNS)
     else:
@@ -68,7 +69,7 @@ def list_(context: click.Context, output: str) -> None:
 @click.pass_context
 def show(context: click.Context, name: str, output: str) -> None:
     """Show the versions that the tag NAME names."""
-    for store, tag in _named(workspace_of(context), name):
+    for store, tag in _named(home_of(context), name):
         versions = [{"partition": partition, "version": number} for partition, number in tag.versions.items()]
         render.record({**_record(store, tag), "partitions": versions}, output, {"partitions": VERSIONS})
 
@@ -85,19 +86,19 @@ def drop(context: click.Context, name: str) -> None:
     from tailpipe.stores.open import open_store
     from tailpipe.stores.tags import drop_tag
 
-    for store, _ in _named(workspace_of(context), name):
+    for store, _ in _named(home_of(context), name):
         drop_tag(open_store(store), name)
         render.say(f"dropped from {store.name}: {name}")
 
 
-def _tags(workspace: Any) -> list[tuple[Store, Tag]]:
+def _tags(home: Home) -> list[tuple[Store, Tag]]:
     from tailpipe.stores.versions import all_tags
 
-    return all_tags(workspace.data.stores())
+    return all_tags(home.stores.named())
 
 
-def _named(workspace: Any, name: str) -> list[tuple[Store, Tag]]:
-    known = _tags(workspace)
+def _named(home: Home, name: str) -> list[tuple[Store, Tag]]:
+    known = _tags(home)
     found = [pair for pair in known if pair[1].name == name]
     if not found:
         hint = did_you_mean(name, [tag.name for _, tag in known], "see: tailpipe tag list")

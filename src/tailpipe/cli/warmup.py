@@ -8,7 +8,7 @@ from time import monotonic
 import click
 
 from tailpipe.cli import render
-from tailpipe.cli.options import common, examples, workspace_of
+from tailpipe.cli.options import common, examples, home_of
 from tailpipe.errors import TailpipeError
 
 __all__ = ["command"]
@@ -25,8 +25,8 @@ def command(context: click.Context) -> None:
     half a minute. Without this command the archive is made in the background, after the first run of collect or
     compact, and again after an update of Java or Spark.
     """
-    workspace = workspace_of(context)
-    settings, environment = workspace.settings.workspace.spark, workspace.environment
+    home = home_of(context)
+    settings, environment = home.settings.workspace.spark, home.environment
     from tailpipe.spark.archive import archive_for, make_archive
     from tailpipe.spark.java import find_java
     from tailpipe.spark.session import is_local
@@ -41,15 +41,15 @@ def command(context: click.Context) -> None:
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not may_write(cache):
         raise TailpipeError(f'cannot write to "{cache}"', hint="change its permissions")
-    home = find_java(os.environ, cache)
-    archive = archive_for(settings, cache, home)
+    java = find_java(os.environ, cache)
+    archive = archive_for(settings, cache, java)
     if archive.is_made:
         render.say(f"up to date: {archive.path}")
         return
     render.say("starting Spark once; this takes about half a minute")
     begun = monotonic()
     log = cache / "warmup.log"
-    if not make_archive(settings, cache, home, log):
+    if not make_archive(settings, cache, java, log):
         raise TailpipeError("Java wrote no archive", hint=f"see {log}; another warmup may be running")
     size = archive.path.stat().st_size / 1e6
     render.say(f"made {archive.path} ({size:,.0f} MB) in {monotonic() - begun:.0f} s")

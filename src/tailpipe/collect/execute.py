@@ -119,7 +119,7 @@ def execute(job: Job, writer: Writer, planned: Planned, state: PartitionState) -
 def _plan_again(job: Job, state: PartitionState, units: Sequence[UnitOutcome]) -> Planned:
     """The plan after another listing, without what has failed, and when all is overwritten without what is done."""
     planned = plan_job(job, state)
-    check_problems(planned, is_strict=not job.options.skip_bad_artifacts)
+    check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
     is_done = (one.plan.unit for one in units if one.is_committed)
     hopeless = frozenset[str]().union(*(one.hopeless for one in units))
     return planned.rest(hopeless, set(is_done) if job.request.overwrite else set())
@@ -160,7 +160,7 @@ class _Round:
         job, self.is_last = self.job, is_last
         if is_first:
             requests = {} if self.plan.is_empty else self.plan.requests
-            self.writer.begin_run(job.window, requests, job.options.command, self.plan.frontiers)
+            self.writer.begin_run(job.window, requests, job.request.command, self.plan.frontiers)
             if job.landing is not None and not self.plan.is_empty:
                 job.landing.begin(self.writer)
         is_stepwise = has_open_types(job.table) or bool(job.partition.dedupe_key)
@@ -226,7 +226,7 @@ class _Round:
 
     def _settle(self, work: UnitWork) -> Steps[None]:
         """Commit a unit, put it off until another listing, do it without some artifacts, or fail."""
-        is_strict = not self.job.options.skip_bad_artifacts
+        is_strict = not self.job.request.skip_bad_artifacts
         is_divisible = not is_strict or work.is_pack
         if work.changed and not work.is_patient:
             work.transaction.abort()
@@ -252,12 +252,12 @@ class _Round:
     @property
     def held(self) -> DaySet:
         """The dates that wait: rows of them are in damaged artifacts without a day, and a day lands whole."""
-        is_strict = not self.job.options.skip_bad_artifacts
+        is_strict = not self.job.request.skip_bad_artifacts
         return DaySet.union(one.damaged for one in self.outcomes) if is_strict else NO_DAYS
 
     def _overlaps(self, work: UnitWork) -> bool:
         """Whether a pack has rows of dates that wait, in artifacts that were not taken before."""
-        if not work.is_pack or self.job.options.skip_bad_artifacts:
+        if not work.is_pack or self.job.request.skip_bad_artifacts:
             return False
         dates = self.held | work.damaged
         is_met = any(file.tp_date in dates for file in work.files if file.tp_date)
@@ -325,7 +325,7 @@ class _Round:
             with job.meter("commit"):
                 problem = self._record(work, staged)
         except (CommitError, ConflictError) as error:
-            pushes = job.options.pushes
+            pushes = job.pushes
             is_conflict = isinstance(error, ConflictError)
             if is_conflict or (pushes and pushes.overtaken(self.writer, work.transaction, staged)):
                 self._put_off(work.plan, error.message)
@@ -337,9 +337,9 @@ class _Round:
         if done.event is not None:
             job.emit(done.event)
         self.outcomes.append(done)
-        if job.options.pushes is not None and job.landing is None:
+        if job.pushes is not None and job.landing is None:
             with job.meter("push"):
-                job.options.pushes.after_commit(self.writer)
+                job.pushes.after_commit(self.writer)
 
     def _loss(self, work: UnitWork) -> str:
         """Why a unit is not overwritten: dates of it would have no rows any more. Empty if nothing is lost."""
@@ -359,10 +359,10 @@ class _Round:
     def _record(self, work: UnitWork, staged: Staged) -> str:
         """Commit a unit; returns what is not done yet of its publication."""
         job = self.job
-        if job.landing is None or job.options.landings is None:
+        if job.landing is None or job.pushes is None:
             return work.transaction.commit(staged, job.meter).problem
         landed = job.landing.commit(self.writer, work.transaction, staged, job.meter)
-        job.options.landings.after_landing(self.writer, landed, staged)
+        job.pushes.after_landing(self.writer, landed, staged)
         return landed.problem
 
     def _put_off(self, plan: UnitPlan, reason: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +15,7 @@ from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
 from tailpipe.model.meter import Meter
 from tailpipe.model.partition import Partition
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.model.window import LOOKBACK, Window
@@ -26,60 +25,29 @@ if TYPE_CHECKING:  # most workspaces have no store
     from tailpipe.model.staged import Staged
     from tailpipe.stores.landing import Landing
 
-__all__ = ["Emit", "Job", "Landings", "Options", "Pushes", "Working"]
+__all__ = ["Emit", "Job", "Pushes"]
 
 Emit = Callable[[events.Event], None]
 
 
-class Working(Protocol):
-    """Opens the catalog for a verb, and the engine that runs its jobs; `emit` gets what the engine tells."""
-
-    def __call__(
-        self, emit: Emit = ..., *, is_read_only: bool = False
-    ) -> AbstractContextManager[tuple[Catalog, Engine]]:
-        """Both, until the verb ends."""
-        ...
-
-
 class Pushes(Protocol):
-    """Pushes what a run has committed; all is called under the lock of the partition."""
+    """Brings commits of a run to stores; all is called under the lock of the partition."""
 
     def after_commit(self, writer: Writer) -> None:
         """Called after each commit; a failure of it must not show."""
         ...
 
-    def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
-        """Whether a commit was refused because other hosts have taken its artifacts since they were listed."""
-        ...
-
-
-class Landings(Protocol):
-    """Gives the way in which the transactions of a partition land in its store."""
-
     def landing(self, partition: str) -> Landing | None:
-        """None if the partition has no store."""
+        """How units land whose files tasks put into the store; None if tasks share a disk with this process."""
         ...
 
     def after_landing(self, writer: Writer, landed: Committed, staged: Staged) -> None:
-        """Called after each commit, under the lock of the partition."""
+        """Called after each commit of a landing."""
         ...
 
-
-@frozen
-class Options:
-    """What was requested, for all partitions alike."""
-
-    request: CollectRequest
-    skip_bad_artifacts: bool = False
-    source: str | None = None
-    command: str = ""
-    limits: Limits = field(default_factory=Limits)
-    pushes: Pushes | None = None
-    """What pushes after each commit."""
-    landings: Landings | None = None
-    """How units land whose files tasks put into a store; None if tasks share a disk with this process."""
-    is_cycle: bool = False
-    """Whether this is one of many runs of a process: their SQL was checked, and those without news are one run."""
+    def overtaken(self, writer: Writer, transaction: Transaction, staged: Staged) -> bool:
+        """Whether a commit was refused because other hosts have taken its artifacts since they were listed."""
+        ...
 
 
 @frozen
@@ -90,8 +58,11 @@ class Job:
     table: Table
     catalog: Catalog
     engine: Engine
-    options: Options
-    emit: Emit
+    request: Collect
+    """What was requested of all partitions; nothing older than this one keeps."""
+    emit: Emit = lambda _: None
+    limits: Limits = field(default_factory=Limits)
+    pushes: Pushes | None = None
     meter: Meter = field(default_factory=Meter)
 
     @cached_property
@@ -99,27 +70,26 @@ class Job:
         """The partition's name."""
         return self.partition.address
 
+    def __post_init__(self) -> None:
+        oldest = self.partition.oldest(self.request.now)
+        object.__setattr__(self, "request", replace(self.request, oldest=oldest))
+
     @cached_property
     def landing(self) -> Landing | None:
         """How its units land if tasks put their files into a store."""
-        return self.options.landings.landing(self.address) if self.options.landings else None
+        return self.pushes.landing(self.address) if self.pushes else None
 
     @cached_property
     def sources(self) -> Mapping[str, Source]:
         """The sources that take part, by name."""
-        return {source.name: source for source in self.partition.sources if self.options.source in (None, source.name)}
-
-    @cached_property
-    def request(self) -> CollectRequest:
-        """What is requested of this partition: nothing older than it keeps."""
-        return replace(self.options.request, oldest=self.partition.oldest(self.options.request.now))
+        return {source.name: source for source in self.partition.sources if self.request.source in (None, source.name)}
 
     @property
     def window(self) -> Window:
         """The span of time that the run is recorded with."""
-        request = self.options.request
+        request = self.request
         return request.window or Window(request.now - LOOKBACK, request.now)
 
     def recipe(self, types: Mapping[str, str]) -> Recipe:
         """What the tasks of the partition have in common."""
-        return Recipe(self.partition, self.table, self.sources, dict(types), self.request.now, self.options.limits)
+        return Recipe(self.partition, self.table, self.sources, dict(types), self.request.now, self.limits)

@@ -25,7 +25,7 @@ from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, fir
 from tailpipe.model.host import Host, qualified
 from tailpipe.model.ledger import UNREADABLE, LedgerEntry, Span, Unit
 from tailpipe.model.meter import Meter
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.listing import ListingRun, within_listing_run
@@ -89,7 +89,7 @@ def plan_partition(
     sources: Mapping[str, Source],
     table: Table,
     state: PartitionState,
-    request: CollectRequest,
+    request: Collect,
     engine: Engine,
     others: Collection[str] = (),
     count: Callable[[Counts], None] = lambda _: None,

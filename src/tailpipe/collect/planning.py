@@ -23,7 +23,7 @@ from tailpipe.frozen import frozen
 from tailpipe.kernel.packing import fill
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
 
 __all__ = ["COMPLETE", "UNFINISHED", "WRITTEN", "plan_units"]
@@ -52,7 +52,7 @@ _CAUSES: tuple[Cause, ...] = get_args(Cause)
 def plan_units(
     sources: Sequence[SourceState],
     items: Sequence[WorkItem],
-    request: CollectRequest,
+    request: Collect,
     *,
     ledger: Sequence[LedgerEntry] = (),
     lost: Mapping[Unit, DaySet] | None = None,
@@ -107,7 +107,7 @@ def _by_unit(ledger: Iterable[LedgerEntry], items: Iterable[WorkItem]) -> dict[U
 
 def _redone(
     scopes: Mapping[str, Scope],
-    request: CollectRequest,
+    request: Collect,
     entries: Mapping[Unit, Sequence[LedgerEntry]],
     lost: Mapping[Unit, DaySet],
 ) -> dict[Unit, Cause]:
@@ -135,7 +135,7 @@ def _redone(
 
 
 def _sort_out(
-    items: Iterable[WorkItem], scopes: Mapping[str, Scope], request: CollectRequest, redone: Mapping[Unit, Cause]
+    items: Iterable[WorkItem], scopes: Mapping[str, Scope], request: Collect, redone: Mapping[Unit, Cause]
 ) -> tuple[dict[Unit, list[WorkItem]], list[WorkItem], list[Skip], list[LedgerEntry]]:
     """What to take by units, what to take in new packs, what to skip, and of that what to note down."""
     groups: dict[Unit, list[WorkItem]] = defaultdict(list)
@@ -170,7 +170,7 @@ def _unit(item: WorkItem) -> Unit | None:
 
 
 def _take(
-    item: WorkItem, unit: Unit | None, scope: Scope, request: CollectRequest, redone: Mapping[Unit, Cause]
+    item: WorkItem, unit: Unit | None, scope: Scope, request: Collect, redone: Mapping[Unit, Cause]
 ) -> WorkItem | str:
     """How to read an artifact, or the reason not to."""
     entry, day = item.entry, unit.day if unit is not None else None
@@ -229,9 +229,7 @@ def _newest_first(one: WorkItem) -> tuple[float, str]:
     return -modified.timestamp() if modified else float("inf"), one.artifact.uri
 
 
-def _order(
-    groups: Mapping[Unit, Sequence[WorkItem]], sources: Iterable[SourceState], request: CollectRequest
-) -> list[Unit]:
+def _order(groups: Mapping[Unit, Sequence[WorkItem]], sources: Iterable[SourceState], request: Collect) -> list[Unit]:
     """Days from the newest known one forward, then the older ones backward, then the packs."""
     pivot = _pivot(sources, request)
     days = sorted(unit.day for unit in groups if unit.day)
@@ -242,7 +240,7 @@ def _order(
     return forward + backward + packs
 
 
-def _pivot(sources: Iterable[SourceState], request: CollectRequest) -> date:
+def _pivot(sources: Iterable[SourceState], request: Collect) -> date:
     """The newest day up to which the sources were followed: what windows with an end have brought is no beginning."""
     done = NO_DAYS
     for source in sources:
@@ -258,7 +256,7 @@ class _Builder:
     """Makes a unit's plan from the artifacts that it takes."""
 
     sources: Sequence[SourceState]
-    request: CollectRequest
+    request: Collect
     requested: Mapping[str, DaySet]
     entries: Mapping[Unit, Sequence[LedgerEntry]]
     lost: Mapping[Unit, DaySet]
@@ -309,7 +307,7 @@ def _corrected(
     ledger: Iterable[LedgerEntry],
     scopes: Mapping[str, Scope],
     moved: Mapping[str, date],
-    request: CollectRequest,
+    request: Collect,
 ) -> list[LedgerEntry]:
     """The ranges and runs that were taken while the clock was ahead, with the latest time at which that can have been.
 
@@ -325,7 +323,7 @@ def _corrected(
 
 
 def _closing(
-    sources: Iterable[SourceState], request: CollectRequest, requested: Mapping[str, DaySet], planned: DaySet
+    sources: Iterable[SourceState], request: Collect, requested: Mapping[str, DaySet], planned: DaySet
 ) -> list[Covered]:
     """The days that are covered by nothing but the listing, for each source."""
     closing = []
@@ -338,5 +336,5 @@ def _closing(
     return closing
 
 
-def _covered(source: SourceState, days: DaySet, request: CollectRequest) -> Covered:
+def _covered(source: SourceState, days: DaySet, request: Collect) -> Covered:
     return Covered(source.name, days, request.today - timedelta(days=source.overlap_days))

@@ -12,7 +12,7 @@ from tailpipe.catalog.run_record import RunFacts
 from tailpipe.collect import events
 from tailpipe.collect.execute import Executed, Steps, execute
 from tailpipe.collect.identity import is_same
-from tailpipe.collect.job import Job, Options
+from tailpipe.collect.job import Job
 from tailpipe.collect.packing import estimated_bytes, fetched_bytes, recipe_print
 from tailpipe.collect.planner import Planned, check_problems, plan_job
 from tailpipe.collect.summary import facts_of, summarise, summarise_failure
@@ -22,7 +22,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import dropped_days
 from tailpipe.model.source import Source
 
-__all__ = ["Options", "run_partition"]
+__all__ = ["run_partition"]
 
 _SHARE = 0.1
 """Parquet takes a tenth of the logs, or less."""
@@ -49,7 +49,7 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
             check_columns(job.table, state)
             recipe = recipe_print(job.partition, job.table)
             planned = _plan(job, writer, state, free)
-            if _is_idle(job, planned) and writer.fold_idle(job.options.command):
+            if _is_idle(job, planned) and writer.fold_idle(job.request.command):
                 idle = summarise(job, planned, Executed(planned), state.coverage, _stale_since(job, state, recipe))
                 _acknowledge(job, is_whole=idle.is_done)
                 return idle
@@ -112,16 +112,16 @@ def _acknowledge(job: Job, *, is_whole: bool) -> None:
 
 def _is_idle(job: Job, planned: Planned) -> bool:
     """Whether a cycle has found nothing to do: then the history has one more idle check of the last run."""
-    return job.options.is_cycle and planned.plan.is_empty and not planned.problems
+    return job.request.is_cycle and planned.plan.is_empty and not planned.problems
 
 
 def _plan(job: Job, writer: Writer, state: PartitionState, free: int) -> Planned:
     """Plan the run and report what it has to do; a run that cannot be planned is recorded as failed."""
     try:
         planned = plan_job(job, state, job.engine.prepare)
-        check_problems(planned, is_strict=not job.options.skip_bad_artifacts)
+        check_problems(planned, is_strict=not job.request.skip_bad_artifacts)
     except Exception:
-        writer.begin_run(job.window, {}, job.options.command)
+        writer.begin_run(job.window, {}, job.request.command)
         raise
     items = [item for unit in planned.plan.units for item in unit.artifacts]
     job.emit(events.Planned(job.address, len(planned.plan.units), len(items), sum(map(fetched_bytes, items))))

@@ -14,7 +14,7 @@ from tailpipe.errors import TailpipeError
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits, Task
 from tailpipe.model.partition import Partition
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.table import Table
 
 __all__ = ["tasks_to_scan"]
@@ -25,7 +25,7 @@ def tasks_to_scan(
     table: Table,
     catalog: Catalog,
     engine: Engine,
-    request: CollectRequest,
+    request: Collect,
     warn: Callable[[str], None] = lambda _: None,
 ) -> list[Task]:
     """The tasks that replace the whole window, none of which stages anything; their fields have types."""

@@ -16,7 +16,7 @@ from tailpipe.frozen import frozen
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, dropped_days, first_day
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.partition import Partition
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import LOOKBACK
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Scope:
         """Those of the dates that a unit has lost which this run may bring back."""
         return lost & (self.dates | self.recalled if unit.day in self.wanted else self.dates)
 
-    def why_not(self, day: date, request: CollectRequest) -> str:
+    def why_not(self, day: date, request: Collect) -> str:
         """Why the artifacts of a day are left alone that is not wanted."""
         if day > request.today:
             return "is in the future"
@@ -82,7 +82,7 @@ class Scope:
         return "before the first day: use --from"
 
 
-def scope_of(source: SourceState, request: CollectRequest) -> Scope:
+def scope_of(source: SourceState, request: Collect) -> Scope:
     """What a run may take of a source."""
     past = DaySet.span(date.min, request.today)
     if request.window is not None:
@@ -100,7 +100,7 @@ def scope_of(source: SourceState, request: CollectRequest) -> Scope:
     return Scope(source, dates & past, dates, kept)
 
 
-def listing(sources: Iterable[SourceState], request: CollectRequest, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:
+def listing(sources: Iterable[SourceState], request: Collect, lost: Mapping[Unit, DaySet]) -> dict[str, DaySet]:
     """The days that each source has to list; artifacts without a date are always listed.
 
     A Day that lost dates is listed too if these are requested, although it may lie outside the window.
@@ -117,7 +117,7 @@ def listing(sources: Iterable[SourceState], request: CollectRequest, lost: Mappi
     return days
 
 
-def goes_on(source: SourceState, request: CollectRequest, days: DaySet) -> bool:
+def goes_on(source: SourceState, request: Collect, days: DaySet) -> bool:
     """Whether a run lists of a source only what it lists again anyway: the days since the last run, and its overlap.
 
     Then the run after it lists today again, and whatever this one has overlooked by then is found.
@@ -128,7 +128,7 @@ def goes_on(source: SourceState, request: CollectRequest, days: DaySet) -> bool:
     return days.first >= min(frontier, request.today) - timedelta(days=source.overlap_days)
 
 
-def moved_frontiers(sources: Iterable[SourceState], request: CollectRequest) -> dict[str, date]:
+def moved_frontiers(sources: Iterable[SourceState], request: Collect) -> dict[str, date]:
     """The frontiers that a run moves: one without an end goes up to today.
 
     Overwriting the last 30 days is no way to leap over days that a plain run would have brought.
@@ -145,7 +145,7 @@ def moved_frontiers(sources: Iterable[SourceState], request: CollectRequest) -> 
     return moved
 
 
-def check_clock(partition: str, sources: Iterable[SourceState], request: CollectRequest) -> None:
+def check_clock(partition: str, sources: Iterable[SourceState], request: Collect) -> None:
     """Refuse to go on from days that lie far in the future: the clock was wrong then, or it is now.
 
     A clock that stands in the past would take the frontier back with it, and the run after its correction would
@@ -196,13 +196,13 @@ def _kept(partition: Partition, now: datetime) -> DaySet:
     return DaySet.span(partition.oldest(now) or date.min, date.max)
 
 
-def _start(source: SourceState, request: CollectRequest) -> date:
+def _start(source: SourceState, request: Collect) -> date:
     """Where a run without a window begins: at the frontier, or 30 days back if there is none."""
     frontier = source.coverage.frontier
     return _lookback(request) if frontier is None else min(frontier, request.today)
 
 
-def _lookback(request: CollectRequest) -> date:
+def _lookback(request: Collect) -> date:
     return _day(request.now - LOOKBACK)
 
 

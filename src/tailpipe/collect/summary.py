@@ -83,7 +83,7 @@ def summarise(
         complete_days=_complete(job, planned),
         rejected_samples=tuple(samples[:SAMPLES]),
         incomplete_artifacts=sum(one.unfinished for one in done.units) + skipped.get(UNFINISHED, 0),
-        waiting=NO_DAYS if job.options.skip_bad_artifacts else done.damaged,
+        waiting=NO_DAYS if job.request.skip_bad_artifacts else done.damaged,
         gaps=open_days(coverage, job.partition, now),
         not_requested=not_requested(coverage, job.partition, now),
         lost=planned.lost,

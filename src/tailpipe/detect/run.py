@@ -26,27 +26,15 @@ from tailpipe.detect.state import State
 from tailpipe.detect.store import store_hits
 from tailpipe.frozen import frozen
 from tailpipe.model.detection import HIT_TABLE, HITS, Detection
+from tailpipe.model.request import Detect
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.query.statements import words
 from tailpipe.sql.quoting import moment
 
-__all__ = ["Request", "Result", "Run", "begin_detecting"]
+__all__ = ["Result", "Run", "begin_detecting"]
 
 _CONTEXT = "tp__context"
-
-
-@frozen
-class Request:
-    """What is wanted of a run: all detections or some, over new rows or over a window."""
-
-    now: datetime
-    is_partial: bool = False
-    """Whether only some detections are run: then the position stays for the others."""
-    window: Window | None = None
-    """The rows to examine, whether they were seen or not; None for new ones."""
-    dry_run: bool = False
-    with_alerts: bool = True
 
 
 @frozen
@@ -66,7 +54,7 @@ class Run:
     catalog: Catalog
     tables: Mapping[str, Table]
     detections: Sequence[Detection]
-    request: Request
+    request: Detect
     results: list[Result] = field(default_factory=list)
     rows: int = 0
     """How many rows the files hold that were examined, new or not."""
@@ -99,10 +87,10 @@ class Run:
         for positions, some in _by_positions(self.detections, since, late):
             new = arrivals(self.catalog.database, _of_tables(positions, some))
             for found in self._evaluate(jail, state, some, new):
-                if not self.request.is_partial:
+                if not self.request.names:
                     state.fall_behind(found.detection.name, _missed(found, positions, new))
                 yield found
-        if not self.request.is_partial:
+        if not self.request.names:
             state.move(ends)
 
     def _evaluate(self, jail: Jail, state: State, some: Sequence[Detection], new: Arrivals) -> Iterable[Found]:
@@ -191,7 +179,7 @@ class Run:
 
     def _store(self, writer: Writer, state: State) -> None:
         hits = [hit for result in self.results for hit in result.hits]
-        if self.request.with_alerts:
+        if self.request.sends:
             for result in self.results:
                 enqueue(state, result.detection, result.hits, self.request.now)
         store_hits(writer, hits, state.changes, self.request.now)

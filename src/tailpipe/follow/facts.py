@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from tailpipe.collect.scope import missing_days
 from tailpipe.errors import TailpipeError
 from tailpipe.follow.metrics import Facts, PartitionFacts
+from tailpipe.operations.detect import waiting_alerts
+from tailpipe.operations.facts import overview
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["CachedFacts", "read_facts"]
 
@@ -42,12 +44,12 @@ class CachedFacts:
             return self._facts
 
 
-def read_facts(workspace: Workspace) -> Facts:
+def read_facts(home: Home) -> Facts:
     """What the catalog knows of the partitions of the config."""
-    now, known = datetime.now(UTC), {one.totals.name: one for one in workspace.overview()}
+    now, known = datetime.now(UTC), {one.totals.name: one for one in overview(home)}
     found = {}
-    for name, partition in workspace.config.partitions.items():
-        one, store = known.get(name), workspace.data.store_of(name)
+    for name, partition in home.config.partitions.items():
+        one, store = known.get(name), home.stores.of(name)
         if one is None:
             found[name] = PartitionFacts(store=store.name if store else None)
             continue
@@ -61,6 +63,6 @@ def read_facts(workspace: Workspace) -> Facts:
             one.store.unpushed,
             since.timestamp() if since else None,
         )
-    alerts = workspace.detecting.waiting()
+    alerts = waiting_alerts(home)
     lost = sum(one.is_given_up for one in alerts)
     return Facts(found, len(alerts) - lost, lost)

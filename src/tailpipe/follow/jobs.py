@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.config.chosen import choose_ready
@@ -12,11 +14,15 @@ from tailpipe.follow.loop import TaskResult
 from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH
 from tailpipe.follow.worker import Stopped
 from tailpipe.kernel.engine import Engine
-from tailpipe.model.selector import Selection, select
+from tailpipe.model.selector import select
+from tailpipe.operations.collect import Collect, collect, maintain
+from tailpipe.operations.detect import Detect, begin_detections, deliver, detect
+from tailpipe.operations.push import Push, push
+from tailpipe.operations.trial import check_config_sql
 
 if TYPE_CHECKING:
     from tailpipe.collect.events import Event, Summary
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["KeptEngine", "WorkspaceJobs"]
 
@@ -36,32 +42,22 @@ class KeptEngine(Engine, Protocol):
 
 
 class WorkspaceJobs:
-    """The jobs over the workspace that `open_workspace` gives, which is opened again when the config is reloaded.
+    """The jobs over the workspace that `open_home` gives, which is opened again when the config is reloaded.
 
     The engine is Spark, or the one of the workspace; it is started by the first job that needs it.
     """
 
     def __init__(
         self,
-        open_workspace: Callable[[], Workspace],
-        selection: Selection = (),
-        source: str | None = None,
+        open_home: Callable[[], Home],
+        request: Collect,
         *,
-        command: str = "",
         is_detecting: bool = False,
-        is_pushing: bool = True,
-        is_compacting: bool = True,
-        skips_bad: bool = False,
-        make_engine: Callable[[Workspace], KeptEngine] | None = None,
+        make_engine: Callable[[Home], KeptEngine] | None = None,
     ) -> None:
-        self._open = open_workspace
-        self._selection = selection
-        self._source = source
-        self._command = command
+        self._open = open_home
+        self._request = request
         self._is_detecting = is_detecting
-        self._is_pushing = is_pushing
-        self._is_compacting = is_compacting
-        self._skips_bad = skips_bad
         self._make_engine = make_engine
         self._engine: KeptEngine | None = None
         self._earlier_jobs = 0
@@ -70,18 +66,18 @@ class WorkspaceJobs:
         """The units to compact: those that were committed since the last time."""
         self.is_pushed = True
         """Whether the last push succeeded."""
-        self.workspace = self._opened()
+        self.home = self._opened()
 
     @property
     def partitions(self) -> Sequence[str]:
         """The selected partitions."""
-        return select(self._selection, list(self.workspace.config.partitions))
+        return select(self._request.partitions, list(self.home.config.partitions))
 
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks that this config has."""
-        stores = any(self.workspace.data.store_of(name) for name in self.partitions)
-        return [MAINTAIN, *([PUSH] if stores and self._is_pushing else []), *([DETECT] if self._is_detecting else [])]
+        stores = any(self.home.stores.of(name) for name in self.partitions)
+        return [MAINTAIN, *([PUSH] if stores and self._request.push else []), *([DETECT] if self._is_detecting else [])]
 
     @property
     def has_engine(self) -> bool:
@@ -98,7 +94,7 @@ class WorkspaceJobs:
     @property
     def blockers(self) -> frozenset[int]:
         """The threads whose jobs hold the task slots of the engine that another job waits for."""
-        engine = self.workspace.engine
+        engine = self.home.engine
         return frozenset() if engine is None else engine.blockers()
 
     @property
@@ -106,26 +102,25 @@ class WorkspaceJobs:
         """The local paths of the sources, by partition: their changes wake the loop."""
         found = {}
         for name in self.partitions:
-            sources = self.workspace.config.partitions[name].sources
+            sources = self.home.config.partitions[name].sources
             found[name] = tuple(
-                path for one in sources if self._source in (None, one.name) for path in one.watched_paths
+                path for one in sources if self._request.source in (None, one.name) for path in one.watched_paths
             )
         return found
 
     def collect(self, partition: str, *, should_stop: ShouldStop) -> Summary:
         """Collect one partition, with the guarantees of a single run."""
-        workspace = self._ready(self.workspace)
+        home = self._ready(self.home)
         try:
-            report = workspace.collect(
-                [partition],
-                source=self._source,
-                skip_bad_artifacts=self._skips_bad,
-                command=self._command,
-                with_maintenance=False,
-                with_push=False,
+            request = replace(
+                self._request,
+                now=datetime.now(UTC),
+                partitions=[partition],
+                maintain=False,
+                push=False,
                 is_cycle=True,
-                emit=_stopping(should_stop),
             )
+            report = collect(home, request, _stopping(should_stop))
         except SparkError:
             self.close_engine()  # it may be in any state
             raise
@@ -137,13 +132,13 @@ class WorkspaceJobs:
 
     def do(self, kind: str, *, should_stop: ShouldStop) -> TaskResult:
         """Do a task for all partitions."""
-        workspace = self._ready(self.workspace)
-        return {MAINTAIN: self._maintain, PUSH: self._push, DETECT: self._detect}[kind](workspace, should_stop)
+        home = self._ready(self.home)
+        return {MAINTAIN: self._maintain, PUSH: self._push, DETECT: self._detect}[kind](home, should_stop)
 
     def reload(self) -> None:
         """Read the config again; a Spark that it starts in another way is closed."""
-        before, fresh = self.workspace, self._opened()
-        self.workspace = fresh
+        before, fresh = self.home, self._opened()
+        self.home = fresh
         if before.settings.workspace.spark != fresh.settings.workspace.spark or (
             before.settings.location != fresh.settings.location
         ):
@@ -155,36 +150,36 @@ class WorkspaceJobs:
             engine, self._engine = self._engine, None
             if engine is not None:
                 self._earlier_jobs += engine.jobs
-                if self.workspace.engine is engine:
-                    self.workspace.engine = None
+                if self.home.engine is engine:
+                    self.home.engine = None
         if engine is not None:
             engine.close()
 
-    def _opened(self) -> Workspace:
+    def _opened(self) -> Home:
         """The workspace, once its config is known to be good."""
-        workspace = self._open()
-        select(self._selection, list(workspace.config.partitions))
-        choose_ready(workspace.config, workspace.known_tables, self._selection, self._source)
-        workspace.check_sql()
+        home = self._open()
+        select(self._request.partitions, list(home.config.partitions))
+        choose_ready(home.config, home.tables, self._request.partitions, self._request.source)
+        check_config_sql(home)
         if self._is_detecting:
-            workspace.detecting.begin()
-        return workspace
+            begin_detections(home)
+        return home
 
-    def _ready(self, workspace: Workspace) -> Workspace:
+    def _ready(self, home: Home) -> Home:
         """The workspace with the engine that is kept."""
         with self._lock:
-            if workspace.engine is None:
+            if home.engine is None:
                 if self._engine is None:
-                    self._engine = self._make_engine(workspace) if self._make_engine else workspace.kept_engine()
-                workspace.engine = self._engine
-        return workspace
+                    self._engine = self._make_engine(home) if self._make_engine else home.spark(is_kept=True)
+                home.engine = self._engine
+        return home
 
-    def _maintain(self, workspace: Workspace, should_stop: ShouldStop) -> TaskResult:
+    def _maintain(self, home: Home, should_stop: ShouldStop) -> TaskResult:
         with self._lock:
             units, self._units = self._units, {}
-        names = [name for name in self.partitions if name in units or name in workspace.config.partitions]
-        wanted = {name: frozenset(units.get(name, ()) if self._is_compacting else ()) for name in names}
-        done = workspace.maintain(wanted, emit=_stopping(should_stop))
+        names = [name for name in self.partitions if name in units or name in home.config.partitions]
+        wanted = {name: frozenset(units.get(name, ()) if self._request.compact else ()) for name in names}
+        done = maintain(home, wanted, _stopping(should_stop))
         files, made = sum(one.compacted_files for one in done.values()), sum(one.new_files for one in done.values())
         rows = sum(one.expired_rows for one in done.values())
         words = [f"compacted {files:,} files into {made:,}"] if files else []
@@ -199,16 +194,16 @@ class WorkspaceJobs:
         counts = {"files": files, "new_files": made, "expired_rows": rows}
         return TaskResult(", ".join(words), counts, problem="; ".join(problems[:1]))
 
-    def _push(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
-        reports = workspace.sharing.push(list(self.partitions))
+    def _push(self, home: Home, _: ShouldStop) -> TaskResult:
+        reports = push(home, Push(list(self.partitions)))
         failed = [f"{one.partition}: {one.failure}" for one in reports if one.failure]
         self.is_pushed = not failed
         unpushed = sum(one.unpushed_commits for one in reports)
         return TaskResult(counts={"unpushed_commits": unpushed}, problem="; ".join(failed[:1]))
 
-    def _detect(self, workspace: Workspace, _: ShouldStop) -> TaskResult:
-        run, hits = workspace.detecting.detect(), dict[tuple[str, str], int]()
-        delivered = workspace.detecting.deliver()
+    def _detect(self, home: Home, _: ShouldStop) -> TaskResult:
+        run, hits = detect(home, Detect(datetime.now(UTC))), dict[tuple[str, str], int]()
+        delivered = deliver(home)
         for one in run.results:
             if one.hits:
                 hits[one.detection.name, one.detection.severity] = len(one.hits)

@@ -14,7 +14,7 @@ from tailpipe.lifecycle.policy import Wanted
 from tailpipe.lifecycle.retain import expire, preview, why_not_yet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.partition import Partition
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.table import Table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def maintain(
     engine: Engine,
     partition: Partition,
     table: Table,
-    request: CollectRequest,
+    request: Collect,
     units: Collection[str],
     landing_of: LandingOf = lambda _: None,
 ) -> Maintenance:
@@ -46,7 +46,7 @@ def maintain(
     return done
 
 
-def _expire(catalog: Catalog, partition: Partition, request: CollectRequest) -> Maintenance:
+def _expire(catalog: Catalog, partition: Partition, request: Collect) -> Maintenance:
     if partition.retention is None:
         return Maintenance()
     oldest = partition.retention.oldest(request.now)

@@ -26,8 +26,8 @@ _RULE = ("where", "sql", "group_by", "threshold", "distinct", "steps", "within",
 
 def detections(context: ToolContext, pattern: str, include_disabled: bool) -> dict[str, Any]:
     """The detections that run, or all that there are."""
-    detecting = context.workspace.detecting
-    known = detecting.known if include_disabled else detecting.chosen
+    detections = context.home.detections
+    known = detections.known if include_disabled else detections.enabled
     rows = [
         {
             "detection": name,
@@ -35,7 +35,7 @@ def detections(context: ToolContext, pattern: str, include_disabled: bool) -> di
             "severity": one.severity,
             "table": one.table,
             "mitre": list(one.mitre),
-            "enabled": name in detecting.chosen,
+            "enabled": name in detections.enabled,
         }
         for name, one in sorted(known.items())
         if fnmatchcase(name, pattern)
@@ -90,7 +90,7 @@ def explain_hit(context: ToolContext, hit: str) -> dict[str, Any]:
         one = found[0]
         others = _others(session, one)
         row = _row(session, one)
-    rule = context.workspace.detecting.known.get(one["detection"])
+    rule = context.home.detections.known.get(one["detection"])
     rows = Rows(context.limits, 2).take([one, row] if row else [one])
     facts = {
         "hit": rows.kept[0],

@@ -12,31 +12,35 @@ from tailpipe.errors import TailpipeError
 from tailpipe.frozen import frozen
 from tailpipe.mcp_server.limits import Limits
 from tailpipe.mcp_server.work import Stop, done
+from tailpipe.operations.query import Query, open_session
 from tailpipe.workers.places import Places
 from tailpipe.workers.worker import Call
 
 if TYPE_CHECKING:
+    from tailpipe.home.home import Home
     from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
-    from tailpipe.workspace import Workspace
 
 __all__ = ["Open", "Reading", "ToolContext", "Work", "error_text", "prepared"]
 
-Open = Callable[[], "Workspace"]
+Open = Callable[[], "Home"]
 
 
 @frozen
 class ToolContext:
     """What a tool works with."""
 
-    workspace: Workspace
+    home: Home
     stop: Stop
     limits: Limits
 
     @contextmanager
     def session(self, narrowing: Narrowing | None = None) -> Iterator[Session]:
         """A session for queries whose statements end with the call."""
-        with self.workspace.session(narrowing, hides_places=True) as session, self.stop.ending(session.interrupt):
+        with (
+            open_session(self.home, Query(narrowing or Narrowing(), hides_places=True)) as session,
+            self.stop.ending(session.interrupt),
+        ):
             yield session
 
 
@@ -68,11 +72,11 @@ class Reading:
         return text.encode("utf-8", "replace")
 
     def _answer(self, open_workspace: Open, stop: Stop) -> dict[str, Any] | str:
-        workspace = open_workspace()
-        settings = workspace.settings
-        places = Places.hiding((settings.location, settings.data_dir, workspace.environment.home))
+        home = open_workspace()
+        settings = home.settings
+        places = Places.hiding((settings.location, settings.data_dir, home.environment.home))
         try:
-            return self.work(ToolContext(workspace, stop, self.limits), *self.arguments)
+            return self.work(ToolContext(home, stop, self.limits), *self.arguments)
         except TailpipeError as error:
             raise TailpipeError(places.shown(error_text(error))) from error
 

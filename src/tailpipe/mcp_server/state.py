@@ -10,6 +10,7 @@ from tailpipe.catalog.overview import Overview
 from tailpipe.collect.scope import missing_days, not_requested
 from tailpipe.mcp_server.limits import Rows, answer
 from tailpipe.model.coverage import DaySet
+from tailpipe.operations import facts
 from tailpipe.query.json_values import plain
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ __all__ = ["config_page", "coverage", "rejected"]
 
 def coverage(context: ToolContext, partition: str) -> dict[str, Any]:
     """Which days each partition has, which are missing, and how its last run ended."""
-    known = {one.totals.name: one for one in context.workspace.overview()}
+    known = {one.totals.name: one for one in facts.overview(context.home)}
     rows = []
-    for name in context.workspace.select((partition,) if partition else ()):
-        configured = context.workspace.config.partitions.get(name)
+    for name in context.home.select((partition,) if partition else ()):
+        configured = context.home.config.partitions.get(name)
         one = known.get(name) or Overview.empty(name)
         covered = DaySet.union(days.covered for days in one.coverage.values())
         missing = missing_days(one, configured, datetime.now(UTC))
@@ -53,13 +54,13 @@ def rejected(context: ToolContext, partition: str, limit: int | None) -> dict[st
     from tailpipe.query.rejected import rejected_rows
 
     most = context.limits.rows_for(limit, usual=20)
-    chosen = set(context.workspace.select((partition,) if partition else ()))
-    found = {name: held.rejected_rows for name, held in context.workspace.held().items() if name in chosen}
+    chosen = set(context.home.select((partition,) if partition else ()))
+    found = {name: held.rejected_rows for name, held in context.home.held().items() if name in chosen}
     rows = Rows(context.limits, most)
     listed: list[dict[str, Any]] = []
     for name in (name for name, count in found.items() if count):
         if len(listed) <= most:
-            more = rejected_rows(name, context.workspace.rejected(name), most + 1 - len(listed))
+            more = rejected_rows(name, facts.rejected(context.home, name), most + 1 - len(listed))
             listed += [asdict(row) for row in more]
     return answer(rows.take(listed), rejected_rows=sum(found.values()))
 
@@ -68,4 +69,4 @@ def config_page(context: ToolContext) -> str:
     """The config, with secrets masked."""
     from tailpipe.config.encoder import config_text
 
-    return config_text(context.workspace.config)
+    return config_text(context.home.config)

@@ -10,14 +10,15 @@ from tailpipe.errors import UsageError
 from tailpipe.mcp_server.limits import Rows, answer
 from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.table import COMMON_COLUMNS
+from tailpipe.operations.facts import table_names
 from tailpipe.query.json_values import parsed_json, plain
 from tailpipe.sql.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from tailpipe.catalog.read import PartitionTotals
+    from tailpipe.home.home import Home
     from tailpipe.mcp_server.reading import ToolContext
     from tailpipe.query.session import Session
-    from tailpipe.workspace import Workspace
 
 __all__ = ["describe_table", "list_tables", "table_page", "tables_page"]
 
@@ -31,13 +32,13 @@ _COUNTED = ("VARCHAR", "BOOLEAN", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "U
 
 def list_tables(context: ToolContext, pattern: str, include_empty: bool) -> dict[str, Any]:
     """The tables with data, or all declared ones."""
-    held = _held(context.workspace)
+    held = _held(context.home)
     names = [
-        name for name in (context.workspace.tables() if include_empty else sorted(held)) if fnmatchcase(name, pattern)
+        name for name in (table_names(context.home) if include_empty else sorted(held)) if fnmatchcase(name, pattern)
     ]
     rows = []
     for name in names:
-        table = context.workspace.known_tables.get(name)
+        table = context.home.tables.get(name)
         parts = held.get(name, {})
         first = [one.first_event for one in parts.values() if one.first_event]
         last = [one.last_event for one in parts.values() if one.last_event]
@@ -54,9 +55,9 @@ def list_tables(context: ToolContext, pattern: str, include_empty: bool) -> dict
     return answer(Rows(context.limits, context.limits.most_rows).take(rows))
 
 
-def _held(workspace: Workspace) -> dict[str, dict[str, PartitionTotals]]:
+def _held(home: Home) -> dict[str, dict[str, PartitionTotals]]:
     found: dict[str, dict[str, PartitionTotals]] = {}
-    for name, totals in workspace.held().items():
+    for name, totals in home.held().items():
         if totals.rows:
             table, _, partition = name.partition(".")
             found.setdefault(table, {})[partition] = totals
@@ -68,9 +69,9 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
     with context.session() as session:
         kinds = next((view.columns for view in session.views if view.name == name and view.schema == "tailpipe"), None)
         if kinds is None:
-            hint = did_you_mean(name, context.workspace.tables(), "see list_tables")
+            hint = did_you_mean(name, table_names(context.home), "see list_tables")
             raise UsageError(f"table not found: {name}", hint=hint)
-        parts = _held(context.workspace).get(name, {})
+        parts = _held(context.home).get(name, {})
         newest = max((one.last_date for one in parts.values() if one.last_date), default=None)
         top: Mapping[str, Any] = {}
         examples = Rows(context.limits, _EXAMPLES + 1)
@@ -80,12 +81,12 @@ def describe_table(context: ToolContext, name: str, include_values: bool) -> dic
                 top = _top_values(session, day, kinds)
             found = session.run(f"SELECT * FROM {day} LIMIT {_EXAMPLES}")
             examples.take(_filled(row, found.columns, found.types) for row in found.rows)
-    descriptions = _descriptions(context.workspace, name)
+    descriptions = _descriptions(context.home, name)
     columns = [
         {"name": column, "type": kind, "description": descriptions.get(column, ""), **top.get(column, {})}
         for column, kind in kinds.items()
     ]
-    table = context.workspace.known_tables.get(name)
+    table = context.home.tables.get(name)
     facts = {
         "table": name,
         "description": table.description if table else None,
@@ -119,20 +120,20 @@ def _top_values(session: Session, day: str, kinds: Mapping[str, str]) -> dict[st
     return {name: {"top_values": plain(values)} for name, values in zip(names, row, strict=True) if values}
 
 
-def _descriptions(workspace: Workspace, name: str) -> dict[str, str]:
-    table = workspace.known_tables.get(name)
+def _descriptions(home: Home, name: str) -> dict[str, str]:
+    table = home.tables.get(name)
     columns = (*(table.columns if table else ()), *COMMON_COLUMNS)
     return {column.name: column.description or "" for column in columns}
 
 
 def tables_page(context: ToolContext) -> str:
     """Links to the pages of all tables."""
-    return "".join(f"- [{name}](tailpipe://tables/{name})\n" for name in context.workspace.tables())
+    return "".join(f"- [{name}](tailpipe://tables/{name})\n" for name in table_names(context.home))
 
 
 def table_page(context: ToolContext, name: str) -> str:
     """The page of a table: what it is about, and its columns."""
-    table = context.workspace.table(name)
+    table = context.home.table(name)
     lines = [f"# {name}", "", table.description or "", "", "| column | type | meaning |", "|---|---|---|"]
     for column in (*table.columns, *COMMON_COLUMNS):
         meaning = (column.description or "").replace("|", "\\|").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""What a run of `collect` is requested to do."""
+"""Requests of operations: what a run of `collect` or `detect` is to do."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from datetime import UTC, date, datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
+from tailpipe.model.selector import Selection
 from tailpipe.model.window import Window
 
-__all__ = ["CollectRequest"]
+__all__ = ["Collect", "Detect"]
 
 
 @frozen
-class CollectRequest:
-    """What is requested of a run; without a window it goes on from the frontier.
+class Collect:
+    """A request to collect partitions, or all of them.
 
-    If it may `accept_loss`, overwriting may leave days without rows that have some.
-
-    `oldest` is the first day that the partition keeps: without a window nothing older is requested. With `fill` a run
-    without a window takes the days too that nobody has requested, from the oldest one on.
+    Without a window a run continues from the frontier; with `fill` it also takes the days since the oldest one that
+    nobody has requested. `oldest` is the first day that the partition keeps: without a window nothing older is
+    requested. With `accept_loss`, overwriting may leave days without rows that have some.
     """
 
     now: datetime
@@ -27,6 +27,17 @@ class CollectRequest:
     oldest: date | None = None
     fill: bool = False
     accept_loss: bool = False
+    partitions: Selection = ()
+    source: str | None = None
+    """The one source to collect, of a single partition."""
+    skip_bad_artifacts: bool = False
+    compact: bool = True
+    maintain: bool = True
+    push: bool = True
+    is_cycle: bool = False
+    """Whether this is one of many runs of a process: their SQL was checked, and those without news are one run."""
+    command: str = ""
+    """The command line, for the history of runs."""
 
     def __post_init__(self) -> None:
         if self.fill and (self.overwrite or self.window is not None):
@@ -45,3 +56,23 @@ class CollectRequest:
     def today(self) -> date:
         """The day that has not ended yet, in UTC."""
         return self.now.astimezone(UTC).date()
+
+
+@frozen
+class Detect:
+    """A request to run detections, all or those of these names and patterns.
+
+    They examine the rows that are new since the last run of all, or all rows of a window.
+    """
+
+    now: datetime
+    names: tuple[str, ...] = ()
+    window: Window | None = None
+    dry_run: bool = False
+    notify: bool | None = None
+    """Whether hits are sent; without it those of new rows are, and those of a window are not."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether hits are sent."""
+        return self.window is None if self.notify is None else self.notify

@@ -14,7 +14,7 @@ from tailpipe.catalog.layout import partition_segment
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Table
-from tailpipe.query.databases import Wish
+from tailpipe.query.databases import ClientViews
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.views import View, schema_views, shows, table_views
 from tailpipe.sql.quoting import literal, moment, quoted
@@ -28,7 +28,7 @@ _MAIN = "main"
 
 
 def statements_of(
-    wish: Wish,
+    request: ClientViews,
     snapshot: Snapshot,
     tables: Mapping[str, Table],
     schemas: Iterable[Schema],
@@ -36,9 +36,9 @@ def statements_of(
     *,
     now: datetime,
 ) -> list[str]:
-    """The statements that make the views of a wish, over what the snapshot holds on this disk."""
-    narrowing = Narrowing.parse(wish.start, wish.end, wish.partitions, wish.indexes, now=now)
-    if wish.is_live:
+    """The statements that make the views of a request, over what the snapshot holds on this disk."""
+    narrowing = Narrowing.parse(request.start, request.end, request.partitions, request.indexes, now=now)
+    if request.is_live:
         hives = {name: root.parent for name, root in snapshot.roots.items()}
         return live_statements(_views_here(snapshot, tables), schemas, narrowing, hive, hives, now=now)
     return listed_statements(_views_here(snapshot, tables, narrowing), schemas, now=now)

@@ -23,7 +23,7 @@ from tailpipe.frozen import frozen
 from tailpipe.sql.quoting import literal
 from tailpipe.stores.version import NOW, Version
 
-__all__ = ["Databases", "Wish"]
+__all__ = ["ClientViews", "Databases"]
 
 _log = logging.getLogger(__name__)
 _NAMES = re.compile(r'"\w+"')
@@ -35,8 +35,8 @@ _REST = 9
 
 
 @frozen
-class Wish:
-    """What a client shall see, in the words of the command line: so that `T-7d` goes on meaning seven days."""
+class ClientViews:
+    """A request for a database, with times as they were typed: `T-7d` goes on meaning seven days."""
 
     start: str | None = None
     end: str | None = None
@@ -53,27 +53,27 @@ class Wish:
 
     @property
     def name(self) -> str:
-        """The name of its database: always the same for the same wish."""
-        if self == Wish():
+        """The name of its database: always the same for the same views."""
+        if self == ClientViews():
             return "tailpipe"
-        if self == Wish(is_live=True):
+        if self == ClientViews(is_live=True):
             return "tailpipe-live"
         return f"tailpipe-{hashlib.sha256(self.text().encode()).hexdigest()[:8]}"
 
     def text(self) -> str:
-        """The wish as it is kept."""
+        """The views as it is kept."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def from_text(cls, text: str) -> Wish:
-        """The wish that was kept."""
+    def from_text(cls, text: str) -> ClientViews:
+        """The views that was kept."""
         given = json.loads(text)
         narrowed = tuple(given["partitions"]), tuple(given["indexes"])
         return cls(given["start"], given["end"], *narrowed, given["is_live"], given.get("as_of"), given.get("tag"))
 
 
-Statements = Callable[[Wish], Sequence[str]]
-"""The SQL that makes the views of a wish, as the catalog is at this moment."""
+Statements = Callable[[ClientViews], Sequence[str]]
+"""The SQL that makes the views of a views, as the catalog is at this moment."""
 
 
 def _raise(error: TailpipeError) -> None:
@@ -82,24 +82,24 @@ def _raise(error: TailpipeError) -> None:
 
 @frozen
 class Databases:
-    """The databases of a workspace. A wish is kept beside its database, and forgotten when that was deleted."""
+    """The databases of a workspace. A views is kept beside its database, and forgotten when that was deleted."""
 
     layout: Layout
     statements: Statements
 
-    def make(self, wish: Wish | None = None) -> Path:
-        """Write the database of a wish, that of all tables without one, and look after it from now on."""
-        wish = wish or Wish()
+    def make(self, views: ClientViews | None = None) -> Path:
+        """Write the database of a views, that of all tables without one, and look after it from now on."""
+        views = views or ClientViews()
         directory = self.layout.clients
         try:
             for one in (directory.parent, directory):  # `parents=True` would leave the mode to the umask
                 one.mkdir(mode=0o700, exist_ok=True)
             if not os.access(directory, os.W_OK) or not os.access(self.layout.home, os.W_OK):
                 raise PermissionError(EACCES, os.strerror(EACCES))  # DuckDB would say so in many words
-            path = self._write(wish)
-            kept = directory / f"{wish.name}.json"
+            path = self._write(views)
+            kept = directory / f"{views.name}.json"
             draft = kept.with_suffix(f".{secrets.token_hex(4)}")
-            draft.write_text(wish.text(), encoding="utf-8")
+            draft.write_text(views.text(), encoding="utf-8")
             draft.replace(kept)
         except OSError as error:
             hint = "it is made by the owner of the workspace; tailpipe connect --format sql writes nothing"
@@ -142,32 +142,32 @@ class Databases:
 
         A view whose schema is wrong is left out, because the others would soon name files that are gone.
         """
-        for wish in (one for one in self._wishes() if one.version == NOW):  # the past does not change
-            path = self.layout.client_database(wish.name)
+        for views in (one for one in self._kept() if one.version == NOW):  # the past does not change
+            path = self.layout.client_database(views.name)
             try:
                 if path.exists():
-                    self._write(wish, partial(_log.warning, "%s lacks a view: %s", path))
+                    self._write(views, partial(_log.warning, "%s lacks a view: %s", path))
                 else:
-                    (self.layout.clients / f"{wish.name}.json").unlink(missing_ok=True)
+                    (self.layout.clients / f"{views.name}.json").unlink(missing_ok=True)
             except (OSError, TailpipeError) as error:
                 _log.warning("%s is out of date: %s", path, error)
 
-    def _wishes(self) -> Iterator[Wish]:
+    def _kept(self) -> Iterator[ClientViews]:
         for path in sorted(self.layout.clients.glob("*.json")):
             try:
-                yield Wish.from_text(path.read_text(encoding="utf-8"))
+                yield ClientViews.from_text(path.read_text(encoding="utf-8"))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 _log.warning("%s cannot be read: %s", path, error)
 
-    def _write(self, wish: Wish, refused: Callable[[TailpipeError], None] = _raise) -> Path:
+    def _write(self, views: ClientViews, refused: Callable[[TailpipeError], None] = _raise) -> Path:
         from tailpipe.sql.duck import duckdb, first_line
         from tailpipe.sql.inet import load_for
 
-        path = self.layout.client_database(wish.name)
-        draft = self.layout.clients / f"{wish.name}.{secrets.token_hex(4)}.duckdb"
+        path = self.layout.client_database(views.name)
+        draft = self.layout.clients / f"{views.name}.{secrets.token_hex(4)}.duckdb"
         try:
             with duckdb.connect(str(draft), config={"autoload_known_extensions": "false"}) as connection:
-                statements = self.statements(wish)
+                statements = self.statements(views)
                 load_for(connection, statements)
                 for statement in statements:
                     try:

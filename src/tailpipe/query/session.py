@@ -21,8 +21,8 @@ from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit
 from tailpipe.query.locked import connect_locked
 from tailpipe.query.made_views import MadeViews
-from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.parameters import Params, bound
+from tailpipe.query.request import Query
 from tailpipe.query.shown import Address, Needed, Shown
 from tailpipe.query.stars import Starred, starred_columns
 from tailpipe.query.statements import asks_for_columns, is_refused, readable, refuse_weak_arrow, words
@@ -59,23 +59,17 @@ class Session:
         self,
         snapshot: Snapshot | LargeSnapshot,
         tables: Mapping[str, Table],
+        query: Query | None = None,
         *,
         schemas: Iterable[Schema] = (),
-        narrowing: Narrowing | None = None,
         newer: Callable[[int], Snapshot | LargeSnapshot | None] = lambda _: None,
-        is_unsafe: bool = False,
-        has_copies: bool = True,
-        timeout_seconds: float | None = None,
         open_reader: Callable[[], Reader] | None = None,
-        hides_places: bool = False,
     ) -> None:
         self._tables = tables
-        self._hides_places = hides_places
+        self._query = query or Query()
+        self._is_unsafe = self._query.is_unsafe
         self._schemas = tuple(schemas)
-        self._narrowing = narrowing or Narrowing()
         self._newer = newer
-        self._is_unsafe = is_unsafe
-        self._has_copies = has_copies
         self._has_inet = False
         self._checked: set[str] = set()
         self._pruner: Pruner | None = None
@@ -83,7 +77,7 @@ class Session:
         self._files: RemoteFiles | None = None
         self.schema = self._chosen_schema()
         self._take(snapshot)
-        self.limit = TimeLimit(timeout_seconds, self.interrupt)
+        self.limit = TimeLimit(self._query.timeout_seconds, self.interrupt)
         self._spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-query-")
         try:
             self._connection = self._connect()
@@ -126,7 +120,7 @@ class Session:
             raise
 
     def _run(self, sql: str, params: Params) -> Answer:
-        if self._hides_places:
+        if self._query.hides_places:
             from tailpipe.query.hidden import refuse_places  # late, because most readers are on this machine
 
             refuse_places(sql)
@@ -238,14 +232,15 @@ class Session:
 
     def _chosen_schema(self) -> str:
         known = [SCHEMA, OCSF, *(schema.name for schema in self._schemas)]
-        wanted = self._narrowing.schema or SCHEMA
+        wanted = self._query.narrowing.schema or SCHEMA
         if wanted not in known:
             hint = did_you_mean(wanted, known, "see: tailpipe schema list")
             raise UsageError(f"schema not found: {wanted}", hint=hint)
         return wanted
 
     def _take(self, snapshot: Snapshot | LargeSnapshot) -> None:
-        self._shown = Shown(snapshot, self._tables, self._schemas, self._narrowing, has_copies=self._has_copies)
+        narrowing, has_copies = self._query.narrowing, self._query.has_copies
+        self._shown = Shown(snapshot, self._tables, self._schemas, narrowing, has_copies=has_copies)
         self.sequence = snapshot.sequence
         self._made = self._none_made()
 

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tailpipe.errors import UsageError
+from tailpipe.home.home import Home
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.http_guard.guard import App, Guard, RefusedError, Reply
 from tailpipe.serve import statements, work
@@ -31,7 +32,6 @@ from tailpipe.serve.problems import LeftError, Problems
 from tailpipe.serve.streaming import Streaming, gone
 from tailpipe.workers.places import Places
 from tailpipe.workers.pool import Workers
-from tailpipe.workspace import Workspace
 
 __all__ = ["Explorer"]
 
@@ -43,16 +43,14 @@ LEFT = 499
 class Explorer:
     """A workspace that is shown in the browser."""
 
-    def __init__(
-        self, workspace: Workspace, access: BrowserAccess, limits: Limits, *, is_read_only: bool = False
-    ) -> None:
-        self.workspace = workspace
+    def __init__(self, home: Home, access: BrowserAccess, limits: Limits, *, is_read_only: bool = False) -> None:
+        self.home = home
         self.access = access
         self.limits = limits
         self.is_read_only = is_read_only
-        settings = workspace.settings
-        self.problems = Problems(Places.hiding((settings.location, settings.data_dir, workspace.environment.home)))
-        prepare = partial(work.open_workspace, workspace.environment)
+        settings = home.settings
+        self.problems = Problems(Places.hiding((settings.location, settings.data_dir, home.environment.home)))
+        prepare = partial(work.open_workspace, home.environment)
         self.pool = Pool(Workers(prepare, limits.statements, (work.__name__,)), limits)
         self._cache = Cache(limits.cached_bytes)
         self._assets = Assets(Path(__file__).parent / "static")
@@ -125,7 +123,7 @@ class Explorer:
         return answer
 
     def _sql(self, body: Body) -> Streaming:
-        statement = statements.Statement.of(self.workspace, body.only("sql", "query", "params", "limit"))
+        statement = statements.Statement.of(self.home, body.only("sql", "query", "params", "limit"))
         limit = body.number("limit", min(1_000, self.limits.rows), 1, self.limits.rows)
         return Streaming(
             self.pool,
@@ -137,7 +135,7 @@ class Explorer:
         )
 
     def _export(self, body: Body) -> Streaming:
-        statement = statements.Statement.of(self.workspace, body.only("sql", "query", "params", "format"))
+        statement = statements.Statement.of(self.home, body.only("sql", "query", "params", "format"))
         output = body.text("format", longest=20)
         if output not in statements.EXPORTS:
             raise UsageError(f'unknown format "{output}"', hint=f"formats are: {', '.join(statements.EXPORTS)}")

@@ -9,15 +9,15 @@ from tailpipe.query.json_values import json_of
 from tailpipe.serve.body import Body
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["dashboards", "saved"]
 
 
-def saved(workspace: Workspace, body: Body) -> dict[str, Any]:
+def saved(home: Home, body: Body) -> dict[str, Any]:
     """All saved queries with their parameters."""
     body.only()
-    return {"queries": [_query(workspace.saved[name]) for name in sorted(workspace.saved)]}
+    return {"queries": [_query(home.queries[name]) for name in sorted(home.queries)]}
 
 
 def _query(query: SavedQuery) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _query(query: SavedQuery) -> dict[str, Any]:
     }
 
 
-def dashboards(workspace: Workspace, body: Body) -> dict[str, Any]:
+def dashboards(home: Home, body: Body) -> dict[str, Any]:
     """All dashboards with their panels."""
     body.only()
     return {
@@ -50,7 +50,7 @@ def dashboards(workspace: Workspace, body: Body) -> dict[str, Any]:
                 "panels": [
                     {
                         "name": panel.name,
-                        "title": panel.title or _title(workspace, panel.query),
+                        "title": panel.title or _title(home, panel.query),
                         "kind": panel.kind,
                         "query": panel.query,
                         "params": {name: json_of(value) for name, value in panel.params.items()},
@@ -59,11 +59,11 @@ def dashboards(workspace: Workspace, body: Body) -> dict[str, Any]:
                     for panel in one.panels
                 ],
             }
-            for one in workspace.config.dashboards.values()
+            for one in home.config.dashboards.values()
         ]
     }
 
 
-def _title(workspace: Workspace, query: str) -> str:
-    found = workspace.saved.get(query)
+def _title(home: Home, query: str) -> str:
+    found = home.queries.get(query)
     return (found and found.title) or query

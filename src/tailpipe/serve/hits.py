@@ -12,13 +12,14 @@ from tailpipe.detect.acknowledge import Acknowledged
 from tailpipe.errors import LockedError, UsageError
 from tailpipe.http_guard.guard import RefusedError
 from tailpipe.model.detection import HIT_TABLE, SEVERITIES
+from tailpipe.operations import detect
 from tailpipe.query.json_values import instant, json_of
 from tailpipe.query.session import Session
 from tailpipe.serve.body import Body
 from tailpipe.sql.quoting import literal, moment, text_list
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["acknowledge", "detections", "hits"]
 
@@ -31,10 +32,10 @@ _COLUMNS = (
 )
 
 
-def detections(workspace: Workspace, body: Body) -> dict[str, Any]:
+def detections(home: Home, body: Body) -> dict[str, Any]:
     """All detections, those of plugins that do not run too."""
     body.only()
-    chosen = workspace.detecting.chosen
+    chosen = home.detections.enabled
     return {
         "detections": [
             {
@@ -46,16 +47,16 @@ def detections(workspace: Workspace, body: Body) -> dict[str, Any]:
                 "mitre": list(one.mitre),
                 "enabled": name in chosen,
             }
-            for name, one in sorted(workspace.detecting.known.items())
+            for name, one in sorted(home.detections.known.items())
         ]
     }
 
 
-def hits(session: Session, workspace: Workspace, body: Body) -> dict[str, Any]:
+def hits(session: Session, home: Home, body: Body) -> dict[str, Any]:
     """The newest hits that meet the filters, page by page."""
     body.only("from", "to", "severity", "detection", "acknowledged", "limit", "after")
     limit = body.number("limit", 100, 1, _MOST)
-    seen = workspace.detecting.acknowledged()
+    seen = detect.acknowledged(home)
     sql = _sql(body, limit + 1, text_list(sorted(seen)))
     rows = list(session.run(sql).rows)
     last = rows[limit - 1] if len(rows) > limit else None
@@ -111,7 +112,7 @@ def _hit(row: tuple[Any, ...], mark: Acknowledged | None) -> dict[str, Any]:
     }
 
 
-def acknowledge(session: Session, workspace: Workspace, body: Body, *, is_read_only: bool) -> dict[str, Any]:
+def acknowledge(session: Session, home: Home, body: Body, *, is_read_only: bool) -> dict[str, Any]:
     """Acknowledge hits, or take that back."""
     body.only("ids", "acknowledged", "note")
     if is_read_only:
@@ -128,15 +129,15 @@ def acknowledge(session: Session, workspace: Workspace, body: Body, *, is_read_o
     if missing := [one for one in ids if one not in known]:
         raise RefusedError(404, f"there is no hit {missing[0]}")
     mark = Acknowledged(datetime.now(UTC), _user(), note) if is_seen else None
-    return {"changed": _changed(workspace, ids, mark)}
+    return {"changed": _changed(home, ids, mark)}
 
 
-def _changed(workspace: Workspace, ids: list[str], mark: Acknowledged | None) -> int:
+def _changed(home: Home, ids: list[str], mark: Acknowledged | None) -> int:
     """How many were changed; a run of detections that is going on is waited for, but not long."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
-            return workspace.detecting.acknowledge(ids, mark)
+            return detect.acknowledge(home, ids, mark)
         except LockedError:
             if time.monotonic() > until:
                 raise

@@ -19,21 +19,21 @@ from tailpipe.serve.rows import default_columns
 from tailpipe.serve.scope import tables_of
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["meta"]
 
 _COMMON = {column.name: column.description for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 
 
-def meta(session: Session, workspace: Workspace, body: Body, limits: Limits, *, is_read_only: bool) -> dict[str, Any]:
+def meta(session: Session, home: Home, body: Body, limits: Limits, *, is_read_only: bool) -> dict[str, Any]:
     """The tables that hold rows, with their columns; the limits; the schemas."""
     body.only()
     held = {name.partition(".")[0] for name in session.shown.snapshot.partitions}
     views = [view for view in tables_of(session) if view.name in held]
     return {
         "version": __version__,
-        "workspace": workspace.settings.workspace.name,
+        "workspace": home.settings.workspace.name,
         "now": instant(datetime.now(UTC)),
         "limits": {
             "rows": limits.rows,
@@ -42,7 +42,7 @@ def meta(session: Session, workspace: Workspace, body: Body, limits: Limits, *, 
             "statements": limits.statements,
         },
         "read_only": is_read_only,
-        "tables": [_table(session, view, workspace.known_tables.get(view.name)) for view in views],
+        "tables": [_table(session, view, home.tables.get(view.name)) for view in views],
         "schemas": _schemas(session),
     }
 

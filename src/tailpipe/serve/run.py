@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.frozen import frozen
+from tailpipe.home.home import Home
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.query.parameters import without_pandas
 from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind, is_loopback
-from tailpipe.workspace import Workspace
 
 __all__ = ["Listening", "serve"]
 
@@ -78,10 +78,10 @@ class Listening:
                 raise UsageError("the certificate or its key cannot be used", hint=hint) from error
 
 
-def serve(workspace: Workspace, listening: Listening, show: Callable[[str], None], say: Callable[[str], None]) -> None:
+def serve(home: Home, listening: Listening, show: Callable[[str], None], say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; `show` gets the address, `say` what a person should know."""
     listening.check()
-    workspace.data.prepare()  # what is wrong with config or data is said before anybody waits for a page
+    home.layout()  # what is wrong with config or data is said before anybody waits for a page
     limits = Limits()
     with bind(listening.host, listening.port) as found:
         port = found.getsockname()[1]
@@ -98,7 +98,7 @@ def serve(workspace: Workspace, listening: Listening, show: Callable[[str], None
                 threading.Thread(target=_open, args=(address + access.new_code(),), daemon=True).start()
 
         with without_pandas():
-            asyncio.run(_serve(workspace, access, limits, listening, found, announce))
+            asyncio.run(_serve(home, access, limits, listening, found, announce))
 
 
 def _open(address: str) -> None:
@@ -112,14 +112,14 @@ def _open(address: str) -> None:
 
 
 async def _serve(
-    workspace: Workspace,
+    home: Home,
     access: BrowserAccess,
     limits: Limits,
     listening: Listening,
     found: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    explorer = Explorer(workspace, access, limits, is_read_only=not listening.is_local)
+    explorer = Explorer(home, access, limits, is_read_only=not listening.is_local)
     server = Server(explorer.app, limits, explorer.pool, certificate=listening.certificate, key=listening.key)
     announce()
     try:

@@ -20,7 +20,7 @@ from tailpipe.serve.encoding import encoded
 from tailpipe.serve.limits import Limits, size_of
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["EXPORTS", "Statement", "export", "panel", "stream"]
 
@@ -43,12 +43,12 @@ class Statement:
     params: Mapping[str, Any]
 
     @classmethod
-    def of(cls, workspace: Workspace, body: Body) -> Statement:
+    def of(cls, home: Home, body: Body) -> Statement:
         """The statement of a request: its text, or the name of a saved query."""
         params = body.mapping("params")
         if body.values.get("query") is None:
             return cls(body.text("sql", longest=500_000), params)
-        saved = named("query", body.text("query", longest=500), workspace.saved)
+        saved = named("query", body.text("query", longest=500), home.queries)
         return cls(saved.text, saved.values(params, now=datetime.now(UTC)))
 
 
@@ -114,17 +114,17 @@ def export(session: Session, statement: Statement, output: str, limits: Limits, 
     write_exact(answer, output, write, session.interrupt)
 
 
-def panel(session: Session, workspace: Workspace, body: Body, limits: Limits) -> dict[str, Any]:
+def panel(session: Session, home: Home, body: Body, limits: Limits) -> dict[str, Any]:
     """The answer to the saved query of a panel."""
     body.only("dashboard", "panel", "params")
-    dashboard = named("dashboard", body.text("dashboard", longest=500), workspace.config.dashboards)
+    dashboard = named("dashboard", body.text("dashboard", longest=500), home.config.dashboards)
     place = body.values.get("panel")
     panels = {one.name: one for one in dashboard.panels}
     if isinstance(place, int) and not isinstance(place, bool) and 0 <= place < len(dashboard.panels):
         chosen = dashboard.panels[place]
     else:
         chosen = named("panel", body.text("panel", longest=500), panels)
-    saved = named("query", chosen.query, workspace.saved)
+    saved = named("query", chosen.query, home.queries)
     values = saved.values({**chosen.params, **body.mapping("params")}, now=datetime.now(UTC))
     statement = Statement(saved.text, values)
     begun = time.monotonic()

@@ -13,6 +13,8 @@ from tailpipe.collect import scope
 from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.operations import facts
+from tailpipe.operations.detect import waiting_alerts
 from tailpipe.query.json_values import LONGEST, instant
 from tailpipe.query.rejected import rejected_rows
 from tailpipe.query.session import Session
@@ -20,43 +22,43 @@ from tailpipe.serve.body import Body
 from tailpipe.serve.limits import Limits
 
 if TYPE_CHECKING:
-    from tailpipe.workspace import Workspace
+    from tailpipe.home.home import Home
 
 __all__ = ["coverage", "missing_days", "rejected", "runs", "status"]
 
 _MOST_DAYS = 4_000
 
 
-def missing_days(workspace: Workspace) -> dict[str, DaySet]:
+def missing_days(home: Home) -> dict[str, DaySet]:
     """The days of each table that some partition of it lacks."""
     now = datetime.now(UTC)
     found: dict[str, list[DaySet]] = {}
-    for one in workspace.overview():
+    for one in facts.overview(home):
         name = one.totals.name
-        days = scope.missing_days(one, workspace.config.partitions.get(name), now)
+        days = scope.missing_days(one, home.config.partitions.get(name), now)
         found.setdefault(name.partition(".")[0], []).append(days)
     return {table: DaySet.union(days) for table, days in found.items()}
 
 
-def status(workspace: Workspace, body: Body) -> dict[str, Any]:
+def status(home: Home, body: Body) -> dict[str, Any]:
     """All partitions and stores."""
     body.only()
     now = datetime.now(UTC)
-    known = {one.totals.name: one for one in workspace.overview()}
-    partitions = workspace.config.partitions
+    known = {one.totals.name: one for one in facts.overview(home)}
+    partitions = home.config.partitions
     names = sorted({*partitions, *(name for name, one in known.items() if one.totals.files or one.last_run)})
     overviews = [known.get(name) or Overview.empty(name) for name in names]
     return {
-        "partitions": [_partition(workspace, one, now) for one in overviews],
-        "stores": _stores(workspace, overviews),
-        "alerts_waiting": len(workspace.detecting.waiting()),
+        "partitions": [_partition(home, one, now) for one in overviews],
+        "stores": _stores(home, overviews),
+        "alerts_waiting": len(waiting_alerts(home)),
         "now": instant(now),
     }
 
 
-def _partition(workspace: Workspace, one: Overview, now: datetime) -> dict[str, Any]:
+def _partition(home: Home, one: Overview, now: datetime) -> dict[str, Any]:
     totals, run = one.totals, one.last_run
-    missing = scope.missing_days(one, workspace.config.partitions.get(totals.name), now)
+    missing = scope.missing_days(one, home.config.partitions.get(totals.name), now)
     last = totals.last_event
     return {
         "name": totals.name,
@@ -71,14 +73,14 @@ def _partition(workspace: Workspace, one: Overview, now: datetime) -> dict[str, 
         "lag_seconds": None if last is None else max(0, round((now - last).total_seconds())),
         "gap_days": len(missing),
         "rejected_rows": totals.rejected_rows,
-        "is_in_config": totals.name in workspace.config.partitions,
+        "is_in_config": totals.name in home.config.partitions,
     }
 
 
-def _stores(workspace: Workspace, overviews: Iterable[Overview]) -> list[dict[str, Any]]:
-    found: dict[str, list[Overview]] = {name: [] for name in workspace.config.stores}
+def _stores(home: Home, overviews: Iterable[Overview]) -> list[dict[str, Any]]:
+    found: dict[str, list[Overview]] = {name: [] for name in home.config.stores}
     for one in overviews:
-        if (store := workspace.data.store_of(one.totals.name)) is not None:
+        if (store := home.stores.of(one.totals.name)) is not None:
             found.setdefault(store.name, []).append(one)
     return [
         {
@@ -98,20 +100,20 @@ def _instant(moment: datetime | None) -> str | None:
     return None if moment is None else instant(moment)
 
 
-def _known(workspace: Workspace, name: str) -> str:
-    known = sorted({*workspace.config.partitions, *workspace.held()})
+def _known(home: Home, name: str) -> str:
+    known = sorted({*home.config.partitions, *home.held()})
     if name not in known:
         raise UsageError(f'unknown partition "{name[:100]}"', hint=did_you_mean(name, known))
     return name
 
 
-def coverage(workspace: Workspace, session: Session, body: Body) -> dict[str, Any]:
+def coverage(home: Home, session: Session, body: Body) -> dict[str, Any]:
     """The days of a partition, each with its state and its rows."""
     body.only("partition", "from", "to")
-    name = _known(workspace, body.text("partition", longest=500))
+    name = _known(home, body.text("partition", longest=500))
     now = datetime.now(UTC)
-    known, partition = workspace.coverage(name), workspace.config.partitions.get(name)
-    lost = DaySet.union(one.lost for one in workspace.overview() if one.totals.name == name)
+    known, partition = facts.coverage(home, name), home.config.partitions.get(name)
+    lost = DaySet.union(one.lost for one in facts.overview(home) if one.totals.name == name)
     states: Mapping[str, DaySet] = {
         "missing": scope.open_days(known, partition, now) | lost,
         "covered": DaySet.union(one.covered for one in known.values()),
@@ -141,12 +143,12 @@ def _day(body: Body, name: str) -> date | None:
     return None if moment is None else moment.date()
 
 
-def runs(workspace: Workspace, body: Body) -> dict[str, Any]:
+def runs(home: Home, body: Body) -> dict[str, Any]:
     """The newest runs of a partition, or of all."""
     body.only("partition", "limit")
     limit = body.number("limit", 50, 1, 1_000)
-    chosen = [_known(workspace, body.text("partition"))] if body.values.get("partition") else []
-    return {"runs": [_run(one) for one in workspace.runs(chosen, limit)]}
+    chosen = [_known(home, body.text("partition"))] if body.values.get("partition") else []
+    return {"runs": [_run(one) for one in facts.runs(home, chosen, limit)]}
 
 
 def _run(run: RunRecord) -> dict[str, Any]:
@@ -167,24 +169,24 @@ def _run(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def rejected(workspace: Workspace, body: Body, limits: Limits) -> dict[str, Any]:
+def rejected(home: Home, body: Body, limits: Limits) -> dict[str, Any]:
     """Rejected rows of a partition or of all, with place, reason and text."""
     body.only("partition", "limit")
     limit = body.number("limit", 100, 1, min(1_000, limits.rows))
-    names = [_known(workspace, body.text("partition"))] if body.values.get("partition") else list(workspace.held())
+    names = [_known(home, body.text("partition"))] if body.values.get("partition") else list(home.held())
     rows: list[dict[str, Any]] = []
     for name in names:
         if len(rows) >= limit:
             break
-        for row in rejected_rows(name, workspace.rejected(name), limit - len(rows)):
-            facts = asdict(row)
+        for row in rejected_rows(name, facts.rejected(home, name), limit - len(rows)):
+            found = asdict(row)
             rows.append(
                 {
                     "partition": name,
-                    "file": facts["file"],
-                    "line": facts["line"],
-                    "reason": facts["reason"],
-                    "text": None if facts["text"] is None else facts["text"][:LONGEST],
+                    "file": found["file"],
+                    "line": found["line"],
+                    "reason": found["reason"],
+                    "text": None if found["text"] is None else found["text"][:LONGEST],
                 }
             )
     return {"rows": rows}

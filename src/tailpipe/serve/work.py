@@ -10,6 +10,8 @@ from typing import Any
 
 from tailpipe.config.environment import Environment
 from tailpipe.frozen import frozen
+from tailpipe.home.home import Home
+from tailpipe.operations.query import Query, open_session
 from tailpipe.plugin.registry import Registry
 from tailpipe.query.session import Session
 from tailpipe.serve import dashboards, hits, row, statements, status
@@ -21,7 +23,6 @@ from tailpipe.serve.limits import Limits
 from tailpipe.serve.meta import meta
 from tailpipe.serve.rows import newest_rows
 from tailpipe.workers.worker import Call
-from tailpipe.workspace import Workspace
 
 __all__ = ["FRESH", "KEPT", "Computed", "Export", "Opened", "Sql", "open_workspace"]
 
@@ -31,15 +32,15 @@ _HEAD = struct.Struct("!q")
 class Opened:
     """What the requests of a worker share: a workspace with its config, and a session once one is needed."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(self, home: Home) -> None:
+        self.home = home
         self._session: Session | None = None
 
     @contextmanager
     def session(self, call: Call, seconds: float) -> Iterator[Session]:
         """The session over what is committed now; its statements end when the call is cancelled."""
         if self._session is None:
-            self._session = self.workspace.session(hides_places=True)
+            self._session = open_session(self.home, Query(hides_places=True))
         session = self._session
         with call.interrupting(session.interrupt):
             session.limit.seconds = seconds
@@ -49,9 +50,9 @@ class Opened:
 
 def open_workspace(environment: Environment) -> Opened:
     """The workspace, with its config read."""
-    workspace = Workspace(environment, Registry.installed(str(environment.packs_dir)))
-    _ = workspace.config, workspace.settings
-    return Opened(workspace)
+    home = Home(environment, Registry.installed(str(environment.packs_dir)))
+    _ = home.config, home.settings
+    return Opened(home)
 
 
 @frozen
@@ -59,7 +60,7 @@ class Task:
     """What a route gets."""
 
     session: Session
-    workspace: Workspace
+    home: Home
     body: Body
     limits: Limits
     is_read_only: bool
@@ -68,24 +69,24 @@ class Task:
 Work = Callable[[Task], dict[str, Any]]
 # What is kept depends on the request and the newest commit alone.
 KEPT: Mapping[str, Work] = {
-    "GET meta": lambda t: meta(t.session, t.workspace, t.body, t.limits, is_read_only=t.is_read_only),
-    "POST histogram": lambda t: histogram(t.session, t.body, status.missing_days(t.workspace)),
+    "GET meta": lambda t: meta(t.session, t.home, t.body, t.limits, is_read_only=t.is_read_only),
+    "POST histogram": lambda t: histogram(t.session, t.body, status.missing_days(t.home)),
     "POST fields": lambda t: top_values(t.session, t.body),
     "POST rows": lambda t: newest_rows(t.session, t.body, t.limits),
     "POST row": lambda t: row.whole_row(t.session, t.body),
     "POST related": lambda t: row.related(t.session, t.body),
 }
 FRESH: Mapping[str, Work] = {
-    "POST panel": lambda t: statements.panel(t.session, t.workspace, t.body, t.limits),
-    "GET saved": lambda t: dashboards.saved(t.workspace, t.body),
-    "GET dashboards": lambda t: dashboards.dashboards(t.workspace, t.body),
-    "GET status": lambda t: status.status(t.workspace, t.body),
-    "GET coverage": lambda t: status.coverage(t.workspace, t.session, t.body),
-    "GET runs": lambda t: status.runs(t.workspace, t.body),
-    "GET rejected": lambda t: status.rejected(t.workspace, t.body, t.limits),
-    "GET detections": lambda t: hits.detections(t.workspace, t.body),
-    "GET hits": lambda t: hits.hits(t.session, t.workspace, t.body),
-    "POST hits/ack": lambda t: hits.acknowledge(t.session, t.workspace, t.body, is_read_only=t.is_read_only),
+    "POST panel": lambda t: statements.panel(t.session, t.home, t.body, t.limits),
+    "GET saved": lambda t: dashboards.saved(t.home, t.body),
+    "GET dashboards": lambda t: dashboards.dashboards(t.home, t.body),
+    "GET status": lambda t: status.status(t.home, t.body),
+    "GET coverage": lambda t: status.coverage(t.home, t.session, t.body),
+    "GET runs": lambda t: status.runs(t.home, t.body),
+    "GET rejected": lambda t: status.rejected(t.home, t.body, t.limits),
+    "GET detections": lambda t: hits.detections(t.home, t.body),
+    "GET hits": lambda t: hits.hits(t.session, t.home, t.body),
+    "POST hits/ack": lambda t: hits.acknowledge(t.session, t.home, t.body, is_read_only=t.is_read_only),
 }
 
 
@@ -110,7 +111,7 @@ class Computed:
             if self.known == session.sequence:
                 return head
             work = KEPT.get(self.route) or FRESH[self.route]
-            made = work(Task(session, opened.workspace, self.body, self.limits, self.is_read_only))
+            made = work(Task(session, opened.home, self.body, self.limits, self.is_read_only))
         made["ms"] = round((time.monotonic() - self.begun) * 1000)
         return head + encoded(made)
 

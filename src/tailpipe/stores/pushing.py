@@ -57,6 +57,8 @@ class Pushing:
     emit: Callable[[Progress], None] = lambda _: None
     is_off: bool = False
     """Whether nothing is pushed, but only reported what would have been."""
+    lands: bool = False
+    """Whether tasks put files into the stores themselves, because they share no disk with this process."""
     _reports: dict[str, PushReport] = field(default_factory=dict)
     _opened: dict[str, Objects] = field(default_factory=dict)
     _failed: dict[str, str] = field(default_factory=dict)
@@ -107,8 +109,8 @@ class Pushing:
         return True
 
     def landing(self, partition: str) -> Landing | None:
-        """How transactions land whose files tasks put into the store themselves; None if the partition has no store."""
-        use = self.uses(partition)
+        """How transactions land whose files tasks put into the store themselves; None if they do not."""
+        use = self.uses(partition) if self.lands else None
         if use is None:
             return None
         if self.is_off:

@@ -24,7 +24,7 @@ from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
 from tailpipe.model.coverage import Known
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.plugin import Registry
 from tailpipe.testing import InProcessEngine
 
@@ -83,7 +83,7 @@ class Old:
         config = build_config([ConfigText("main.tpc", self.text)], Registry.installed(), around)
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with self.open() as catalog:
-            request = Options(CollectRequest(self.now, None, False, fill=False))
+            request = Options(Collect(self.now, None, False, fill=False))
             report = collect(config, chosen, catalog, InProcessEngine(), request, lambda _: None)
         assert [one.error for one in report.partitions] == ["", ""]
 

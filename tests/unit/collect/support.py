@@ -22,7 +22,7 @@ from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
 from tailpipe.kernel.task import Outcome, Task
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import requested_window
 from tailpipe.plugin import Registry
 from tailpipe.storage.local import LocalStorage
@@ -123,7 +123,7 @@ class World:
         chosen = [(one, config.tables.get(one.table) or known[one.table]) for one in config.partitions.values()]
         with self.catalog() as catalog:
             window = requested_window(start, end, now=self.now)
-            request = CollectRequest(self.now, window, overwrite, fill=fill, accept_loss=accept_loss)
+            request = Collect(self.now, window, overwrite, fill=fill, accept_loss=accept_loss)
             requested = Options(request, **options)
             return collect(config, chosen, catalog, self.engine, requested, self.seen.append)
 

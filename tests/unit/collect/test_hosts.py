@@ -23,7 +23,7 @@ from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.host import Host
 from tailpipe.model.ledger import LedgerEntry, Unit, printed
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tests.unit.collect.support import CONFIG, NOW, World
 
 CONFIG_OF_ALL = CONFIG.replace(
@@ -212,7 +212,7 @@ def test_rows_of_another_host_are_kept_when_a_day_is_collected_anew() -> None:
     state = SourceState("file", Coverage(DaySet.of([DAY]), frontier=DAY))
     lost = {Unit(day=DAY): DaySet.of([DAY])}
     for overwrite in (True, False):
-        plan = plan_units([state], items, CollectRequest(NOW, None, overwrite), ledger=ledger, lost=lost)
+        plan = plan_units([state], items, Collect(NOW, None, overwrite), ledger=ledger, lost=lost)
         if overwrite:
             (unit,) = plan.units
             assert (unit.kind, [entry.host for entry in unit.drops]) == ("rewrite", ["web-1"])

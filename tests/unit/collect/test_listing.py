@@ -13,7 +13,7 @@ import pytest
 from tailpipe.cli.report import print_report
 from tailpipe.collect.scan import tasks_to_scan
 from tailpipe.errors import TailpipeError
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.plugin import Artifact, Plugin, Registry, Secret, Source, Window, option
 from tests.unit.collect.support import CONFIG, NOW, World
 
@@ -86,5 +86,5 @@ def test_permissions_are_the_advice_only_if_they_are_the_problem(tmp_path: Path,
     world = world_of(tmp_path, f'mistake = "{problem}"')
     partition, table = world.config.partitions["app.y"], world.config.tables["app"]
     with world.catalog() as catalog, pytest.raises(TailpipeError) as raised:
-        tasks_to_scan(partition, table, catalog, world.engine, CollectRequest(NOW))
+        tasks_to_scan(partition, table, catalog, world.engine, Collect(NOW))
     assert raised.value.with_hint == f"day.zip: {problem} ({hint})"

@@ -14,7 +14,7 @@ from tailpipe.cli.report_records import preview_record, summary_record
 from tailpipe.collect import events
 from tailpipe.collect.planner import Planned, plan_partition
 from tailpipe.model.coverage import DaySet
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tests.unit.collect.support import CONFIG, NOW, World
 
 TODAY = NOW.date()
@@ -149,9 +149,7 @@ def planned(world: World) -> Planned:
     sources = {one.name: one for one in partition.sources}
     with world.catalog() as catalog:
         state = catalog.state("app.x")
-    return plan_partition(
-        sources, world.config.tables["app"], state, CollectRequest(world.now, overwrite=True), world.engine
-    )
+    return plan_partition(sources, world.config.tables["app"], state, Collect(world.now, overwrite=True), world.engine)
 
 
 def test_suggestions_repeat_the_source_the_window_and_the_switches() -> None:

@@ -13,7 +13,7 @@ from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
 from tests.counting import calls_of
 
@@ -93,14 +93,14 @@ def make(
     sources: SourceState | list[SourceState],
     decisions: Iterable[WorkItem],
     *,
-    request: CollectRequest | None = None,
+    request: Collect | None = None,
     lost: dict[Unit, DaySet] | None = None,
     gone: Iterable[LedgerEntry] = (),
 ) -> Plan:
     found = list(decisions)
     ledger = [decision.entry for decision in found if decision.entry] + list(gone)
     states = sources if isinstance(sources, list) else [sources]
-    return plan_units(states, found, request or CollectRequest(NOW), ledger=ledger, lost=lost)
+    return plan_units(states, found, request or Collect(NOW), ledger=ledger, lost=lost)
 
 
 def days(plan: Plan) -> list[int]:
@@ -112,7 +112,7 @@ def reasons(plan: Plan) -> dict[str, str]:
 
 
 def test_a_first_run_takes_the_last_thirty_days_from_today_backward() -> None:
-    assert listing([source()], CollectRequest(NOW), {}) == {"s": DaySet.span(date(2024, 5, 31), TODAY)}
+    assert listing([source()], Collect(NOW), {}) == {"s": DaySet.span(date(2024, 5, 31), TODAY)}
     plan = make(source(), [new("a", 3), new("b", 30), new("c", 29), new("d", 30)])
     assert days(plan) == [30, 29, 3]
     assert [len(unit.artifacts) for unit in plan.units] == [2, 1, 1]
@@ -147,13 +147,13 @@ def test_a_run_without_any_earlier_day_done_still_goes_backward() -> None:
 
 def test_missing_days_are_listed_and_filled() -> None:
     state = source(covered=span(1, 5) | span(8, 30), missing=june(6, 7), lists_all=False)
-    assert listing([state], CollectRequest(NOW), {})["s"] == june(6, 7) | span(28, 30)
+    assert listing([state], Collect(NOW), {})["s"] == june(6, 7) | span(28, 30)
     assert days(make(state, [new("a", 6), new("b", 7)])) == [7, 6]
     assert state.coverage.gaps(TODAY) == june(6, 7)
 
 
 def test_nothing_is_asked_for_that_is_older_than_what_is_kept() -> None:
-    request = CollectRequest(NOW, oldest=date(2024, 6, 20))
+    request = Collect(NOW, oldest=date(2024, 6, 20))
     assert listing([source()], request, {}) == {"s": span(20, 30)}
     state = source(covered=june(1, 25), missing=june(2, 22), lists_all=False)
     assert listing([state], request, {})["s"] == june(22) | span(25, 30)
@@ -170,12 +170,12 @@ def test_days_that_were_dropped_are_left_alone() -> None:
     plan = make(state, [new("a", 5)])
     assert not plan.units
     assert reasons(plan) == {"a": "dropped: use --from"}
-    assert listing([state], CollectRequest(NOW), {})["s"] == span(11, 30)
+    assert listing([state], Collect(NOW), {})["s"] == span(11, 30)
 
 
 def test_days_that_were_dropped_come_back_when_a_window_asks_for_them() -> None:
     state = source(covered=span(11, 30), dropped=span(1, 10))
-    request = CollectRequest(NOW, window(5, 5))
+    request = Collect(NOW, window(5, 5))
     plan = make(state, [known("a", 5)], request=request, lost={Unit(day=date(2024, 6, 5)): june(4, 5)})
     (unit,) = plan.units
     assert (unit.kind, unit.reason, unit.restores) == ("replace", "lost dates", june(5))
@@ -186,19 +186,19 @@ def test_days_that_were_dropped_come_back_when_a_window_asks_for_them() -> None:
 def test_a_day_beside_the_window_that_lost_a_date_of_it_is_replaced_whole() -> None:
     state = source(covered=june(6), dropped=june(5), lists_all=False)
     lost = {Unit(day=date(2024, 6, 6)): june(5)}
-    request = CollectRequest(NOW, window(5, 5))
+    request = Collect(NOW, window(5, 5))
     assert listing([state], request, lost) == {"s": june(5, 6)}
     plan = make(state, [known("a", 6), new("b", 5)], request=request, lost=lost)
     assert [(unit.unit.day, unit.kind) for unit in plan.units] == [
         (date(2024, 6, 6), "replace"),
         (date(2024, 6, 5), "append"),
     ]
-    assert not make(state, [known("a", 6)], request=CollectRequest(NOW, window(6, 6)), lost=lost).units
+    assert not make(state, [known("a", 6)], request=Collect(NOW, window(6, 6)), lost=lost).units
 
 
 def test_a_dropped_day_beside_the_window_stays_dropped_though_its_unit_is_replaced() -> None:
     lost = {Unit(day=date(2024, 6, 6)): june(5, 6)}
-    plan = make(source(dropped=june(5, 6)), [known("a", 6)], request=CollectRequest(NOW, window(5, 5)), lost=lost)
+    plan = make(source(dropped=june(5, 6)), [known("a", 6)], request=Collect(NOW, window(5, 5)), lost=lost)
     assert [(unit.reason, unit.covers, unit.restores) for unit in plan.units] == [("lost dates", (), june(5))]
     assert [one.dates for one in plan.units[0].artifacts] == [EVERY_DAY - june(6)]
     assert [one.days for one in plan.closing] == [june(5)]
@@ -207,10 +207,10 @@ def test_a_dropped_day_beside_the_window_stays_dropped_though_its_unit_is_replac
 
 def test_a_covered_day_with_late_artifacts_is_listed_again_until_they_are_taken() -> None:
     state = source(covered=span(1, 30), lists_all=False)
-    plan = make(state, [new("late", 10)], request=CollectRequest(NOW, window(9, 11)))
+    plan = make(state, [new("late", 10)], request=Collect(NOW, window(9, 11)))
     assert plan.requests == {"s": june(10)}
     stopped = replace(state, coverage=state.coverage.request(plan.requests["s"]))
-    assert listing([stopped], CollectRequest(NOW), {})["s"] == june(10) | span(28, 30)
+    assert listing([stopped], Collect(NOW), {})["s"] == june(10) | span(28, 30)
 
 
 def test_lost_dates_that_nobody_dropped_are_made_good_by_a_plain_run() -> None:
@@ -226,7 +226,7 @@ def test_lost_dates_of_a_source_that_takes_no_part_stay_on_record() -> None:
     other = replace(mine, source="other")
     lost = {Unit(day=date(2024, 6, 6)): june(6)}
     plan = make(
-        source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other], request=CollectRequest(NOW, window(6, 6))
+        source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other], request=Collect(NOW, window(6, 6))
     )
     assert [(unit.kind, unit.keeps, unit.restores) for unit in plan.units] == [("rewrite", (other,), NO_DAYS)]
     assert not make(source(covered=span(1, 30)), [known("a", 6)], lost=lost, gone=[other]).units
@@ -255,26 +255,24 @@ def test_a_replaced_object_loses_its_old_rows_in_the_same_commit_and_others_keep
 
 def test_a_file_source_lists_every_covered_day_and_a_bucket_the_overlap() -> None:
     states = [source("file", covered=span(1, 28)), source("bucket", covered=span(1, 28), lists_all=False)]
-    assert listing(states, CollectRequest(NOW), {}) == {"file": span(1, 30), "bucket": span(26, 30)}
+    assert listing(states, Collect(NOW), {}) == {"file": span(1, 30), "bucket": span(26, 30)}
 
 
 def test_a_bucket_lists_days_again_until_late_artifacts_had_their_time() -> None:
     # The run of the 10th saw only half of that day, and one with --from has moved the frontier since.
     state = source(covered=span(1, 10) | june(29), unsettled=span(8, 10), lists_all=False, frontier=29)
-    assert listing([state], CollectRequest(NOW), {})["s"] == span(8, 10) | june(29, 30)
+    assert listing([state], Collect(NOW), {})["s"] == span(8, 10) | june(29, 30)
 
 
 def test_a_window_is_all_that_is_listed_and_the_future_is_never_listed() -> None:
     state = source(covered=span(1, 28), lists_all=False)
-    assert listing([state], CollectRequest(NOW, window(3, 4)), {})["s"] == june(3, 4)
-    assert listing([state], CollectRequest(NOW, Window(NOW, NOW + timedelta(days=9))), {})["s"] == june(30)
+    assert listing([state], Collect(NOW, window(3, 4)), {})["s"] == june(3, 4)
+    assert listing([state], Collect(NOW, Window(NOW, NOW + timedelta(days=9))), {})["s"] == june(30)
 
 
 def test_a_window_leaves_other_days_alone() -> None:
     tomorrow = replace(new("t"), artifact=Artifact("t", day=date(2024, 7, 1)))
-    plan = make(
-        source(covered=span(1, 9)), [new("a", 3), new("b", 12), tomorrow], request=CollectRequest(NOW, window(2, 4))
-    )
+    plan = make(source(covered=span(1, 9)), [new("a", 3), new("b", 12), tomorrow], request=Collect(NOW, window(2, 4)))
     assert days(plan) == [3]
     assert reasons(plan) == {"b": "outside the window", "t": "is in the future"}
 
@@ -319,7 +317,7 @@ def test_the_rows_of_undated_artifacts_are_cut_to_what_was_asked_for() -> None:
     state = source(covered=span(11, 30), dropped=span(1, 10))
     (plain,) = make(state, [new("a")]).units[0].artifacts
     assert plain.dates == DaySet.span(date(2024, 6, 11), date.max)
-    (asked,) = make(state, [new("a")], request=CollectRequest(NOW, window(9, 12))).units[0].artifacts
+    (asked,) = make(state, [new("a")], request=Collect(NOW, window(9, 12))).units[0].artifacts
     assert asked.dates == span(9, 12)
     assert make(state, [new("a", 12)]).units[0].artifacts[0].dates is None
 
@@ -328,7 +326,7 @@ def test_an_undated_artifact_is_read_again_for_dates_that_were_left_out() -> Non
     decision = known("a", PACK, taken=span(20, 30), left_out=span(1, 19))
     state = source(covered=span(20, 24) | span(26, 30), dropped=june(25))
     assert make(state, [decision]).is_empty
-    (unit,) = make(state, [decision], request=CollectRequest(NOW, window(5, 6))).units
+    (unit,) = make(state, [decision], request=Collect(NOW, window(5, 6))).units
     assert (unit.unit, unit.kind, unit.reason) == (PACK, "replace", "other dates")
     assert unit.artifacts[0].dates == june(5, 6) | span(20, 24) | span(26, 30)
 
@@ -342,10 +340,10 @@ def test_a_grown_undated_file_goes_on_in_its_pack() -> None:
 
 def test_what_was_written_after_the_window_waits_for_a_plain_run() -> None:
     decision = known("a", PACK, "grown")
-    assert reasons(make(source(covered=span(1, 30)), [decision], request=CollectRequest(NOW, window(1, 9)))) == {
+    assert reasons(make(source(covered=span(1, 30)), [decision], request=Collect(NOW, window(1, 9)))) == {
         "a": "has grown since the window"
     }
-    assert make(source(covered=span(1, 30)), [decision], request=CollectRequest(NOW, window(1, 30))).units
+    assert make(source(covered=span(1, 30)), [decision], request=Collect(NOW, window(1, 30))).units
 
 
 def test_a_pack_that_lost_dates_is_replaced_when_a_window_asks_for_them() -> None:
@@ -353,14 +351,14 @@ def test_a_pack_that_lost_dates_is_replaced_when_a_window_asks_for_them() -> Non
     state = source(covered=span(6, 30), dropped=span(1, 5))
     lost = {PACK: span(1, 5)}
     assert make(state, decisions, lost=lost).is_empty
-    (unit,) = make(state, decisions, lost=lost, request=CollectRequest(NOW, window(2, 3))).units
+    (unit,) = make(state, decisions, lost=lost, request=Collect(NOW, window(2, 3))).units
     assert (unit.kind, unit.restores, len(unit.drops)) == ("replace", june(2, 3), 2)
     assert (unit.artifacts[0].dates or NO_DAYS) & span(1, 6) == june(2, 3, 6)
 
 
 def test_overwriting_replaces_the_units_of_the_window_and_keeps_the_identities() -> None:
     decisions = [known("a", 3), known("b", 4, "grown"), known("c", 5), known("p", PACK, taken=span(1, 4))]
-    plan = make(source(covered=span(1, 30)), decisions, request=CollectRequest(NOW, window(3, 4), overwrite=True))
+    plan = make(source(covered=span(1, 30)), decisions, request=Collect(NOW, window(3, 4), overwrite=True))
     assert [str(unit.unit) for unit in plan.units] == ["2024-06-04", "2024-06-03", "pack:p"]
     assert {(unit.kind, unit.reason) for unit in plan.units} == {("replace", "overwritten")}
     assert {one.generation for unit in plan.units for one in unit.artifacts} == {0}
@@ -371,7 +369,7 @@ def test_overwriting_replaces_the_units_of_the_window_and_keeps_the_identities()
 def test_overwriting_keeps_the_rows_of_artifacts_that_are_no_longer_listed_and_says_so() -> None:
     gone = known("gone", 3).entry
     assert gone is not None
-    request = CollectRequest(NOW, window(3, 3), overwrite=True)
+    request = Collect(NOW, window(3, 3), overwrite=True)
     plan = make(source(covered=span(1, 30)), [known("a", 3)], request=request, gone=[gone])
     assert [(unit.kind, unit.keeps) for unit in plan.units] == [("rewrite", (gone,))]
     assert reasons(plan) == {"gone": "no longer listed: its rows stay"}
@@ -382,7 +380,7 @@ def test_overwriting_a_file_that_was_rewritten_in_place_says_that_its_earlier_ro
     rotated = known("app.log.9", Unit(pack="q"), taken=span(3, 3)).entry
     assert old is not None
     assert rotated is not None
-    request = CollectRequest(NOW, window(3, 3), overwrite=True)
+    request = Collect(NOW, window(3, 3), overwrite=True)
     plan = make(source(covered=span(1, 30)), [new("app.log")], request=request, gone=[old, rotated])
     assert [unit.kind for unit in plan.units] == ["append"]
     assert sorted(skip.reason for skip in plan.skipped) == [
@@ -401,7 +399,7 @@ def rewritten_day() -> tuple[LedgerEntry, LedgerEntry]:
 
 def test_overwriting_a_day_keeps_the_earlier_rows_of_a_file_that_was_rewritten_and_says_so() -> None:
     old, other = rewritten_day()
-    request = CollectRequest(NOW, window(3, 3), overwrite=True)
+    request = Collect(NOW, window(3, 3), overwrite=True)
     again = replace(new("a", 3), generation=1)
     kept = {"a": "rewritten since: the rows of its earlier content stay"}
     plan = make(source(covered=span(1, 30)), [again], request=request, gone=[old])
@@ -424,7 +422,7 @@ def test_a_file_of_a_day_that_was_rewritten_is_added_and_the_report_says_so() ->
 
 def test_overwriting_without_a_window_means_the_last_thirty_days_but_nothing_dropped() -> None:
     state = source(covered=span(1, 29), dropped=june(30))
-    plan = make(state, [known("a", 29), known("b", 30)], request=CollectRequest(NOW, overwrite=True))
+    plan = make(state, [known("a", 29), known("b", 30)], request=Collect(NOW, overwrite=True))
     assert days(plan) == [29]
 
 
@@ -466,10 +464,10 @@ def test_a_source_with_a_failed_pack_closes_no_days() -> None:
 
 def test_artifacts_without_news_cost_no_reckoning_with_sets_of_days() -> None:
     decisions = [known(f"{number}.log", PACK) for number in range(100)]
-    made = calls_of("__sub__", lambda: plan_units([source(covered=span(1, 30))], decisions, CollectRequest(NOW)))
+    made = calls_of("__sub__", lambda: plan_units([source(covered=span(1, 30))], decisions, Collect(NOW)))
     assert made < 50
     dropped = [new(f"{number}.log", 2) for number in range(100)]
     made = calls_of(
-        "__or__", lambda: plan_units([source(covered=span(3, 30), dropped=june(1, 2))], dropped, CollectRequest(NOW))
+        "__or__", lambda: plan_units([source(covered=span(3, 30), dropped=june(1, 2))], dropped, Collect(NOW))
     )
     assert made < 50

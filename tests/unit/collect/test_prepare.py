@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailpipe.collect.collect import preview
 from tailpipe.collect.job import Options
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.workspace import Workspace
 
 from .support import NOW, LocalEngine, World
@@ -51,7 +51,7 @@ def test_a_plan_that_is_only_shown_prepares_nothing(tmp_path: Path) -> None:
     config = world.config
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with world.catalog() as catalog:
-        ((_, planned),) = preview(chosen, catalog, engine, Options(CollectRequest(NOW)))
+        ((_, planned),) = preview(chosen, catalog, engine, Options(Collect(NOW)))
     assert planned.listed == 1
     assert engine.prepared == []
 

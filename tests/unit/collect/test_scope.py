@@ -16,7 +16,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.artifact import Artifact
 from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
 from tailpipe.model.ledger import LedgerEntry, Unit
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import requested_window
 from tests.unit.collect.test_planning import (
     NOW,
@@ -44,7 +44,7 @@ def test_days_that_nobody_requested_are_neither_listed_nor_taken() -> None:
     hole = "not requested: use --from or --fill"
     for lists_all in (True, False):
         state = source(covered=june(3) | span(20, 30), lists_all=lists_all)
-        assert june(10) & listing([state], CollectRequest(NOW), {})["s"] == NO_DAYS
+        assert june(10) & listing([state], Collect(NOW), {})["s"] == NO_DAYS
         plan = make(state, [new("a", 10), new("b", 4)])
         assert not plan.units
         assert reasons(plan) == {"a": hole, "b": hole}
@@ -54,7 +54,7 @@ def test_days_that_nobody_requested_are_neither_listed_nor_taken() -> None:
 def test_filling_takes_the_days_that_nobody_requested_and_none_that_was_dropped() -> None:
     for lists_all in (True, False):
         state = source(covered=june(3) | span(20, 30), dropped=june(7), lists_all=lists_all)
-        request = CollectRequest(NOW, fill=True)
+        request = Collect(NOW, fill=True)
         assert (span(4, 6) | span(8, 19)) - listing([state], request, {})["s"] == NO_DAYS
         plan = make(state, [new("a", 10), new("b", 7), new("c", 2)], request=request)
         assert days(plan) == [10]
@@ -68,16 +68,16 @@ def test_filling_takes_the_days_that_nobody_requested_and_none_that_was_dropped(
 
 def test_a_source_that_came_later_is_filled_from_the_first_day_of_its_partition() -> None:
     state = replace(source("t", covered=span(25, 30)), since=date(2024, 6, 3))
-    assert listing([state], CollectRequest(NOW, fill=True), {}) == {"t": span(3, 30)}
-    assert listing([state], CollectRequest(NOW), {}) == {"t": span(25, 30)}
+    assert listing([state], Collect(NOW, fill=True), {}) == {"t": span(3, 30)}
+    assert listing([state], Collect(NOW), {}) == {"t": span(25, 30)}
 
 
 def test_only_a_run_without_an_end_moves_the_frontier() -> None:
     state = source(covered=span(1, 27))
     assert make(state, []).frontiers == {"s": TODAY}
-    assert make(state, [], request=CollectRequest(NOW, replace(window(29, 30), is_open=True))).frontiers == {"s": TODAY}
-    assert make(state, [], request=CollectRequest(NOW, window(28, 30))).frontiers == {}
-    assert make(state, [], request=CollectRequest(NOW, fill=True)).frontiers == {"s": TODAY}
+    assert make(state, [], request=Collect(NOW, replace(window(29, 30), is_open=True))).frontiers == {"s": TODAY}
+    assert make(state, [], request=Collect(NOW, window(28, 30))).frontiers == {}
+    assert make(state, [], request=Collect(NOW, fill=True)).frontiers == {"s": TODAY}
     assert make(source(covered=span(1, 30)), []).frontiers == {}
 
 
@@ -85,7 +85,7 @@ def test_a_window_without_an_end_over_days_that_are_here_still_moves_the_frontie
     plan = make(
         source(covered=span(1, 30), frontier=None),
         [],
-        request=CollectRequest(NOW, replace(window(1, 30), is_open=True)),
+        request=Collect(NOW, replace(window(1, 30), is_open=True)),
     )
     assert (plan.units, plan.closing, plan.frontiers, plan.is_empty) == ((), (), {"s": TODAY}, False)
 
@@ -94,13 +94,13 @@ def test_overwriting_the_last_thirty_days_leaps_over_none() -> None:
     old = replace(
         source(), coverage=Coverage(DaySet.span(date(2024, 4, 1), date(2024, 4, 20)), frontier=date(2024, 4, 20))
     )
-    assert make(old, [], request=CollectRequest(NOW, overwrite=True)).frontiers == {}
-    assert make(source(covered=span(1, 20)), [], request=CollectRequest(NOW, overwrite=True)).frontiers == {"s": TODAY}
+    assert make(old, [], request=Collect(NOW, overwrite=True)).frontiers == {}
+    assert make(source(covered=span(1, 20)), [], request=Collect(NOW, overwrite=True)).frontiers == {"s": TODAY}
 
 
 def test_without_a_frontier_the_last_thirty_days_are_taken_newest_first() -> None:
     state = replace(source(covered=june(20), frontier=None, lists_all=False), since=date(2024, 3, 5))
-    assert listing([state], CollectRequest(NOW), {})["s"] == DaySet.span(date(2024, 5, 31), TODAY)
+    assert listing([state], Collect(NOW), {})["s"] == DaySet.span(date(2024, 5, 31), TODAY)
     assert days(make(state, [new("a", 3), new("b", 30), new("c", 21)])) == [30, 21, 3]
 
 
@@ -114,14 +114,14 @@ def test_a_lost_date_that_nobody_requested_comes_back_with_its_day() -> None:
 @pytest.mark.parametrize(("start", "end"), [("2024-06-01", None), (None, "2024-06-01"), ("2024-06-01", "2024-06-02")])
 def test_filling_has_no_window_and_replaces_nothing(start: str | None, end: str | None) -> None:
     with pytest.raises(UsageError, match="--fill cannot be combined with --from or --to"):
-        CollectRequest(NOW, requested_window(start, end, now=NOW), fill=True)
+        Collect(NOW, requested_window(start, end, now=NOW), fill=True)
     with pytest.raises(UsageError, match="--fill cannot be combined with --overwrite"):
-        CollectRequest(NOW, overwrite=True, fill=True)
+        Collect(NOW, overwrite=True, fill=True)
 
 
 def test_only_from_without_to_has_no_end() -> None:
     ends = (("T-3d", None), ("T-3d", "T-1d"), (None, "T-1d"), (None, None))
-    requests = [CollectRequest(NOW, requested_window(*pair, now=NOW)) for pair in ends]
+    requests = [Collect(NOW, requested_window(*pair, now=NOW)) for pair in ends]
     assert [request.is_open for request in requests] == [True, False, False, True]
 
 
@@ -131,7 +131,7 @@ def taken(kind: str, day: date, as_of: datetime) -> LedgerEntry:
     return LedgerEntry(uri, "s", Unit(day=day), as_of, uri=uri, kind=kind)  # type: ignore[arg-type]
 
 
-def planned(entries: list[LedgerEntry], state: SourceState, request: CollectRequest) -> Plan:
+def planned(entries: list[LedgerEntry], state: SourceState, request: Collect) -> Plan:
     """The plan of a source that gives a run or range for each day that it has to list."""
     kind = entries[0].kind
     listed = [
@@ -149,7 +149,7 @@ def test_a_day_that_was_taken_while_the_clock_was_ahead_is_taken_again(kind: str
     covered = DaySet.span(date(2024, 6, 1), wrong.date())
     coverage = Coverage(covered, unsettled=DaySet.span(wrong.date() - timedelta(days=2), wrong.date()))
     state = SourceState("s", replace(coverage, frontier=wrong.date()), lists_all=False)
-    plan = planned(entries, state, CollectRequest(NOW))
+    plan = planned(entries, state, Collect(NOW))
     assert TODAY.day in days(plan)
     assert plan.frontiers == {"s": TODAY}
     # Days that have not come yet are corrected at once: once the clock has passed that time, nobody could tell.
@@ -164,12 +164,12 @@ def test_a_run_that_was_taken_while_the_clock_was_ahead_is_complete_once_its_day
     wrong = NOW + timedelta(days=1)
     state = source(covered=span(1, 30), unsettled=span(28, 30))
     before = [taken("run", day, wrong) for day in span(1, 30)]
-    assert days(planned(before, state, CollectRequest(NOW))) == [30]
+    assert days(planned(before, state, Collect(NOW))) == [30]
     again = [*before[:-1], replace(before[-1], as_of=NOW)]
     tomorrow = NOW + timedelta(days=1)
-    assert days(planned(again, state, CollectRequest(tomorrow))) == [30, 1]
+    assert days(planned(again, state, Collect(tomorrow))) == [30, 1]
     done = [*before[:-1], replace(before[-1], as_of=tomorrow)]
-    assert days(planned(done, state, CollectRequest(tomorrow + timedelta(hours=1)))) == [1]
+    assert days(planned(done, state, Collect(tomorrow + timedelta(hours=1)))) == [1]
 
 
 def test_a_run_of_no_day_is_asked_again_after_the_clock_was_ahead() -> None:
@@ -183,12 +183,12 @@ def test_a_run_of_no_day_is_asked_again_after_the_clock_was_ahead() -> None:
 def test_a_clock_that_is_behind_asks_for_more_and_forgets_nothing() -> None:
     behind = NOW - timedelta(days=1)
     state = source(covered=span(1, 30), unsettled=span(28, 30), lists_all=False)
-    request = CollectRequest(behind)
+    request = Collect(behind)
     assert listing([state], request, {})["s"] == span(27, 29)
     back = state.coverage.advance(request.today)
     assert back.frontier == date(2024, 6, 29)
     # Once it is right again, the day that was forgotten is listed as any other.
-    assert listing([replace(state, coverage=back)], CollectRequest(NOW), {})["s"] == span(27, 30)
+    assert listing([replace(state, coverage=back)], Collect(NOW), {})["s"] == span(27, 30)
 
 
 @pytest.mark.parametrize("ahead", [3, 4000])
@@ -198,10 +198,10 @@ def test_a_clock_that_differs_by_days_needs_somebody_who_says_which_time_is_righ
     covered = SourceState("s", Coverage(june(3) | DaySet.of([newest])))
     for state, first in ((followed, TODAY), (covered, date(2024, 6, 3))):
         with pytest.raises(TailpipeError, match=f"the clock says {TODAY}, but app.x was collected up to {newest}") as e:
-            check_clock("app.x", [state], CollectRequest(NOW))
+            check_clock("app.x", [state], Collect(NOW))
         assert f"tailpipe collect app.x --from {first}" in (e.value.hint or "")
-        check_clock("app.x", [state], CollectRequest(NOW, replace(window(1, 30), is_open=True)))
-        check_clock("app.x", [replace(state, coverage=state.coverage.advance(TODAY))], CollectRequest(NOW))
+        check_clock("app.x", [state], Collect(NOW, replace(window(1, 30), is_open=True)))
+        check_clock("app.x", [replace(state, coverage=state.coverage.advance(TODAY))], Collect(NOW))
 
 
 def test_a_clock_that_was_far_ahead_leaves_no_day_behind() -> None:
@@ -211,7 +211,7 @@ def test_a_clock_that_was_far_ahead_leaves_no_day_behind() -> None:
     coverage = Coverage(DaySet.span(wrong - timedelta(days=30), wrong), frontier=wrong)
     coverage = coverage.advance(TODAY).request(DaySet.of([TODAY])).cover(june(30), settled_before=date(2024, 6, 28))
     for count in range(1, 45):
-        request = CollectRequest(start + timedelta(days=count))
+        request = Collect(start + timedelta(days=count))
         state = SourceState("s", coverage, lists_all=False)
         assert request.today in listing([state], request, {})["s"]
         covered = DaySet.of([request.today])

@@ -33,7 +33,7 @@ from tailpipe.lifecycle.compact import (
 from tailpipe.lifecycle.maintain import maintain
 from tailpipe.lifecycle.policy import FEW_FILES, FileGroup, Wanted
 from tailpipe.model.coverage import EVERY_DAY, DaySet
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.staged import StagedFile
 from tailpipe.query.session import Session
 from tailpipe.storage.local import LocalStorage
@@ -269,7 +269,7 @@ def test_what_another_process_writes_is_left_alone(world: World) -> None:
     with world.catalog() as catalog, catalog.writer("app.x"), world.catalog() as other:
         with pytest.raises(LockedError):
             compact(other, world.engine, Subject("app.x"))
-        done = maintain(other, world.engine, *chosen(world), CollectRequest(world.now), {str(OLD)})
+        done = maintain(other, world.engine, *chosen(world), Collect(world.now), {str(OLD)})
     assert done.warnings[0].startswith('maintenance failed: partition "app.x" is being written by')
     assert len(files(world)) == 4
 
@@ -289,7 +289,7 @@ def chosen(world: World) -> tuple[Any, Any]:
 
 def maintained(world: World, day: date) -> tuple[int, int]:
     with world.catalog() as catalog:
-        done = maintain(catalog, world.engine, *chosen(world), CollectRequest(world.now), {str(day)})
+        done = maintain(catalog, world.engine, *chosen(world), Collect(world.now), {str(day)})
     assert done.warnings == ()
     return done.compacted_files, done.new_files
 

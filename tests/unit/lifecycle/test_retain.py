@@ -12,7 +12,7 @@ from tailpipe.lifecycle.retain import Expired, expire, expire_all, preview
 from tailpipe.model.coverage import NO_DAYS, DaySet
 from tailpipe.model.maintenance import Maintenance
 from tailpipe.model.partition import Retention
-from tailpipe.model.request import CollectRequest
+from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
 from tests.unit.collect.support import CONFIG, NOW, World
 
@@ -39,7 +39,7 @@ def maintained(world: World, start: str | None = None) -> Maintenance:
     window = Window.parse(start, None, now=world.now) if start else None
     partition, table = world.config.partitions["app.x"], world.config.tables["app"]
     with world.catalog() as catalog:
-        return maintain(catalog, world.engine, partition, table, CollectRequest(world.now, window), frozenset())
+        return maintain(catalog, world.engine, partition, table, Collect(world.now, window), frozenset())
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tailpipe.errors import TailpipeError
 from tailpipe.model.partition import Schema
 from tailpipe.model.table import Column, Table
 from tailpipe.query.client_views import statements_of
-from tailpipe.query.databases import Databases, Wish
+from tailpipe.query.databases import ClientViews, Databases
 from tailpipe.sql.inet import load_statement
 from tests.unit.query.support import DAY
 
@@ -63,7 +63,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
 )
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, shown: list[str], is_live: bool) -> None:
-    wish = Wish(partitions=("web_*.p?od",), indexes=(pattern,), is_live=is_live)
+    wish = ClientViews(partitions=("web_*.p?od",), indexes=(pattern,), is_live=is_live)
     with duckdb.connect() as connection:
         for statement in statements_of(wish, snapshot, {}, [], snapshot.root, now=datetime.now(UTC)):
             connection.execute(statement)
@@ -110,23 +110,23 @@ def hive(tmp_path: Path) -> Snapshot:
 @pytest.mark.parametrize(
     ("wish", "whole", "part"),
     [
-        (Wish(), "123456", "24"),
-        (Wish(start="2024-01-31T10:00"), "123456", "24"),
-        (Wish(start="2024-01-31T11:00"), "246", "24"),
-        (Wish(end="2024-01-31T11:00"), "135", ""),
-        (Wish(end="2024-01-31"), "123456", "24"),
-        (Wish(start="2024-01-31T10:00", end="2024-01-31T11:00"), "135", ""),
-        (Wish(partitions=("dev", "test")), "3456", "4"),
-        (Wish(partitions=("web_log.prod", "te*")), "1256", "2"),
-        (Wish(partitions=("app_log.*",)), "", ""),
-        (Wish(indexes=("a", "b")), "1234", "24"),
-        (Wish(indexes=("*",)), "1234", "24"),
-        (Wish(start="2024-01-31T11:00", partitions=("dev", "test"), indexes=("b", "c")), "4", "4"),
+        (ClientViews(), "123456", "24"),
+        (ClientViews(start="2024-01-31T10:00"), "123456", "24"),
+        (ClientViews(start="2024-01-31T11:00"), "246", "24"),
+        (ClientViews(end="2024-01-31T11:00"), "135", ""),
+        (ClientViews(end="2024-01-31"), "123456", "24"),
+        (ClientViews(start="2024-01-31T10:00", end="2024-01-31T11:00"), "135", ""),
+        (ClientViews(partitions=("dev", "test")), "3456", "4"),
+        (ClientViews(partitions=("web_log.prod", "te*")), "1256", "2"),
+        (ClientViews(partitions=("app_log.*",)), "", ""),
+        (ClientViews(indexes=("a", "b")), "1234", "24"),
+        (ClientViews(indexes=("*",)), "1234", "24"),
+        (ClientViews(start="2024-01-31T11:00", partitions=("dev", "test"), indexes=("b", "c")), "4", "4"),
     ],
 )
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_client_sees_the_rows_of_its_wish_and_of_them_those_of_a_schema(
-    hive: Snapshot, wish: Wish, whole: str, part: str, is_live: bool
+    hive: Snapshot, wish: ClientViews, whole: str, part: str, is_live: bool
 ) -> None:
     schema = Schema(
         name="part", tables=["web_*", "flow_*"], partitions=["prod", "dev"], where="n = 2 OR n = 4 OR n = 6"
@@ -150,20 +150,20 @@ def test_what_came_since_is_seen_by_a_view_that_is_live_and_by_no_other(hive: Sn
             f" TIMESTAMP '{DAY}' AS tp_timestamp) TO '{str(late).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
         )
     fewer = replace(hive, files=hive.files[:1] + hive.files[3:])
-    with connected(fewer, Wish()) as listed, connected(fewer, Wish(is_live=True)) as live:
+    with connected(fewer, ClientViews()) as listed, connected(fewer, ClientViews(is_live=True)) as live:
         assert (listed("web_log"), live("web_log")) == ("12", "123456")
 
 
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_table_without_files_has_its_columns_and_a_schema_any_name(hive: Snapshot, is_live: bool) -> None:
     tables = {"new_log": Table(name="new_log", columns=[Column("n", "integer")])}
-    with connected(hive, Wish(is_live=is_live), [Schema(name="select")], tables) as client:
+    with connected(hive, ClientViews(is_live=is_live), [Schema(name="select")], tables) as client:
         assert (client("new_log"), client('"select".new_log'), client('"select".web_log')) == ("", "", "123456")
 
 
 @contextmanager
 def connected(
-    snapshot: Snapshot, wish: Wish, schemas: Sequence[Schema] = (), tables: Mapping[str, Table] | None = None
+    snapshot: Snapshot, wish: ClientViews, schemas: Sequence[Schema] = (), tables: Mapping[str, Table] | None = None
 ) -> Iterator[Callable[[str], str]]:
     """What tells the rows that a client sees in a table."""
     with duckdb.connect() as connection:

@@ -1,0 +1,79 @@
+"""The detections of a workspace: those of the config, of plugins and of Sigma rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tailpipe.config.config import Config
+from tailpipe.config.detections import chosen_detections, find_detection
+from tailpipe.errors import PluginError, UsageError
+from tailpipe.model.detection import Detection
+
+if TYPE_CHECKING:
+    from tailpipe.model.table import Table
+    from tailpipe.plugin.registry import Registry
+
+__all__ = ["Detections", "select_detections"]
+
+
+class Detections:
+    """The detections that a workspace knows; one that cannot be used is skipped with a warning."""
+
+    def __init__(
+        self, config: Config, tables: Mapping[str, Table], registry: Registry, warn: Callable[[str], None]
+    ) -> None:
+        self._config = config
+        self._tables = tables
+        self._registry = registry
+        self._warn = warn
+
+    @cached_property
+    def enabled(self) -> Mapping[str, Detection]:
+        """The detections that run, by name."""
+        config = self._config
+        shipped = self._shipped if config.detection_sets else {}
+        chosen = chosen_detections(config.detections, config.detection_sets, shipped)
+        return {**self._sigma, **chosen}
+
+    @cached_property
+    def known(self) -> Mapping[str, Detection]:
+        """All detections, those of plugins that do not run too."""
+        return {**self._shipped, **self.enabled}
+
+    @cached_property
+    def _sigma(self) -> Mapping[str, Detection]:
+        found: dict[str, Detection] = {}
+        for rules in self._config.sigma.values():
+            from tailpipe.detect.sigma import load_sigma
+
+            found |= load_sigma(rules, self._tables[rules.table], self._warn)
+        return found
+
+    @cached_property
+    def _shipped(self) -> Mapping[str, Detection]:
+        found = {}
+        for name in self._registry.detections:
+            try:
+                found[name] = self._registry.detections[name]
+            except PluginError as error:
+                self._warn(error.message)
+        return found
+
+
+def select_detections(names: Sequence[str], known: Mapping[str, Detection]) -> list[Detection]:
+    """The detections of these names and patterns, each once; all without any."""
+    if not names:
+        return list(known.values())
+    found: dict[str, Detection] = {}
+    for name in names:
+        if not any(sign in name for sign in "*?["):
+            found[name] = find_detection(name, known)
+            continue
+        matching = {one: known[one] for one in sorted(known) if fnmatchcase(one, name)}
+        if not matching:
+            raise UsageError(f'no detection matches "{name}"', hint="see: tailpipe detection list")
+        found |= matching
+    return list(found.values())
