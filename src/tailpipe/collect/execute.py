@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tailpipe.catalog.catalog import Writer
-from tailpipe.catalog.commit import Transaction
+from tailpipe.catalog.commit import Committed, Transaction
 from tailpipe.catalog.read import PartitionState
 from tailpipe.catalog.run_record import Ended
 from tailpipe.catalog.snapshot import Snapshot
@@ -323,7 +323,7 @@ class _Round:
         done, staged = work.outcome(job.address), work.staged(job.request.now, retires)
         try:
             with job.meter("commit"):
-                problem = self._record(work, staged)
+                committed = self._record(work, staged)
         except (CommitError, ConflictError) as error:
             pushes = job.pushes
             is_conflict = isinstance(error, ConflictError)
@@ -332,12 +332,13 @@ class _Round:
             else:
                 self._fail(work.plan, [error.message])
             return
-        if problem:
-            job.emit(events.Warned(job.address, problem))
+        if committed.problem:
+            job.emit(events.Warned(job.address, committed.problem))
         if done.event is not None:
             job.emit(done.event)
         self.outcomes.append(done)
-        if job.pushes is not None and job.landing is None:
+        # Days without files are pushed with later ones, or at the end: the log needs no entry for each.
+        if job.pushes is not None and job.landing is None and (committed.files or committed.retired):
             with job.meter("push"):
                 job.pushes.after_commit(self.writer)
 
@@ -356,14 +357,14 @@ class _Round:
         now = f"; of what was read: {went}" if went else "; nothing was read"
         return f"overwriting would leave no rows of {days}, which has {rows:,}{now}; to accept this: --accept-loss"
 
-    def _record(self, work: UnitWork, staged: Staged) -> str:
-        """Commit a unit; returns what is not done yet of its publication."""
+    def _record(self, work: UnitWork, staged: Staged) -> Committed:
+        """Commit a unit."""
         job = self.job
         if job.landing is None or job.pushes is None:
-            return work.transaction.commit(staged, job.meter).problem
+            return work.transaction.commit(staged, job.meter)
         landed = job.landing.commit(self.writer, work.transaction, staged, job.meter)
         job.pushes.after_landing(self.writer, landed, staged)
-        return landed.problem
+        return landed
 
     def _put_off(self, plan: UnitPlan, reason: str) -> None:
         """Do a unit after another listing, because another host was quicker; after the last one it has failed."""

@@ -6,6 +6,7 @@ of hits. A run that is killed before it has done nothing; one that is killed aft
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -67,12 +68,19 @@ class Run:
         with writing as writer:
             state = State(self.catalog.cursors(HITS))
             directories = self._directories()
-            with Jail(directories, {**self.tables, **_own()}, self.detections) as jail:
+            with Jail(directories, self._all_tables, self.detections) as jail:
                 found = list(self._replay(jail, state) if self.request.window else self._go_on(jail, state))
                 self._settle(jail, state, found)
             if writer is not None:
                 self._store(writer, state)
         return self
+
+    @property
+    def _all_tables(self) -> Mapping[str, Table]:
+        """All tables with that of hits; tables of plugins are loaded one by one, when they are named."""
+        from tailpipe.detect.hit_table import DETECTION_HIT
+
+        return ChainMap({HIT_TABLE: DETECTION_HIT}, self.tables)  # type: ignore[arg-type] # it is only read
 
     # What is examined
 
@@ -138,7 +146,7 @@ class Run:
     def _show_others(self, jail: Jail, own: Sequence[Detection]) -> None:
         """Let statements read the other tables that they name."""
         said = {word for one in own if one.sql is not None for word in words(one.sql)}
-        for table in {**self.tables, **_own()} if said else ():
+        for table in self._all_tables if said else ():
             if table.lower() in said:
                 jail.show(table, table, self.catalog.snapshot(table))
 
@@ -197,12 +205,6 @@ def begin_detecting(catalog: Catalog, now: datetime) -> None:
             state.change("started", now.isoformat())
             state.move({name: head for name, head in heads(catalog.database).items() if name != HITS})
             store_hits(writer, (), state.changes, now)
-
-
-def _own() -> dict[str, Table]:
-    from tailpipe.detect.hit_table import DETECTION_HIT
-
-    return {HIT_TABLE: DETECTION_HIT}
 
 
 def _by_positions(
