@@ -1,13 +1,16 @@
 """Prose that must not come back: turns of phrase that readers stumbled over, each with what to write instead.
 
-`python -m tests.prose` prints the words of the pages and every finding.
+`python -m tests.prose` prints the words of the pages and every finding; with names of rooms, those of their code.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
 from tests.command_page import written_by_hand
 from tests.message_page import messages
@@ -115,6 +118,36 @@ REPLACED_KEYS = {
     "without_rows": "empty_tables",
 }
 """Keys of reports that were replaced before the first release, each with the key to use."""
+CODE_TURNS = {
+    r"^the same\b": "what it does, without its neighbours",
+    r"again and again": "repeatedly",
+    r"\banew\b": "again",
+    r"\b(?:whoever|somebody|nobody)\b": "name the actor",
+    r"\b(?:told|tells?|telling)\b": "report, replay, distinguish, contain",
+    r"\b(?:asked|asks?)\b": "request",
+    r"\b(?:stranger|wish|wishes)\b": "plain words",
+    r"\bbeside\b": "next to, in addition to",
+    r"\bso that none\b": "plain words",
+    r"\bwhat (?:is there|became)\b": "existing data, the outcome",
+    r"\bstands?\b": "is",
+    r"\blies?\b": "is",
+}
+"""The same for the first lines of docstrings."""
+CODE_NAMES = {
+    "anew": "again",
+    "ask": "request, send, query",
+    "asked": "requested",
+    "asks": "names, needs",
+    "beside": "next_to, other",
+    "keeping": "retention",
+    "said": "words, reported",
+    "stranger": "unknown",
+    "tell": "report, replay",
+    "tells": "report, contain",
+    "told": "render, explain, known",
+    "wish": "request",
+}
+"""Words that no name in the code has, with what to write instead."""
 _BY_HAND = {"docs/reference/cli.md": written_by_hand, "docs/reference/config.md": config_by_hand}
 _EXEMPT = re.compile(r"docs/adr/|docs/tables/|docs/shipped-detections|docs/reference/messages")
 """Generated pages follow their declarations, and decisions keep the words of their time."""
@@ -157,6 +190,36 @@ def report_findings() -> Iterator[str]:
             yield f'{place}: "{key}": write {REPLACED_KEYS[key]}'
 
 
+def code_findings(rooms: tuple[str, ...] = ()) -> Iterator[str]:
+    """Each turn in the first line of a docstring, and each name with a word that was replaced, with its place."""
+    root = Path(__file__).parent.parent / "src" / "tailpipe"
+    for path in sorted(root.rglob("*.py")):
+        short = path.relative_to(root)
+        if rooms and short.parts[0].removesuffix(".py") not in rooms:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = (ast.get_docstring(node) or "").partition("\n")[0]
+                line = getattr(node, "lineno", 1)
+                yield from (f"{short}:{line}: {first}: {one}" for one in findings_in(first, CODE_TURNS))
+            for name, line in _names_in(node):
+                for word in re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()):
+                    if word in CODE_NAMES:
+                        yield f'{short}:{line}: "{name}": write {CODE_NAMES[word]}'
+
+
+def _names_in(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """The names that a node gives to something."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node.name, node.lineno
+    elif isinstance(node, ast.arg):
+        yield node.arg, node.lineno
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, node.lineno
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.attr, node.lineno
+
+
 def words_of(page: str) -> int:
     """The words of a page that were written by hand: without code blocks, addresses of links, and generated parts."""
     by_hand = _BY_HAND.get(page, str)(read(page))
@@ -165,13 +228,16 @@ def words_of(page: str) -> int:
 
 def main() -> None:
     """Print the counts and the findings."""
+    if rooms := tuple(sys.argv[1:]):
+        print(*code_findings(rooms), sep="\n")
+        return
     counts = {page: words_of(page) for page in pages()}
     for page, count in sorted(counts.items(), key=lambda item: item[1]):
         print(f"{count:6} {page}")
         for finding in page_findings(page):
             print(f"         {finding}")
     print(f"{sum(counts.values()):6} words")
-    for finding in (*message_findings(), *report_findings()):
+    for finding in (*message_findings(), *report_findings(), *code_findings()):
         print(finding)
 
 

@@ -12,6 +12,7 @@ from tests.prose import (
     REPLACED_KEYS,
     REPORT_TURNS,
     TURNS,
+    code_findings,
     findings_in,
     message_findings,
     page_findings,
@@ -46,6 +47,10 @@ def test_every_message_is_in_plain_words() -> None:
 
 def test_every_report_is_in_plain_words_and_has_no_replaced_key() -> None:
     assert not list(report_findings())
+
+
+def test_names_and_docstrings_are_in_plain_words() -> None:
+    assert not list(code_findings())
 
 
 def test_the_texts_and_keys_of_reports_are_found() -> None:
