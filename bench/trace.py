@@ -27,7 +27,7 @@ from typing import Any
 import tailpipe
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
@@ -116,9 +116,9 @@ def collect_line(directory: Path, found: dict[CodeType, str]) -> int:
     )
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with Catalog.open(directory / "home", clock=lambda: NOW) as catalog:
-        options = Options(Collect(NOW))
+        engine = InProcessEngine()
         with traced(found):
-            report = collect(config, chosen, catalog, InProcessEngine(), options, lambda _: None)
+            report = collect(config, [Job(*pair, catalog, engine, Collect(NOW)) for pair in chosen], engine)
     if not report.is_done:
         raise SystemExit(f"the line was not collected: {report}")
     return report.partitions[0].accounts.kept
