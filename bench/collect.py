@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import _kernel_data as kernel_data
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.settings import SparkSettings
@@ -162,10 +162,10 @@ def run(directory: Path, engine: SparkEngine, partition: str) -> int:
     now = datetime.now(UTC)
     text = CONFIG.replace("DATA", str(directory)).replace("NGINX", NGINX)
     config = build_config([ConfigText("bench.tpc", text)], Registry.installed(), Surroundings(now, {}, "/"))
-    chosen = [(config.partitions[partition], config.tables[partition.split(".")[0]])]
+    chosen = config.partitions[partition], config.tables[partition.split(".")[0]]
     window = Window.parse("2000-01-01", None, now=now)
     with Catalog.open(directory / "home") as catalog:
-        report = collect(config, chosen, catalog, engine, Options(Collect(now, window)), lambda _: None)
+        report = collect(config, [Job(*chosen, catalog, engine, Collect(now, window))], engine)
     if not report.is_done:
         sys.exit(f"{partition}: {report}")
     return report.partitions[0].accounts.kept

@@ -15,13 +15,14 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from tailpipe.catalog.catalog import Catalog
-from tailpipe.detect.run import Request, Run, begin_detecting
+from tailpipe.detect.run import Run, begin_detecting
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.detection import Detection
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.outputs import COMMON_TYPES
+from tailpipe.model.request import Detect
 from tailpipe.model.staged import Staged, StagedArtifact
 from tailpipe.model.table import Table
 from tailpipe.plugin.registry import Registry
@@ -50,7 +51,7 @@ def measure(what: str, home: Path, table: Table, days: int, rows: int) -> None:
         append(catalog, table, date(2024, 1, 1), rows, days)
     with Catalog.open(home) as catalog:
         cpu, wall = used(), time.monotonic()
-        run = Run(catalog, {TABLE: table}, detections(), Request(datetime.now(UTC))).run()
+        run = Run(catalog, {TABLE: table}, detections(), Detect(datetime.now(UTC))).run()
         cpu, wall = used() - cpu, time.monotonic() - wall
     hits = sum(len(one.hits) for one in run.results)
     assert not any(one.failure for one in run.results)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tailpipe.catalog.catalog import Catalog
+from tailpipe.home.home import Home
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
@@ -26,7 +27,6 @@ from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind
 from tailpipe.sql.connection import connect
-from tailpipe.workspace import Workspace
 
 DAYS = 30
 ROWS = 10_000_000
@@ -118,13 +118,13 @@ def _simulate(home: Path, rows: int) -> None:
 class _Client:
     """An explorer of its own, and requests to it."""
 
-    def __init__(self, home: Path) -> None:
-        workspace = Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(home)})
+    def __init__(self, install: Path) -> None:
+        home = Home.open(env={"TAILPIPE_INSTALL_DIR": str(install)})
         limits = Limits()
         self._socket = bind("127.0.0.1", 0)
         self._port = self._socket.getsockname()[1]
         access = BrowserAccess.to(["127.0.0.1"], self._port)
-        self._explorer = Explorer(workspace, access, limits)
+        self._explorer = Explorer(home, access, limits)
         self._server = Server(self._explorer.app, limits, self._explorer.pool)
         self._headers = {"Cookie": f"{access.cookie}={access.session}", "Content-Type": "application/json"}
         self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve([self._socket])), daemon=True)

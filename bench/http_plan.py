@@ -11,8 +11,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tailpipe.home.home import Home
 from tailpipe.model.window import requested_window
-from tailpipe.workspace import Workspace
+from tailpipe.operations.collect import Collect, preview
 
 ROUNDS = 5
 YEAR = 365
@@ -50,10 +51,10 @@ def measure(step: str) -> tuple[int, float]:
         (Path(directory) / "config").mkdir()
         (Path(directory) / "config" / "api.tpc").write_text(CONFIG.replace("STEP", step))
         found = []
-        workspace = Workspace.open(env={"TAILPIPE_INSTALL_DIR": directory})
+        home = Home.open(env={"TAILPIPE_INSTALL_DIR": directory})
         for _ in range(ROUNDS):
             before = time.perf_counter()
-            ((_, planned),) = workspace.preview(["audit.x"], year)
+            ((_, planned),) = preview(home, Collect(now, year, partitions=["audit.x"]))
             found.append(time.perf_counter() - before)
     return planned.listed, statistics.median(found)
 

@@ -21,7 +21,7 @@ from tailpipe.catalog import doctor
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.detect.deliver import deliver, waiting
-from tailpipe.detect.run import Request, Run, begin_detecting
+from tailpipe.detect.run import Run, begin_detecting
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
@@ -29,6 +29,7 @@ from tailpipe.model.detection import HITS, Detection
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.notifier import File
 from tailpipe.model.outputs import COMMON_TYPES
+from tailpipe.model.request import Detect
 from tailpipe.model.staged import Staged, StagedArtifact
 from tailpipe.model.table import Column, Table
 from tailpipe.sql.connection import connect, registered
@@ -99,7 +100,7 @@ def perform(home: Path, seed: int, number: int, failpoints: Failpoints) -> None:
     rules = detections(home)
     notifiers = {one.address: one for rule in rules for one in rule.notify}
     with Catalog.open(home, failpoints=failpoints) as catalog:
-        run = Run(catalog, {"app_log": TABLE}, rules, Request(datetime.now(UTC))).run()
+        run = Run(catalog, {"app_log": TABLE}, rules, Detect(datetime.now(UTC))).run()
         assert not any(one.failure for one in run.results)
         deliver(catalog, notifiers, lambda: datetime.now(UTC), retry=True)
 

@@ -1,4 +1,4 @@
-"""Hosts as processes: each collects into one store by the verbs of its workspace, and is killed anywhere.
+"""Hosts as processes: each collects into one store by the operations of its workspace, and is killed anywhere.
 
 All hosts read the same bucket, and a file under the same path. An object is collected once by all of them together, a
 line of the file once by each.
@@ -24,7 +24,10 @@ from tailpipe.catalog.doctor import examine
 from tailpipe.catalog.failpoints import NAMES, SHARED_NAMES, STORE_NAMES
 from tailpipe.catalog.log_entry import LogEntry
 from tailpipe.errors import TailpipeError
+from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
+from tailpipe.operations.pull import Pull, pull
+from tailpipe.operations.push import Push, push
 from tailpipe.stores import push as pushes
 from tailpipe.stores.delta_actions import log_key as delta_key
 from tailpipe.stores.examine import examine_store
@@ -89,15 +92,15 @@ def perform(request: dict[str, Any]) -> None:
     pushes.CHECKPOINT_SOON = max(1, request["checkpoint_every"] // 3)
     try:
         workspace, errors = opened(request["install"]), list[str]()
-        if request["verb"] in ("collect", "commit"):
-            report = workspace.collect(window=WINDOW, with_push=request["verb"] == "collect")
+        if request["operation"] in ("collect", "commit"):
+            report = workspace.collect(Collect(datetime.now(UTC), WINDOW, push=request["operation"] == "collect"))
             for one in report.partitions:
                 errors += [one.error] if one.error else []
                 errors += [one.push.error, one.push.publish_error] if one.push else []
-        elif request["verb"] == "push":
-            errors = [text for one in workspace.sharing.push() for text in (one.error, one.publish_error)]
+        elif request["operation"] == "push":
+            errors = [text for one in push(workspace.home, Push()) for text in (one.error, one.publish_error)]
         else:
-            errors = [one.error for one in workspace.sharing.pull(with_data=True)]
+            errors = [one.error for one in pull(workspace.home, Pull(with_data=True))]
     except TailpipeError as error:
         errors = [error.with_hint]
     if request["is_sound"] and any(errors):
@@ -148,11 +151,11 @@ class Fleet:
                     file.write(json.dumps({"time": f"{day}T11:00:00Z", "message": f"line {self.lines}"}) + "\n")
                 self.lines += 1
 
-    def run(self, server: Server, install: Path, verb: str, failpoint: str = "", **options: Any) -> int:
+    def run(self, server: Server, install: Path, operation: str, failpoint: str = "", **options: Any) -> int:
         """Let a process of a host do something; how it ended."""
         status, error = server.ask(
             install=str(install),
-            verb=verb,
+            operation=operation,
             failpoint=f"{failpoint}=kill" if failpoint else "",
             checkpoint_every=self.checkpoint_every,
             **{"is_sound": False, "kill_after": None, **options},
@@ -162,7 +165,7 @@ class Fleet:
                 self.kills += 1
                 self.reached[failpoint.partition(":")[0] or "any moment"] += 1
         elif status != 0:
-            raise BrokenError(f"{install.name}: {verb} at {failpoint or 'no point'}: {error}")
+            raise BrokenError(f"{install.name}: {operation} at {failpoint or 'no point'}: {error}")
         return status
 
     def live(self, install: Path, seed: int, commits: int) -> None:
@@ -171,13 +174,13 @@ class Fleet:
         with Server() as server:
             while version < commits:
                 self.feed(chance)
-                verb = chance.choice(("collect", "collect", "collect", "commit", "push", "pull"))
+                operation = chance.choice(("collect", "collect", "collect", "commit", "push", "pull"))
                 how, failpoint, moment = chance.random(), "", None
                 if how < 0.4:
                     failpoint = f"{chance.choice(KILLING)}:{chance.choice((0, 0, 0, 1, 2))}"
                 elif how < 0.6:
                     moment = chance.uniform(0.02, 0.8)
-                self.run(server, install, verb, failpoint, kill_after=moment)
+                self.run(server, install, operation, failpoint, kill_after=moment)
                 after = log_key(PARTITION, version) if version else None
                 newer = (version_of(one.key) for one in self.objects.list(log_prefix(PARTITION), after=after))
                 version = max((version, *filter(None, newer)))
@@ -195,7 +198,7 @@ class Fleet:
             raise BrokenError(f"{name}: lacks {expected - found}, has {found - expected}")
         if len(rows["tp_id"]) != len(set(rows["tp_id"])):
             raise BrokenError(f"{name}: ids are not unique")
-        layout = workspace.data.prepare()
+        layout = workspace.home.layout()
         with Catalog.open(layout, is_read_only=True) as catalog:
             origins = [one for (one,) in catalog.database.connection.execute("SELECT origin FROM artifacts")]
             lacking = examine_store(catalog.database, self.objects, [PARTITION], with_checksums=True)

@@ -27,14 +27,21 @@ WARM = (
     *("tailpipe.lifecycle.retain", "tailpipe.lifecycle.maintain", "tailpipe.plugins.aws.s3", "tailpipe.plugins.http"),
     *("tailpipe.query.check", "tailpipe.query.materialized", "tailpipe.stores.here", "tailpipe.stores.landing"),
     *("tailpipe.stores.open", "tailpipe.stores.pull", "tailpipe.stores.pulling", "tailpipe.stores.pushing"),
-    *("boto3.s3.inject", "pytz", "tailpipe.plugins.core.sources", "tailpipe.sharing", "tailpipe.unpack.archives"),
+    *(
+        "boto3.s3.inject",
+        "pytz",
+        "tailpipe.plugins.core.sources",
+        "tailpipe.operations.pull",
+        "tailpipe.operations.push",
+        "tailpipe.unpack.archives",
+    ),
 )
 """Imported before the first fork: a child would spend more CPU on these than on its work."""
 
 
 def child(request: dict[str, Any]) -> None:
     """Do the steps of one request."""
-    if "verb" in request:
+    if "operation" in request:
         hosts.perform(request)
         return
     points = Failpoints.from_environment({"TAILPIPE_TEST": "1", "TAILPIPE_FAILPOINT": request["failpoint"]})

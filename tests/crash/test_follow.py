@@ -20,6 +20,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tailpipe.home.home import Home
+from tailpipe.operations.pull import Pull, pull
 from tailpipe.workspace import Workspace
 from tests.unit.collect.support import CONFIG
 
@@ -160,7 +162,7 @@ def test_rows_are_pushed_and_detected_once_while_spark_stops_and_starts(root: Pa
         config.write(shared.replace("HOST", "web-1") + DETECTION)
 
     def pulled() -> Counter[str]:
-        reports = Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+        reports = pull(Home.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}), Pull(with_data=True))
         return _ids(reader) if reports else Counter()
 
     flags = ["--push-every", "1s", "--detect", "--detect-every", "1s", "--idle-after", "3s", "--compact-every", "2s"]

@@ -36,11 +36,11 @@ def test_a_host_that_is_killed_where_it_meets_others_goes_on(
         fleet.run(server, install, "commit", is_sound=True)
     assert fleet.lines
     fleet.run(server, first, "push", is_sound=True)
-    for verb in ("push", "pull"):
-        fleet.run(server, second, verb, name)
+    for operation in ("push", "pull"):
+        fleet.run(server, second, operation, name)
     assert fleet.reached[name] >= 1
-    for install, verb in ((second, "collect"), (first, "collect"), (second, "pull")):
-        fleet.run(server, install, verb, is_sound=True)
+    for install, operation in ((second, "collect"), (first, "collect"), (second, "pull")):
+        fleet.run(server, install, operation, is_sound=True)
     for install in (first, second):
         fleet.check(install, hosts=2)
     fleet.check_log()

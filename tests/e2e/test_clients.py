@@ -16,7 +16,9 @@ import pytest
 
 import tailpipe
 from tailpipe.model.window import Window
-from tailpipe.query.databases import Wish
+from tailpipe.operations.delete import delete
+from tailpipe.operations.query import connect
+from tailpipe.query.databases import ClientViews
 from tailpipe.workspace import Workspace
 
 from .demo import ROOT, demo_environment, demo_workspace
@@ -51,7 +53,7 @@ def test_the_python_of_the_page_runs(own: Workspace, monkeypatch: pytest.MonkeyP
     for snippet in snippets:
         if ".spark(" not in snippet:  # tests/spark runs that one
             exec(compile(snippet, "docs/clients.md", "exec"), known)
-    assert len(snippets) == 8
+    assert len(snippets) == 10
     assert known["report"].is_done  # type: ignore[attr-defined]
 
 
@@ -100,24 +102,24 @@ def test_a_database_shows_what_queries_show(demo: Workspace) -> None:
 
 
 @pytest.mark.parametrize("is_live", [False, True])
-def test_a_wish_narrows_its_database(demo: Workspace, is_live: bool) -> None:
+def test_a_request_narrows_its_database(demo: Workspace, is_live: bool) -> None:
     day = (datetime.now(UTC) - timedelta(days=3)).date()
-    wish = Wish(str(day), str(day), ("flow_log.*",), ("eni-0a1b",), is_live)
-    path = demo.connect(wish)
+    views = ClientViews(str(day), str(day), ("flow_log.*",), ("eni-0a1b",), is_live)
+    path = connect(demo.home, views)
     rows = demo.query(f"FROM flow_log WHERE tp_date = '{day}' AND tp_index = 'eni-0a1b'").num_rows
     assert count(path, "flow_log") == rows > 0
     assert count(path, "app_log") == 0
-    assert demo.connect(wish) == path != demo.connect(Wish(is_live=is_live))
+    assert connect(demo.home, views) == path != connect(demo.home, ClientViews(is_live=is_live))
 
 
 def test_every_commit_replaces_the_databases(own: Workspace) -> None:
-    narrowed = Wish(partitions=("shop",))
-    paths = [own.connect(), own.connect(narrowed), own.connect(Wish(is_live=True))]
+    narrowed = ClientViews(partitions=("shop",))
+    paths = [own.connect(), connect(own.home, narrowed), connect(own.home, ClientViews(is_live=True))]
     before = expected(own)
     with duckdb.connect(str(paths[0]), read_only=True) as connection:
         oldest = connection.execute("SELECT min(tp_date) FROM app_log").fetchone()
         assert oldest is not None
-        own.keeping.delete("app_log.shop", Window.of_day(oldest[0]))
+        delete(own.home, "app_log.shop", Window.of_day(oldest[0]))
         still = connection.execute("SELECT count(*) FROM app_log").fetchone()
         assert still == (before,), "who is connected goes on seeing what was there"
     after = expected(own)
@@ -128,7 +130,7 @@ def test_every_commit_replaces_the_databases(own: Workspace) -> None:
 def test_a_database_that_was_deleted_is_not_written_again(own: Workspace) -> None:
     path = own.connect()
     path.unlink()
-    own.keeping.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
+    delete(own.home, "access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert not path.exists()
     assert not (path.parent / ".tailpipe" / "clients" / "tailpipe.json").exists()
 
@@ -139,13 +141,13 @@ def test_a_database_that_cannot_be_written_does_not_harm_the_commit(
     path = own.connect()
     path.unlink()
     path.mkdir()
-    own.keeping.delete("access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
+    delete(own.home, "access_log.web", Window.of_day((datetime.now(UTC) - timedelta(days=3)).date()))
     assert "is out of date" in " ".join(caplog.messages)
 
 
 def test_the_statements_make_the_same_views(demo: Workspace) -> None:
     with duckdb.connect() as connection:
-        for statement in demo.data.client_statements(Wish()):
+        for statement in demo.home.followers.statements(ClientViews()):
             connection.execute(statement)
         assert connection.execute("SELECT count(*) FROM access_log").fetchone() == (expected(demo, "access_log"),)
 
@@ -157,4 +159,4 @@ def test_a_workspace_without_data_has_empty_tables(tmp_path: Path, monkeypatch: 
     assert {"access_log", "app_log", "flow_log"} <= set(workspace.tables())
     assert workspace.query("FROM app_log").num_rows == 0
     assert count(workspace.connect()) == 0
-    assert count(workspace.connect(Wish(is_live=True))) == 0
+    assert count(connect(workspace.home, ClientViews(is_live=True))) == 0

@@ -18,7 +18,7 @@ def test_there_are_fifteen_recipes() -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_finds_something(demo: Workspace, name: str) -> None:
-    query = demo.saved[name]
+    query = demo.home.queries[name]
     with demo.session() as session:
         rows = list(session.run(query.text, query.values({}, now=datetime.now(UTC))).rows)
     assert rows, f"{name} finds nothing"
@@ -27,7 +27,7 @@ def test_a_recipe_finds_something(demo: Workspace, name: str) -> None:
 
 def test_parameters_change_the_answer(demo: Workspace) -> None:
     short, long = (
-        demo.query(demo.saved["cookbook_sessions"], {"minutes": minutes}).column("requests").to_pylist()
+        demo.query(demo.home.queries["cookbook_sessions"], {"minutes": minutes}).column("requests").to_pylist()
         for minutes in (1, 100_000)
     )
     assert sum(long) > sum(short)

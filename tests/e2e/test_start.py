@@ -130,5 +130,5 @@ def test_help_loads_no_config(install: Path) -> None:
     modules, compiled = loaded_by(install, "--help")
     assert "tailpipe.cli.app" in modules
     assert modules & (HEAVY | FOR_METADATA | FOR_OTHER_QUERIES) == set()
-    assert modules & {"tailpipe.config", "tailpipe.plugin", "tailpipe.workspace"} == set()
+    assert modules & {"tailpipe.config", "tailpipe.plugin", "tailpipe.home", "tailpipe.workspace"} == set()
     assert compiled == set()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.collect.collect import preview
-from tailpipe.collect.job import Options
+from tailpipe.collect.job import Job
 from tailpipe.model.request import Collect
 from tailpipe.model.window import requested_window
 from tailpipe.plugin import Artifact, Window
@@ -47,11 +47,11 @@ def plan_of(made: World, days: int) -> int:
     now = made.now
     window = requested_window(str(now.date() - timedelta(days=days - 1)), None, now=now)
     [partition] = made.config.partitions.values()
-    options = Options(Collect(now, window))
+    request = Collect(now, window)
     with made.catalog() as catalog:
-        chosen = [(partition, made.config.tables["audit"])]
+        table = made.config.tables["audit"]
         found = []
-        count = calls(lambda: found.extend(preview(chosen, catalog, made.engine, options)))
+        count = calls(lambda: found.extend(preview([Job(partition, table, catalog, made.engine, request)])))
     assert len(found[0][1].plan.units) == days
     return count
 

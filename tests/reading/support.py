@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from tailpipe.data import Data
 
 from tailpipe.catalog.database import open_database
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.snapshot import EPOCH, LiveFile, Snapshot
+from tailpipe.frozen import frozen
+from tailpipe.home.stores import HomeStores
 from tailpipe.model.store import Store
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.storage.objects import Objects
@@ -94,7 +96,7 @@ class Remote:
         return Reader(Cache(self.root / "cache", size), lambda _: self.store, limits, say=self.said.append, **options)
 
     def session(self, limits: Limits | None = None, **options: Any) -> Session:
-        return Session(self.snapshot(), {}, open_reader=lambda: self.reader(limits), **options)
+        return Session(self.snapshot(), {}, Query(**options), open_reader=lambda: self.reader(limits))
 
 
 def asked(session: Session, sql: str) -> list[tuple[Any, ...]]:
@@ -113,21 +115,20 @@ def requests_of(session: Session) -> dict[str, int]:
     return total
 
 
-class DataWithStore(Data):
-    """The data of a workspace all of whose partitions have one store."""
+@frozen
+class OneStore(HomeStores):
+    """The stores of a workspace all of whose partitions have the same one."""
 
-    the_store: Store
+    store: Store
 
-    def store_of(self, partition: str) -> Store | None:
-        return self.the_store
+    def of(self, partition: str) -> Store | None:
+        return self.store
 
 
 def give_store(workspace: Workspace, store: Store) -> Workspace:
     """Let all partitions of a workspace have a store."""
-    data = workspace.data
-    given = DataWithStore(data.settings, data.config, data.tables, data.say)
-    object.__setattr__(given, "the_store", store)
-    workspace.data = given
+    home = workspace.home
+    home.stores = OneStore(home.settings.workspace, home.config, store)
     return workspace
 
 

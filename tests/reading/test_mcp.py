@@ -16,18 +16,19 @@ import pytest
 from mcp.client import Client
 
 from tailpipe.config.environment import Environment
+from tailpipe.home.home import Home
+from tailpipe.operations.query import open_session
 from tailpipe.plugin import Registry
 from tailpipe.plugins import aws, core
 from tailpipe.query.session import Session
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.fetch import SMALL
-from tailpipe.workspace import Workspace
 from tests.aws.conftest import TestBucket
 from tests.aws.server import ACCESS_KEY, CONNECTION, SECRET_KEY, owner
 from tests.reading import attempts as gate_attempts
 from tests.reading.support import move_out
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import Home, asked, call
+from tests.unit.mcp_server.support import Mcp, asked, call
 from tests.unit.query import attempts as file_attempts
 
 STORE = """
@@ -51,8 +52,8 @@ MORE = [
 """Attempts through the gate and the cache of another call, and on the bucket itself."""
 
 
-def _open(environment: Environment) -> Workspace:
-    return Workspace(environment, Registry([core.plugin, aws.plugin]))
+def _open(environment: Environment) -> Home:
+    return Home(environment, Registry([core.plugin, aws.plugin]))
 
 
 class Lake:
@@ -67,15 +68,15 @@ class Lake:
         users = (base64.b64encode(bits.randbytes(750)).decode() for _ in range(ROWS))
         self.world.log(*({"user": user, "size": n} for n, user in enumerate(users)), day="2024-01-10")
         self.world.log({"user": "the-user-anna", "size": 1}, day="2024-01-11")
-        self.world.collect(with_push=False)
+        self.world.collect(push=False)
         store = open_objects(f"s3://{bucket.name}/logs", owner(bucket.url))
-        assert move_out(self.open().data.prepare(), store) == 2
+        assert move_out(self.open().layout(), store) == 2
         for key in ("logs/private.txt", "elsewhere/private.txt"):
             bucket.put(key, PRIVATE)
         file_attempts.make_outside(self.place)
-        self.mcp = Home(self.world, opened=partial(_open, self._environment))
+        self.mcp = Mcp(self.world, opened=partial(_open, self._environment))
 
-    def open(self) -> Workspace:
+    def open(self) -> Home:
         return _open(self._environment)
 
     def filled(self, sql: str, session: Session) -> str:
@@ -112,7 +113,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory, s3_url: str) -> Iterator[Lake
 @pytest.fixture(scope="module")
 def session(lake: Lake) -> Iterator[Session]:
     """Another call that goes on: it reads a large file through its gate and has a small one in the cache."""
-    with lake.open().session() as session:
+    with open_session(lake.open()) as session:
         assert list(session.run("SELECT count(*), max(size), max(tp_date)::VARCHAR FROM app_log").rows) == [
             (ROWS + 1, ROWS - 1, "2024-01-11")
         ]

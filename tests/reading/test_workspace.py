@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from tailpipe.errors import TailpipeError
+from tailpipe.model.request import Collect
 from tailpipe.model.store import Store
 from tailpipe.model.window import Window
+from tailpipe.operations.compact import Compact, compact
+from tailpipe.operations.delete import delete
+from tailpipe.operations.facts import rejected
 from tailpipe.query.rejected import rejected_rows
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.testing import InProcessEngine
@@ -68,10 +73,10 @@ def workspace(tmp_path: Path, logs: Path, store: Store, monkeypatch: pytest.Monk
     for part in range(2):
         for day in (1, 2, 3):
             write(logs, day, part, range(day * 100 + part * 10, day * 100 + part * 10 + 10), is_bad=part == 0)
-        assert opened.collect(window=JANUARY, with_compaction=False).is_done
+        assert opened.collect(Collect(datetime.now(UTC), JANUARY, compact=False)).is_done
     objects = open_objects(store.location, store.connection)
-    assert move_out(opened.data.prepare(), objects) > 6
-    shutil.rmtree(opened.data.prepare().internal / "schemas")
+    assert move_out(opened.home.layout(), objects) > 6
+    shutil.rmtree(opened.home.layout().internal / "schemas")
     return opened
 
 
@@ -86,13 +91,13 @@ def test_queries_over_all_of_it_are_answered(workspace: Workspace) -> None:
 
 
 def test_rejected_rows_are_read(workspace: Workspace) -> None:
-    rows = rejected_rows("app.local", workspace.rejected("app.local"), 10)
+    rows = rejected_rows("app.local", rejected(workspace.home, "app.local"), 10)
     assert [row.text for row in rows] == ["no json"] * 3
 
 
 def test_compaction_merges_files_of_the_store(workspace: Workspace) -> None:
     before = total(workspace)
-    (done,) = workspace.keeping.compact()
+    (done,) = compact(workspace.home, Compact())
     assert done.files > (done.new_files or 0) > 0
     assert total(workspace) == before
 
@@ -102,7 +107,7 @@ def test_another_index_is_applied_to_files_of_the_store(workspace: Workspace, st
     config = tmp_path / "install" / "config" / "main.tpc"
     config.write_text(config.read_text().replace('tp_index   = "who"', ""))
     again = give_store(Workspace.open(engine=InProcessEngine()), store)
-    (done,) = again.keeping.compact(reindex=True)
+    (done,) = compact(again.home, Compact(reindex=True))
     assert done.files > 0
     with again.session() as session:
         assert asked(session, "SELECT DISTINCT tp_index FROM app") == [("default",)]
@@ -111,7 +116,7 @@ def test_another_index_is_applied_to_files_of_the_store(workspace: Workspace, st
 
 def test_duplicates_of_rows_in_the_store_are_left_out(workspace: Workspace, logs: Path) -> None:
     write(logs, 2, 7, range(205, 230))  # 205..219 are there already
-    assert workspace.collect(window=JANUARY, with_compaction=False).is_done
+    assert workspace.collect(Collect(datetime.now(UTC), JANUARY, compact=False)).is_done
     with workspace.session() as session:
         assert asked(session, "SELECT count(*), count(DISTINCT n) FROM app WHERE tp_date = DATE '2024-01-02'") == [
             (30, 30)
@@ -119,8 +124,8 @@ def test_duplicates_of_rows_in_the_store_are_left_out(workspace: Workspace, logs
 
 
 def test_a_copy_of_a_schema_is_made_of_files_in_the_store(workspace: Workspace) -> None:
-    workspace.data.followed(None)
-    (copy,) = (workspace.data.prepare().internal / "schemas").glob("copied/app/*")
+    workspace.home.followers.refresh_copies(None)
+    (copy,) = (workspace.home.layout().internal / "schemas").glob("copied/app/*")
     with workspace.session() as session:
         assert asked(session, "SELECT count(*) FROM copied.app") == [(60,)]
         assert requests_of(session) == {}
@@ -128,7 +133,7 @@ def test_a_copy_of_a_schema_is_made_of_files_in_the_store(workspace: Workspace) 
 
 
 def test_a_day_in_the_store_is_deleted_like_any_other(workspace: Workspace) -> None:
-    workspace.keeping.delete("app.local", SECOND)
+    delete(workspace.home, "app.local", SECOND)
     assert total(workspace)[0][0] == 40
 
 
@@ -140,7 +145,7 @@ def test_connect_names_the_files_that_are_here_alone(workspace: Workspace, logs:
     import duckdb
 
     write(logs, 5, 0, range(500, 504))
-    assert workspace.collect(window=JANUARY, with_compaction=False).is_done
+    assert workspace.collect(Collect(datetime.now(UTC), JANUARY, compact=False)).is_done
     with duckdb.connect(str(workspace.connect()), read_only=True) as client:
         assert client.execute("SELECT count(*) FROM app").fetchall() == [(4,)]
 
@@ -168,7 +173,7 @@ def test_the_cookbook_answers_the_same_over_files_in_a_store(
         monkeypatch.setenv(name, value)
     workspace = give_store(demo_workspace(), store)
     answers = answered(workspace)
-    assert move_out(workspace.data.prepare(), open_objects(store.location, store.connection), leaves) > 20
+    assert move_out(workspace.home.layout(), open_objects(store.location, store.connection), leaves) > 20
     assert answered(workspace) == answers
     with workspace.session() as session:
         for name in RECIPES:
@@ -176,13 +181,13 @@ def test_the_cookbook_answers_the_same_over_files_in_a_store(
 
 
 def recipe(session: Session, workspace: Workspace, name: str) -> list[tuple[object, ...]]:
-    query = workspace.saved[name]
+    query = workspace.home.queries[name]
     return list(session.run(query.text, query.values({}, now=datetime.now(UTC))).rows)
 
 
 def answered(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
     """What the cookbook answers; with one thread, so that equal rows and sums of broken numbers come in one order."""
-    with workspace.session(unsafe=True) as session:
+    with workspace.session(Query(is_unsafe=True)) as session:
         session.run("SET threads = 1")
         return {name: recipe(session, workspace, name) for name in RECIPES}
 

@@ -13,7 +13,7 @@ import pytest
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect as collect_in_process
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.model.request import Collect
 from tailpipe.spark.java import find_java
 from tailpipe.testing import InProcessEngine
@@ -35,10 +35,11 @@ class World:
         now = datetime.now(UTC)
         write_logs(root / "logs", days_back(DAYS, now), rows=800)
         config = read_config(write_config(root / "plain", root / "logs"))
+        engine = InProcessEngine()
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with Catalog.open(root / "plain" / "data") as catalog:
-            options = Options(Collect(now))
-            assert collect_in_process(config, chosen, catalog, InProcessEngine(), options, lambda _: None).is_done
+            jobs = [Job(*pair, catalog, engine, Collect(now)) for pair in chosen]
+            assert collect_in_process(config, jobs, engine).is_done
         self.rows = {name: rows_of(root / "plain" / "data", name) for name in PARTITIONS}
 
     def install(self, name: str, *, python: str = sys.executable, data: str = "", workers: int = 2) -> Path:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect
 from tailpipe.collect.events import Report
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.config.config import Config
 from tailpipe.kernel.engine import Engine
 from tailpipe.kernel.task import Limits
@@ -44,11 +44,11 @@ def engine(spark: SparkSession) -> SparkEngine:
 
 def run(config: Config, home: Path, engine: Engine, *partitions: Partition, limits: Limits | None = None) -> Report:
     chosen = partitions or tuple(config.partitions[name] for name in PARTITIONS)
-    options = Options(Collect(NOW), limits=limits or Limits())
+    request, tables = Collect(NOW), config.tables
     home.mkdir(exist_ok=True)
     with Catalog.open(home) as catalog:
-        pairs = [(one, config.tables[one.table]) for one in chosen]
-        return collect(config, pairs, catalog, engine, options, lambda _: None)
+        jobs = [Job(one, tables[one.table], catalog, engine, request, limits=limits or Limits()) for one in chosen]
+        return collect(config, jobs, engine)
 
 
 def test_spark_lands_the_rows_that_the_kernel_gives(config: Config, tmp_path: Path, engine: SparkEngine) -> None:

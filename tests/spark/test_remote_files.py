@@ -16,7 +16,7 @@ from tailpipe.query.on_spark import SparkQueries, frame_of
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.fetch import Limits
 from tailpipe.testing import InProcessEngine
-from tailpipe.workspace import Workspace
+from tailpipe.workspace import Collect, Query, Workspace
 from tests.aws.conftest import TestBucket, bucket, no_credentials
 from tests.aws.server import ACCESS_KEY, SECRET_KEY, owner
 from tests.reading.support import asked, give_store, move_out, requests_of
@@ -58,8 +58,8 @@ def workspace(tmp_path: Path, bucket: TestBucket, monkeypatch: pytest.MonkeyPatc
     config.write_text(CONFIG % (tmp_path / "logs"))
     store = Store(name="lake", location=f"s3://{bucket.name}/logs", connection=owner(bucket.url))
     opened = give_store(Workspace.open(engine=InProcessEngine()), store)
-    assert opened.collect(window=JANUARY).is_done
-    assert move_out(opened.data.prepare(), open_objects(store.location, store.connection)) == 6
+    assert opened.collect(Collect(datetime.now(UTC), JANUARY)).is_done
+    assert move_out(opened.home.layout(), open_objects(store.location, store.connection)) == 6
     return opened
 
 
@@ -67,7 +67,7 @@ def test_spark_answers_over_files_of_a_bucket_as_duckdb_does(workspace: Workspac
     with workspace.session() as session:
         expected = [asked(session, sql) for sql in STATEMENTS]
     assert expected[0] == [(150, 33675, 150)]
-    with workspace.session(has_copies=False) as session:
+    with workspace.session(Query(has_copies=False)) as session:
         queries = SparkQueries(session, lambda: spark)
         assert [list(queries.run(sql).rows) for sql in STATEMENTS] == expected
 
@@ -75,7 +75,7 @@ def test_spark_answers_over_files_of_a_bucket_as_duckdb_does(workspace: Workspac
 def test_only_the_files_that_a_statement_needs_are_fetched_and_once(workspace: Workspace, spark: SparkSession) -> None:
     one_day = "SELECT count(*) FROM app WHERE tp_date = DATE '2024-01-02'"
     for requests in ({"get": 2}, {}):
-        with workspace.session(has_copies=False) as session:
+        with workspace.session(Query(has_copies=False)) as session:
             assert list(SparkQueries(session, lambda: spark).run(one_day).rows) == [(50,)]
             assert {kind: count for kind, count in requests_of(session).items() if count} == requests
 
@@ -83,17 +83,17 @@ def test_only_the_files_that_a_statement_needs_are_fetched_and_once(workspace: W
 def test_more_than_the_fetch_limit_is_refused_before_the_first_request(
     workspace: Workspace, spark: SparkSession
 ) -> None:
-    with workspace.session(has_copies=False, limits=Limits(fetch_bytes=1000)) as session:
+    with workspace.session(Query(has_copies=False, limits=Limits(fetch_bytes=1000))) as session:
         with pytest.raises(TailpipeError, match="the fetch limit of"):
             SparkQueries(session, lambda: spark).run(STATEMENTS[0])
         assert sum(requests_of(session).values()) == 0
 
 
 def test_no_credential_of_the_store_gets_into_spark(workspace: Workspace, spark: SparkSession) -> None:
-    with workspace.session(has_copies=False) as session:
+    with workspace.session(Query(has_copies=False)) as session:
         queries = SparkQueries(session, lambda: spark)
         assert list(queries.run(STATEMENTS[0]).rows) == [(150, 33675, 150)]
-        frame = frame_of(session, "app", lambda: spark, workspace.data.bring)
+        frame = frame_of(session, "app", lambda: spark, workspace.home.bring)
         plan = frame._jdf.queryExecution().toString()
     told = [plan, *(str(row) for row in spark.sql("SET -v").collect()), str(spark.sparkContext.getConf().getAll())]
     assert spark.sparkContext._jvm is not None

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.collect.scan import tasks_to_scan
 from tailpipe.config.config import Config
 from tailpipe.errors import SparkError
@@ -50,8 +50,8 @@ def test_a_scan_gives_the_rows_that_land(spark: SparkSession, config: Config, tm
     home.mkdir()
     partition = config.partitions[name]
     with Catalog.open(home) as catalog:
-        chosen = [(partition, config.tables[partition.table])]
-        collect(config, chosen, catalog, InProcessEngine(), Options(Collect(NOW)), lambda _: None)
+        engine = InProcessEngine()
+        collect(config, [Job(partition, config.tables[partition.table], catalog, engine, Collect(NOW))], engine)
     landed = rows_of(home, name)
     assert landed
     for frame in (fresh, scan(spark, config, home, name)):  # before anything was collected, and after it

@@ -12,8 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tailpipe.collect.events import Planned
+from tailpipe.operations.pull import Pull, pull
+from tailpipe.operations.query import spark_queries
 from tailpipe.stores.version import Version
-from tailpipe.workspace import Workspace
+from tailpipe.workspace import Collect, Query, Workspace
 from tests.aws.conftest import TestBucket, bucket, no_credentials
 from tests.crash.hosts import DAYS, FIRST, PARTITION, TABLE, WINDOW, Fleet
 from tests.crash.hosts import opened as in_process
@@ -37,7 +39,7 @@ def test_eight_collections_of_four_hosts_end_with_equal_rows(
     installs = [fleet.host(f"web-{number}") for number in range(HOSTS)]
 
     def collect(install: Path) -> list[str]:
-        (one,) = opened(install).collect(window=WINDOW).partitions
+        (one,) = opened(install).collect(Collect(datetime.now(UTC), WINDOW)).partitions
         assert one.push is not None
         problems = (one.error, one.push.error, one.push.publish_error, *map(str, one.failed), *one.changed_artifacts)
         return [text for text in problems if text]
@@ -49,7 +51,7 @@ def test_eight_collections_of_four_hosts_end_with_equal_rows(
         with ThreadPoolExecutor(2) as pool:
             assert [text for some in pool.map(collect, installs) for text in some] == []
         for install in installs:
-            [pulled] = opened(install).sharing.pull()
+            [pulled] = pull(opened(install).home, Pull())
             assert pulled.error == ""
         counts.append(int(in_process(installs[0]).query(f"SELECT count(*) AS n FROM {TABLE}").to_pylist()[0]["n"]))
         if turn == 0:
@@ -74,15 +76,15 @@ def test_a_host_that_lost_a_race_reports_in_that_run_who_had_taken_what(
 
     def overtake(event: object) -> None:
         if isinstance(event, Planned):
-            in_process(winner).collect(window=WINDOW)
+            in_process(winner).collect(Collect(datetime.now(UTC), WINDOW))
 
-    [done] = opened(loser).collect(window=WINDOW, emit=overtake).partitions
+    [done] = opened(loser).collect(Collect(datetime.now(UTC), WINDOW), emit=overtake).partitions
     assert done.push is not None
     assert done.is_done
     days = sorted(text.partition(": ")[0] for text in done.push.conflicts)
     assert days == [f"{PARTITION} {FIRST + timedelta(days=number)}" for number in range(DAYS)]
     assert all("web-1 had already collected" in text for text in done.push.conflicts)
-    in_process(winner).sharing.pull()
+    pull(in_process(winner).home, Pull())
     for install in (winner, loser):
         fleet.check(install, hosts=2)
     fleet.check_log()
@@ -95,7 +97,7 @@ def _read_versions(install: Path, between: datetime, counts: list[int]) -> None:
     )
     workspace = opened(install)
     for version, count in ((Version(tag="first"), counts[0]), (Version(between), counts[0])):
-        with workspace.session(version=version) as session:
+        with workspace.session(Query(version=version)) as session:
             expected = list(session.run(statement).rows)
-        with workspace.spark_queries(version=version) as queries:
+        with spark_queries(workspace.home, Query(version=version)) as queries:
             assert list(queries.run(statement).rows) == expected == [(count, count)]

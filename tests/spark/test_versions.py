@@ -12,7 +12,7 @@ import pytest
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.collect.collect import collect as collect_in_process
-from tailpipe.collect.run import Options
+from tailpipe.collect.job import Job
 from tailpipe.model.request import Collect
 from tailpipe.testing import InProcessEngine
 from tests.crash.processes import collect
@@ -35,10 +35,11 @@ def test_spark_4_1_collects_the_same_rows(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     write_logs(tmp_path / "logs", days_back(3, now), rows=60)
     config = read_config(write_config(tmp_path / "plain", tmp_path / "logs"))
+    engine = InProcessEngine()
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with Catalog.open(tmp_path / "plain" / "data") as catalog:
-        options = Options(Collect(now))
-        assert collect_in_process(config, chosen, catalog, InProcessEngine(), options, lambda _: None).is_done
+        jobs = [Job(*pair, catalog, engine, Collect(now)) for pair in chosen]
+        assert collect_in_process(config, jobs, engine).is_done
     write_config(tmp_path / "install", tmp_path / "logs")
     run = collect(tmp_path / "install", env=env)
     assert run.process.returncode == 0, run.err + run.out

@@ -55,6 +55,6 @@ def log(install: Path) -> list[str]:
 def free(install: Path) -> list[Path]:
     """Unlink what has left this disk, without the grace period; the stored files that are still here."""
     objects = open_objects(str(install / "lake"))
-    with opened(install).data.catalog() as catalog, catalog.writer(NAME) as writer:
+    with opened(install).home.catalog() as catalog, catalog.writer(NAME) as writer:
         settle(writer, objects, lambda files: [], grace=timedelta(0))
     return [path for path in (install / "data" / "default" / ".tailpipe" / "files").rglob("*") if path.is_file()]

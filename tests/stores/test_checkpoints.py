@@ -11,6 +11,7 @@ import pytest
 
 from tailpipe.catalog.doctor import examine
 from tailpipe.catalog.rebuild import rebuild
+from tailpipe.operations.pull import Pull, pull
 from tailpipe.stores import push as pushes
 from tailpipe.stores.follow import FAR
 from tailpipe.stores.keys import checkpoint_key
@@ -152,7 +153,7 @@ def test_a_new_machine_needs_few_requests_and_seconds_to_the_first_answer_over_t
     host = Shared(tmp_path / "web-1", remote(bucket.url, bucket.name, prefix="/lake"))
     fill(host, versions=19, files=10_000)
     machine, begun = new_machine(tmp_path / "reader", proxy.url, bucket.name), time.process_time()
-    [done] = machine.sharing.pull()
+    [done] = pull(machine.home, Pull())
     assert (done.version, done.error) == (19, "")
     day = FIRST + timedelta(days=18)
     answer = machine.query(f"SELECT count(*) AS n FROM app_log WHERE tp_date = DATE '{day}'").to_pylist()

@@ -51,7 +51,7 @@ def told(machine: Machine, *arguments: str) -> Any:
 
 def here(machine: Machine) -> list[tuple[object, ...]]:
     """The files on this disk, by date and index, as far as they are pinned."""
-    with machine.open().data.catalog() as catalog:
+    with machine.open().home.catalog() as catalog:
         return catalog.database.connection.execute(
             "SELECT tp_date, tp_index FROM files WHERE state = 'live' AND here = 1 AND is_pinned = 1 ORDER BY 1, 2"
         ).fetchall()

@@ -1,4 +1,4 @@
-"""Two collectors and a reader share a store: the verbs of their workspaces."""
+"""Two collectors and a reader share a store: the operations of their workspaces."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from tailpipe.cli.app import app
 from tailpipe.model.window import Window
+from tailpipe.operations.delete import delete
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -86,9 +87,8 @@ def test_a_dry_run_tells_what_the_pull_brings_on_a_new_machine_and_on_one_that_i
     _expect_as_planned(reader, files=3)
     second.write("a", 1)
     second.open().collect([NAME])
-    first.open().keeping.delete(
-        NAME, Window(datetime(2000, 1, 1, tzinfo=UTC), datetime.combine(TODAY - timedelta(days=3), time(), UTC))
-    )
+    oldest = Window(datetime(2000, 1, 1, tzinfo=UTC), datetime.combine(TODAY - timedelta(days=3), time(), UTC))
+    delete(first.open().home, NAME, oldest)
     _expect_as_planned(reader, files=1)
     _expect_as_planned(reader, files=0)
 
@@ -125,7 +125,7 @@ def test_data_of_a_window_and_an_index_alone_come_here(root: Path) -> None:
     assert done[0]["files"] == 1
     done = json.loads(reader.run("pull", "--data", "--index", "nobody", "--output", "json").stdout)
     assert done[0]["files"] == 0
-    layout = reader.open().data.prepare()
+    layout = reader.open().home.layout()
     assert len([path for path in layout.files.rglob("*") if path.is_file()]) == 1
 
 
@@ -135,7 +135,7 @@ def test_a_collector_fetches_the_log_before_it_collects(root: Path) -> None:
         machine.write("a", 1)
         machine.open().collect([NAME])
     first.open().collect([NAME])
-    with first.open().data.catalog(is_read_only=True) as catalog:
+    with first.open().home.catalog(is_read_only=True) as catalog:
         assert sum(one.rows for one in catalog.partitions()) == 2
 
 
@@ -163,7 +163,7 @@ def test_an_object_with_other_bytes_is_refused_and_the_rest_stays_as_it_was(root
     objects.replace(one.key, b"x" * one.size)
     failed = reader.run("pull", "--data", "--output", "json")
     assert "differs from were pushed" in json.loads(failed.stdout)[0]["error"]
-    assert not [path for path in reader.open().data.prepare().files.rglob("*") if path.is_file()]
+    assert not [path for path in reader.open().home.layout().files.rglob("*") if path.is_file()]
 
 
 def test_a_pull_without_a_store_says_what_to_do(root: Path) -> None:

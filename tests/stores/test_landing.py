@@ -24,8 +24,12 @@ from tailpipe.errors import CommitError, ConflictError
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.ledger import Unit
+from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tailpipe.model.store import Store
+from tailpipe.operations.compact import Compact, compact
+from tailpipe.operations.doctor import rebuild
+from tailpipe.operations.facts import coverage
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.depot import StoreDepot
 from tailpipe.stores.landing import Landing
@@ -98,12 +102,10 @@ class Site:
             return list(session.run(f"SELECT {columns} FROM app ORDER BY tp_id").table().to_pylist())
 
     def facts(self) -> tuple[Accounts, Any, int]:
-        workspace = self.open()
-        home = self.root / "data" / "default"
-        with Catalog.open(home, is_read_only=True) as catalog:
+        with Catalog.open(self.root / "data" / "default", is_read_only=True) as catalog:
             found = catalog.accounts(NAME)
             rejected = sum(file.rows for file in catalog.rejected_snapshot(NAME).files)
-        return found, workspace.coverage(NAME), rejected
+        return found, coverage(self.open().home, NAME), rejected
 
     def ask(self, sql: str) -> list[Any]:
         with Catalog.open(self.root / "data" / "default", is_read_only=True) as catalog:
@@ -152,7 +154,7 @@ def test_rows_ids_accounts_and_coverage_are_those_of_local_mode_through_all_kind
     both()
     both(overwrite=True)
     for one in (site, plain):
-        one.open().keeping.compact()
+        compact(one.open().home, Compact())
     assert site.rows() == plain.rows()
     assert site.ask("SELECT count(*) FROM files WHERE state = 'live' AND role = 'data'") == plain.ask(
         "SELECT count(*) FROM files WHERE state = 'live' AND role = 'data'"
@@ -208,14 +210,14 @@ def test_a_catalog_that_was_lost_is_told_again_by_the_copies_of_the_log(site: Si
     before, facts = site.rows(), site.facts()
     for path in (site.root / "data" / "default" / ".tailpipe").glob("catalog.db*"):
         path.unlink()
-    site.open().data.rebuild(accept_loss=False)
+    rebuild(site.open().home, accept_loss=False)
     assert site.rows() == before
     assert site.facts() == facts
 
 
 def test_collecting_without_a_push_is_refused(site: Site) -> None:
     write(site.logs, "a", ("1", "x"))
-    (summary,) = site.open().collect(with_push=False).partitions
+    (summary,) = site.open().collect(Collect(datetime.now(UTC), push=False)).partitions
     assert summary.error is not None
     assert "is collected directly into its store on a cluster" in summary.error
 

@@ -17,6 +17,8 @@ from tailpipe.errors import UsageError
 from tailpipe.model.coverage import DaySet
 from tailpipe.model.staged import Covered
 from tailpipe.model.store import Store
+from tailpipe.operations.compact import Compact, compact
+from tailpipe.operations.delete import delete
 from tailpipe.storage.object_stores import open_objects
 from tailpipe.stores.keys import table_root
 from tailpipe.stores.pushed import PushReport
@@ -38,7 +40,7 @@ def store(lake: Shared) -> Store:
 
 
 def pushed(host: Shared, *names: str) -> dict[str, PushReport]:
-    """Push as the verbs do."""
+    """Push as operations do."""
     use = StoreUse(store(host), tuple(host.partition_by), lambda files: [one.path for one in files])
     pushing = Pushing(lambda _: use, host.host, lambda _: host.objects)
     with host.open() as catalog:
@@ -185,9 +187,9 @@ def test_collecting_compacting_and_deleting_are_published_and_columns_left_out_a
         rows = opened(install).query("SELECT count(*) AS rows FROM app").to_pylist()[0]["rows"]
         assert delta_rows(install) == rows
     assert told == ["at: Delta has no type for TIME"]
-    opened(install).keeping.compact([NAME])
+    compact(opened(install).home, Compact([NAME]))
     assert delta_rows(install) == 8
-    opened(install).keeping.delete(NAME)
+    delete(opened(install).home, NAME)
     assert delta_rows(install) == 0
 
 

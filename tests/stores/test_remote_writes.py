@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from tailpipe.catalog import doctor
+from tailpipe.operations.compact import Compact, compact
+from tailpipe.operations.delete import delete
+from tailpipe.operations.pull import Pull, pull
 from tailpipe.storage.object_stores import open_objects
 from tests.crash.soak import another_disk
 from tests.stores.installed import NAME, NOTHING, configure, free, log, opened, write
@@ -52,7 +55,7 @@ def test_rows_of_logs_that_are_gone_are_carried_over_when_their_days_are_replace
     assert messages(remote) == Counter(a=2, new=2, b=2)
     assert free(remote) == []
     assert messages(remote) == Counter(a=2, new=2, b=2)
-    with opened(remote).data.catalog(is_read_only=True) as catalog:
+    with opened(remote).home.catalog(is_read_only=True) as catalog:
         accounts = catalog.accounts(NAME)
         assert (accounts.kept, accounts.rejected) == (6, 2)
         assert len(catalog.rejected_files(NAME)) == 2
@@ -88,10 +91,10 @@ def test_compaction_and_deletion_take_remote_files(remote: Path) -> None:
         write(remote, name)
         opened(remote).collect([NAME])
         free(remote)
-    opened(remote).keeping.compact([NAME])
+    compact(opened(remote).home, Compact([NAME]))
     assert free(remote) == []
     assert messages(remote) == Counter(a=2, b=2, c=1, d=1, e=1)
-    opened(remote).keeping.delete(NAME)
+    delete(opened(remote).home, NAME)
     assert messages(remote) == Counter()
 
 
@@ -103,7 +106,7 @@ def test_what_comes_back_to_this_disk_comes_to_the_path_of_the_here_block(remote
         assert opened(remote).collect([NAME]).is_done
         days = {path.parent.name for path in disk.glob("tp_table=*/**/*.parquet")}
         assert len(days) == 1
-        opened(remote).sharing.pull([NAME], with_data=True)
+        pull(opened(remote).home, Pull([NAME], with_data=True))
         days = {path.parent.name for path in disk.glob("tp_table=*/**/*.parquet")}
         assert len(days) == 2
         assert free_files(remote) == []

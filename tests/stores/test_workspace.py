@@ -1,4 +1,4 @@
-"""The verbs of a workspace with a store: collecting pushes, and a store that fails harms nothing."""
+"""The operations of a workspace with a store: collecting pushes, and a store that fails harms nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,12 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.cli import push as push_command
 from tailpipe.cli.app import app
 from tailpipe.cli.report import print_report
+from tailpipe.collect.events import Report
 from tailpipe.errors import UsageError
+from tailpipe.model.request import Collect
 from tailpipe.model.store import Store
+from tailpipe.operations.delete import delete
+from tailpipe.operations.push import Push, push
 from tailpipe.storage.objects import Objects
 from tailpipe.stores.pushing import Pushing, StoreUse
 from tailpipe.stores.upload import Limits
@@ -53,7 +57,7 @@ def test_compaction_deletion_and_expiry_go_through_the_log(install: Path) -> Non
         write(install, name)
         opened(install).collect([NAME])
     before = len(log(install))
-    opened(install).keeping.delete(NAME)
+    delete(opened(install).home, NAME)
     assert len(log(install)) == before + 1
     with Catalog.open(install / "data" / "default", host="web-1") as catalog:
         kinds = catalog.database.connection.execute(
@@ -84,7 +88,7 @@ def test_an_unreachable_store_harms_no_collection_and_is_reported_once(
 
 def test_no_push_leaves_it_for_later(install: Path) -> None:
     write(install, "a")
-    report = opened(install).collect([NAME], with_push=False)
+    report = collect_only(install)
     assert report.partitions[0].push is not None
     assert report.partitions[0].push.unpushed_commits == 2  # the day, and that there was nothing on others
     assert log(install) == []
@@ -92,12 +96,12 @@ def test_no_push_leaves_it_for_later(install: Path) -> None:
     assert "store lake: app.x 1 file on this disk" in result.stdout
     assert "0 in the store (0 B), never pushed; 2 commits not pushed for" in result.stdout
     assert "to push: tailpipe push" in result.stdout
-    opened(install).sharing.push()
+    push(opened(install).home, Push())
     result = run("status")
     assert "store lake: app.x 1 file on this disk" in result.stdout
     assert "1 in the store" in result.stdout
     write(install, "b")
-    opened(install).collect([NAME], with_push=False)
+    collect_only(install)
     assert "1 commit not pushed for" in run("status").stdout
     (record,) = [one for one in json.loads(run("status", "--output", "json").stdout)["partitions"] if one["store"]]
     assert record["store"]["unpushed_commits"] == 1
@@ -142,6 +146,11 @@ def test_a_command_whose_change_cannot_be_pushed_ends_with_an_error(install: Pat
     assert "not pushed" not in run("status").stdout
 
 
+def collect_only(install: Path) -> Report:
+    """Collect without a push."""
+    return opened(install).collect(Collect(datetime.now(UTC), partitions=[NAME], push=False))
+
+
 def command(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line as cron runs it."""
     program = str(Path(sys.executable).with_name("tailpipe"))
@@ -160,7 +169,7 @@ def test_a_failed_push_after_a_deletion_is_a_warning(install: Path) -> None:
     opened(install).collect([NAME])
     (install / "lake").rename(install / "away")
     said: list[str] = []
-    opened(install, said.append).keeping.delete(NAME)
+    delete(opened(install, said.append).home, NAME)
     assert [line for line in said if "was not pushed" in line and line.endswith("to push it: tailpipe push")]
 
 
@@ -186,7 +195,7 @@ def test_a_push_after_a_commit_does_not_wait_long_for_a_server_that_is_gone(lake
 
 def test_push_says_what_it_would_do_and_what_it_has_done(install: Path) -> None:
     write(install, "a", days=2)
-    opened(install).collect([NAME], with_push=False)
+    collect_only(install)
     result = run("push", "--dry-run", "--output", "json")
     (told,) = json.loads(result.stdout)
     assert (told["files"], told["commits"]) == (2, 3)
@@ -200,7 +209,7 @@ def test_push_says_what_it_would_do_and_what_it_has_done(install: Path) -> None:
 
 def test_push_fails_with_the_reason_if_the_store_does(install: Path) -> None:
     write(install, "a")
-    opened(install).collect([NAME], with_push=False)
+    collect_only(install)
     (install / "lake").rmdir()
     runner = CliRunner().invoke(app, ["push"])
     assert runner.exit_code == 1
@@ -224,9 +233,9 @@ def test_pinned_files_stay_whatever_the_rule_says(install: Path) -> None:
     configure(install, here=NOTHING)
     result = run("partition", "pin", NAME, "--from", str(TODAY - timedelta(days=2)))
     assert result.stderr == "app.x: 1 file pinned\n"
-    assert opened(install).sharing.push()[0].offloaded_files == 1
+    assert push(opened(install).home, Push())[0].offloaded_files == 1
     assert run("partition", "unpin", NAME).stderr == "app.x: 1 file unpinned\n"
-    assert opened(install).sharing.push()[0].offloaded_files == 1
+    assert push(opened(install).home, Push())[0].offloaded_files == 1
 
 
 def test_partitions_without_a_store_are_refused_by_push(install: Path) -> None:

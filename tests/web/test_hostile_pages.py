@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tailpipe.workspace import Workspace
+from tailpipe.home.home import Home
 from tests.web.conftest import PATIENCE, Window
 from tests.web.test_charts import charted
 from tests.web.world import BIDI, ENDING, HIDDEN, NAMES, TITLE, environment
@@ -170,7 +170,7 @@ def test_config_to_paste_is_one_block_with_the_same_sql(window: Window, tmp_path
     table = 'table "hostile_log" {\n  format = format.jsonl.default\n  column "tp_timestamp" { source = "time" }\n}\n'
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "mine.tpc").write_bytes(f"{table}{config}\n".encode())
-    found = Workspace.open(env=environment(tmp_path)).config
+    found = Home.open(env=environment(tmp_path)).config
     assert not found.notifiers
     block = found.queries["mine"].text if kind == "query" else found.detections["mine"].where
     assert (block or "").strip() == (sql if kind == "query" else condition)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tailpipe.model.window import Window
 from tailpipe.testing import InProcessEngine
-from tailpipe.workspace import Workspace
+from tailpipe.workspace import Collect, Detect, Workspace
 
 ROOT = Path(__file__).parents[2]
 DAYS = 12
@@ -238,8 +238,9 @@ def make_workspace(home: Path) -> dict[str, str]:
     env = environment(home)
     workspace = Workspace.open(env=env, engine=InProcessEngine())
     begin, end = TODAY - timedelta(days=DAYS + 1), TODAY
-    workspace.collect((), Window(begin, end))
-    workspace.detecting.detect((), window=Window(begin, end))
+    now, window = datetime.now(UTC), Window(begin, end)
+    workspace.collect(Collect(now, window))
+    workspace.detect(Detect(now, window=window))
     return env
 
 

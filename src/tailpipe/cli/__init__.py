@@ -1,4 +1,4 @@
-"""The command line: arguments → Workspace → render. One file for each command; render alone prints."""
+"""The command line: arguments → request → operation → render. One file for each command; render alone prints."""
 
 from tailpipe.cli.app import main
 

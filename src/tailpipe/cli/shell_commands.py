@@ -27,7 +27,7 @@ OFF = "off"
 _ALL = "all"
 
 
-class LeaveShell(Exception):  # noqa: N818 - it is a wish, no error
+class LeaveShell(Exception):  # noqa: N818 - a command, no error
     """The person wants to go."""
 
 

@@ -13,12 +13,12 @@ from tailpipe.frozen import frozen
 from tailpipe.mcp_server.limits import Limits
 from tailpipe.mcp_server.work import Stop, done
 from tailpipe.operations.query import Query, open_session
+from tailpipe.query.narrowing import Narrowing
 from tailpipe.workers.places import Places
 from tailpipe.workers.worker import Call
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
-    from tailpipe.query.narrowing import Narrowing
     from tailpipe.query.session import Session
 
 __all__ = ["Open", "Reading", "ToolContext", "Work", "error_text", "prepared"]
@@ -58,11 +58,11 @@ class Reading:
     statement: str = ""
     notice: str | None = None
 
-    def __call__(self, open_workspace: Open, call: Call, /) -> bytes:
+    def __call__(self, open_home: Open, call: Call, /) -> bytes:
         """The answer: text as it is, and other data as JSON."""
         stop = Stop(self.limits.seconds)
         with call.interrupting(stop.cancel):
-            found, error = done(partial(self._answer, open_workspace), stop)
+            found, error = done(partial(self._answer, open_home), stop)
         if error is not None:
             raise error
         if isinstance(found, str):
@@ -71,8 +71,8 @@ class Reading:
         text = json.dumps({**notice, **(found or {})}, ensure_ascii=False, default=str)
         return text.encode("utf-8", "replace")
 
-    def _answer(self, open_workspace: Open, stop: Stop) -> dict[str, Any] | str:
-        home = open_workspace()
+    def _answer(self, open_home: Open, stop: Stop) -> dict[str, Any] | str:
+        home = open_home()
         settings = home.settings
         places = Places.hiding((settings.location, settings.data_dir, home.environment.home))
         try:
@@ -81,11 +81,11 @@ class Reading:
             raise TailpipeError(places.shown(error_text(error))) from error
 
 
-def prepared(open_workspace: Open) -> Open:
+def prepared(open_home: Open) -> Open:
     """What calls share: how to open the workspace, and the plugins, which are loaded here for all of them."""
     with suppress(TailpipeError):  # what is wrong is the answer of each call
-        open_workspace()
-    return open_workspace
+        open_home()
+    return open_home
 
 
 def error_text(error: TailpipeError) -> str:

@@ -36,7 +36,7 @@ _REST = 9
 
 @frozen
 class ClientViews:
-    """A request for a database, with times as they were typed: `T-7d` goes on meaning seven days."""
+    """A request for a database, with times as typed: `T-7d` is seven days back at each commit."""
 
     start: str | None = None
     end: str | None = None
@@ -53,7 +53,7 @@ class ClientViews:
 
     @property
     def name(self) -> str:
-        """The name of its database: always the same for the same views."""
+        """The name of its database: the same for equal requests."""
         if self == ClientViews():
             return "tailpipe"
         if self == ClientViews(is_live=True):
@@ -61,19 +61,19 @@ class ClientViews:
         return f"tailpipe-{hashlib.sha256(self.text().encode()).hexdigest()[:8]}"
 
     def text(self) -> str:
-        """The views as it is kept."""
+        """The request as JSON, in which it is stored."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_text(cls, text: str) -> ClientViews:
-        """The views that was kept."""
+        """The request that was stored as JSON."""
         given = json.loads(text)
         narrowed = tuple(given["partitions"]), tuple(given["indexes"])
         return cls(given["start"], given["end"], *narrowed, given["is_live"], given.get("as_of"), given.get("tag"))
 
 
 Statements = Callable[[ClientViews], Sequence[str]]
-"""The SQL that makes the views of a views, as the catalog is at this moment."""
+"""The SQL that creates the requested views, over the current files."""
 
 
 def _raise(error: TailpipeError) -> None:
@@ -82,13 +82,13 @@ def _raise(error: TailpipeError) -> None:
 
 @frozen
 class Databases:
-    """The databases of a workspace. A views is kept beside its database, and forgotten when that was deleted."""
+    """The databases of a workspace. A request is stored beside its database, and dropped when that was deleted."""
 
     layout: Layout
     statements: Statements
 
     def make(self, views: ClientViews | None = None) -> Path:
-        """Write the database of a views, that of all tables without one, and look after it from now on."""
+        """Write the database of the requested views, or of all tables, and keep it up to date from now on."""
         views = views or ClientViews()
         directory = self.layout.clients
         try:

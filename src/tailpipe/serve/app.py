@@ -50,7 +50,7 @@ class Explorer:
         self.is_read_only = is_read_only
         settings = home.settings
         self.problems = Problems(Places.hiding((settings.location, settings.data_dir, home.environment.home)))
-        prepare = partial(work.open_workspace, home.environment)
+        prepare = partial(work.open_home, home.environment)
         self.pool = Pool(Workers(prepare, limits.statements, (work.__name__,)), limits)
         self._cache = Cache(limits.cached_bytes)
         self._assets = Assets(Path(__file__).parent / "static")

@@ -24,7 +24,7 @@ from tailpipe.serve.meta import meta
 from tailpipe.serve.rows import newest_rows
 from tailpipe.workers.worker import Call
 
-__all__ = ["FRESH", "KEPT", "Computed", "Export", "Opened", "Sql", "open_workspace"]
+__all__ = ["FRESH", "KEPT", "Computed", "Export", "Opened", "Sql", "open_home"]
 
 _HEAD = struct.Struct("!q")
 
@@ -48,7 +48,7 @@ class Opened:
             yield session
 
 
-def open_workspace(environment: Environment) -> Opened:
+def open_home(environment: Environment) -> Opened:
     """The workspace, with its config read."""
     home = Home(environment, Registry.installed(str(environment.packs_dir)))
     _ = home.config, home.settings

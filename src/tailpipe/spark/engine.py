@@ -137,7 +137,7 @@ class SparkEngine:
         """The engine of a workspace; `starting` is called before Spark is started.
 
         If it `is_last`, the process ends with its work, and a Spark on this machine is not waited for. One that
-        `is_kept` serves many verbs of this process and nobody else, so it can be ended at once too. If it
+        `is_kept` serves many operations of this process and nobody else, so it can be ended at once too. If it
         `has_queries`, executors work on rows in their heap.
         """
 

@@ -14,6 +14,7 @@ from tailpipe.catalog.layout import Layout, index_segment
 from tailpipe.catalog.live import LargeSnapshot, Part, newer_live, open_live
 from tailpipe.catalog.snapshot import Snapshot, current
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 
 FIRST = date(2024, 1, 1)
@@ -141,7 +142,7 @@ def test_a_statement_loads_what_its_conditions_leave(large: LargeSnapshot, condi
 )
 def test_a_narrowed_session_loads_its_part(large: LargeSnapshot, narrowing: Narrowing, count: int) -> None:
     narrowing.check(large, [])
-    with Session(large, {}, narrowing=narrowing) as session:
+    with Session(large, {}, Query(narrowing)) as session:
         ((view, _),) = session.needed("FROM a")
         assert len(view.files) == count
         (rows,) = session.run("SELECT sum(files), sum(rows) FROM tp_catalog.days WHERE tp_table = 'a'").rows

@@ -19,7 +19,7 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.layout import Layout
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.collect.collect import collect
-from tailpipe.collect.job import Options
+from tailpipe.collect.job import Job
 from tailpipe.config.builder import build_config
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.text import ConfigText
@@ -83,8 +83,8 @@ class Old:
         config = build_config([ConfigText("main.tpc", self.text)], Registry.installed(), around)
         chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
         with self.open() as catalog:
-            request = Options(Collect(self.now, None, False, fill=False))
-            report = collect(config, chosen, catalog, InProcessEngine(), request, lambda _: None)
+            engine, request = InProcessEngine(), Collect(self.now)
+            report = collect(config, [Job(*pair, catalog, engine, request) for pair in chosen], engine)
         assert [one.error for one in report.partitions] == ["", ""]
 
     def write(self, name: str, message: str, mode: str = "a") -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from tailpipe.cli.answer import Shape
-from tailpipe.cli.narrowing import Narrowed
 from tailpipe.cli.shell import Shell, is_whole
 from tailpipe.cli.shell_complete import Vocabulary, suggestions
-from tailpipe.query.limit import TimeLimit
-from tailpipe.query.narrowing import Narrowing
+from tailpipe.home.home import Home
+from tailpipe.query.request import Query
+from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape, TableShape
 
 WHO = ColumnShape("who", "STRUCT(…)", (ColumnShape("home", "STRUCT(…)", (ColumnShape("city", "VARCHAR"),)),))
@@ -95,13 +95,8 @@ def test_columns_of_the_tables_that_are_named_come_first() -> None:
     assert [one.kind for one in suggestions(text, 7, WORDS)][:2] == ["flow_log: BIGINT", "flow_log: VARCHAR"]
 
 
-class Impatient:
-    """A workspace and its session, for somebody who presses Ctrl-C twice."""
-
-    limit = TimeLimit(None, lambda: None)
-
-    def session(self, *_: Any, **__: Any) -> Impatient:
-        return self
+class Impatient(Session):
+    """A session of somebody who presses Ctrl-C twice."""
 
     def refresh(self) -> bool:
         raise KeyboardInterrupt
@@ -110,8 +105,12 @@ class Impatient:
         raise KeyboardInterrupt
 
 
-def test_a_second_control_c_while_the_first_is_heard_does_not_end_the_shell() -> None:
-    shell = Shell(Impatient(), Narrowed(Narrowing(), False), Shape("csv"), None)
+def test_a_second_control_c_while_the_first_is_heard_does_not_end_the_shell(tmp_path: Path) -> None:
+    home = Home.open(env={"TAILPIPE_INSTALL_DIR": str(tmp_path)})
+    shell = Shell(home, Query(), Shape("csv"), None)
+    shell.session.close()
+    shell.session = Impatient(home.snapshot(), {})
     typed: Iterator[str] = iter(["SELECT 1;", "SELECT 2;", "exit"])
     shell.serve(lambda _: next(typed))
     assert list(typed) == []
+    shell.session.close()

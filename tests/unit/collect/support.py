@@ -16,7 +16,7 @@ from tailpipe.catalog.catalog import Catalog
 from tailpipe.catalog.failpoints import Failpoints
 from tailpipe.collect import events
 from tailpipe.collect.collect import collect
-from tailpipe.collect.job import Options
+from tailpipe.collect.job import Job
 from tailpipe.config.builder import build_config
 from tailpipe.config.config import Config
 from tailpipe.config.functions import Surroundings
@@ -107,25 +107,16 @@ class World:
         """Collect the one partition."""
         return self.report(start, end, **options).partitions[0]
 
-    def report(
-        self,
-        start: str | None = None,
-        end: str | None = None,
-        overwrite: bool = False,
-        fill: bool = False,
-        accept_loss: bool = False,
-        **options: Any,
-    ) -> events.Report:
+    def report(self, start: str | None = None, end: str | None = None, **options: Any) -> events.Report:
         """Collect all partitions; each run is a minute after the last."""
         self.now += timedelta(minutes=2)
         config = self.config
         known = self.registry.tables
         chosen = [(one, config.tables.get(one.table) or known[one.table]) for one in config.partitions.values()]
+        request = Collect(self.now, requested_window(start, end, now=self.now), **options)
         with self.catalog() as catalog:
-            window = requested_window(start, end, now=self.now)
-            request = Collect(self.now, window, overwrite, fill=fill, accept_loss=accept_loss)
-            requested = Options(request, **options)
-            return collect(config, chosen, catalog, self.engine, requested, self.seen.append)
+            jobs = [Job(*pair, catalog, self.engine, request, self.seen.append) for pair in chosen]
+            return collect(config, jobs, self.engine)
 
     def catalog(self) -> Catalog:
         storage = LocalStorage() if self.free is None else Tight(self.free)

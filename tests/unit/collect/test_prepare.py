@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailpipe.collect.collect import preview
-from tailpipe.collect.job import Options
+from tailpipe.collect.job import Job
 from tailpipe.model.request import Collect
 from tailpipe.workspace import Workspace
 
@@ -51,7 +51,7 @@ def test_a_plan_that_is_only_shown_prepares_nothing(tmp_path: Path) -> None:
     config = world.config
     chosen = [(one, config.tables[one.table]) for one in config.partitions.values()]
     with world.catalog() as catalog:
-        ((_, planned),) = preview(chosen, catalog, engine, Options(Collect(NOW)))
+        ((_, planned),) = preview([Job(*pair, catalog, engine, Collect(NOW)) for pair in chosen])
     assert planned.listed == 1
     assert engine.prepared == []
 

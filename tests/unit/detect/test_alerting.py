@@ -16,6 +16,7 @@ from tailpipe.errors import ConfigError
 from tailpipe.model.detection import Detection
 from tailpipe.model.notifier import File, Slack
 from tailpipe.model.option import Secret
+from tailpipe.operations.detect import deliver
 from tests.unit.detect.world import World
 
 NOW = datetime(2024, 1, 1, 10, 20, tzinfo=UTC)
@@ -115,7 +116,7 @@ def test_all_hits_of_a_noisy_detection_are_stored_and_few_are_sent(tmp_path: Pat
     world.begin()
     world.append(*({"user": str(number), "at": number} for number in range(500)))
     world.detect()
-    assert world.open().detecting.deliver().sent == 6
+    assert deliver(world.open()).sent == 6
     lines = (tmp_path / "hits").read_text().splitlines()
     assert len(lines) == 6
     assert '"count": 495' in lines[-1]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.cli.alerts import alert_records
+from tailpipe.operations.detect import deliver, waiting_alerts
 from tests.unit.detect.receiver import Receiver
 from tests.unit.detect.test_run import ALL
 from tests.unit.detect.world import World
@@ -39,22 +40,18 @@ def test_every_alert_arrives_though_the_receiver_fails_hangs_redirects_and_dies(
         world.begin()
         world.append(*({"event": "failed", "user": str(number)} for number in range(3)), {"size": 11})
         world.detect()
-        detecting = world.open().detecting
-        first = detecting.deliver()
+        home = world.open()
+        first = deliver(home)
         assert (first.sent, len(first.waiting)) == (3, 4)  # the file has all; the server failed, the others wait
-        records = {one["notifier"]: one for one in alert_records(detecting.waiting())}
+        records = {one["notifier"]: one for one in alert_records(waiting_alerts(home))}
         assert records["notifier.webhook.siem"]["error"] == "the server answered 500"
         assert "NOT_SET_ANYWHERE" in records["notifier.slack.unset"]["error"]
         for error in ("no answer within", "the server answered 302", "no valid answer"):
-            detecting.deliver(retry=True)
-            assert (
-                error
-                in {one["notifier"]: one for one in alert_records(detecting.waiting())}["notifier.webhook.siem"][
-                    "error"
-                ]
-            )
-        detecting.deliver(retry=True)
-        assert [one.notifier for one in detecting.waiting()] == ["notifier.slack.unset"]
+            deliver(home, retry=True)
+            records = {one["notifier"]: one for one in alert_records(waiting_alerts(home))}
+            assert error in records["notifier.webhook.siem"]["error"]
+        deliver(home, retry=True)
+        assert [one.notifier for one in waiting_alerts(home)] == ["notifier.slack.unset"]
     ids = {str(hit_id) for (hit_id,) in world.rows("SELECT tp_id FROM detection_hit WHERE detection = 'failed'")}
     assert {json.loads(body)["id"] for _, _, body in receiver.requests} == ids
     lines = (tmp_path / "hits.jsonl").read_text().splitlines()
@@ -70,7 +67,7 @@ def test_hits_of_a_window_are_stored_and_not_sent(tmp_path: Path) -> None:
     world.append({"event": "failed", "user": "a"})
     world.detect(window=ALL)
     assert world.hits() == [("failed", "a")]
-    assert world.open().detecting.waiting() == []
+    assert waiting_alerts(world.open()) == []
 
 
 @pytest.mark.slow
@@ -80,7 +77,7 @@ def test_an_alert_whose_notifier_is_gone_waits_and_says_so(tmp_path: Path) -> No
     world.append({"event": "failed", "user": "a"})
     world.detect()
     world.configure("")
-    (one, other) = world.open().detecting.deliver().waiting
+    (one, other) = deliver(world.open()).waiting
     assert {one.error, other.error} == {
         "notifier.file.log is not in the config",
         "notifier.webhook.siem is not in the config",

@@ -11,6 +11,8 @@ import pytest
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.model.detection import HITS
 from tailpipe.model.window import Window
+from tailpipe.operations.compact import Compact, compact
+from tailpipe.operations.doctor import examine, rebuild
 from tests.unit.detect.world import World, found
 
 FAILED = """
@@ -37,7 +39,7 @@ def test_only_new_rows_are_examined_and_each_is_a_hit_once(tmp_path: Path) -> No
     run = world.detect()
     assert (found(run), run.results[0].known) == ({}, 5)
     shutil.move(tmp_path / "data/default/.tailpipe/catalog.db", tmp_path / "lost.db")
-    world.open().data.rebuild(accept_loss=False)
+    rebuild(world.open(), accept_loss=False)
     run = world.detect()
     assert (found(run), run.results[0].known, run.is_first) == ({}, 0, False)
     world.log({"event": "failed", "user": "f"}, day="2024-01-09")
@@ -164,9 +166,9 @@ def test_a_detection_reads_rows_and_nothing_else(tmp_path: Path) -> None:
 
 def test_hits_stay_on_their_host(tmp_path: Path) -> None:
     store = f'store "lake" {{ location = "{tmp_path}/lake" }}\nworkspace "default" {{ store = store.lake }}\n'
-    data = World(tmp_path, FAILED + store).open().data
-    assert data.store_of("app_log.p") is not None
-    assert data.store_of(HITS) is None
+    stores = World(tmp_path, FAILED + store).open().stores
+    assert stores.of("app_log.p") is not None
+    assert stores.of(HITS) is None
 
 
 @pytest.mark.slow
@@ -176,9 +178,9 @@ def test_hits_are_files_of_an_ordinary_partition(tmp_path: Path) -> None:
     for number in range(3):
         world.append({"event": "failed", "user": str(number)}, day=f"2024-01-1{number}")
         world.detect()
-    workspace = world.open()
-    assert workspace.data.examine(with_checksums=True) == []
-    (done,) = workspace.keeping.compact([HITS])
+    home = world.open()
+    assert examine(home, with_checksums=True) == []
+    (done,) = compact(home, Compact([HITS]))
     assert done.partition == HITS
     assert len(world.hits()) == 3
     (row,) = world.rows(

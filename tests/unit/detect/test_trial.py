@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tailpipe.operations.detect import try_detection
 from tests.unit.detect.world import World
 
 RULES = r"""
@@ -67,9 +68,9 @@ detection "wrong" {
 
 
 def test_events_hit_or_not_as_they_must(tmp_path: Path) -> None:
-    detecting = World(tmp_path, RULES).open().detecting
+    home = World(tmp_path, RULES).open()
     good = ("failed", "many", "then", "any_order")
-    cases = {name: detecting.test(detecting.known[name]) for name in (*good, "wrong")}
+    cases = {name: try_detection(home, home.detections.known[name]) for name in (*good, "wrong")}
     assert [case for name in good for case in cases[name] if not case.is_passed] == []
     assert [len(cases[name]) for name in cases] == [4, 3, 6, 2, 3]
     assert [case.is_passed for case in cases["wrong"]] == [False, False, False]

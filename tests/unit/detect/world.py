@@ -12,15 +12,20 @@ import pyarrow as pa
 
 from tailpipe.catalog.catalog import Catalog
 from tailpipe.detect.run import Run
+from tailpipe.home.home import Home
 from tailpipe.kernel.stage import Stage
 from tailpipe.kernel.task import Staging
 from tailpipe.model.artifact import Accounts
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.outputs import COMMON_TYPES
+from tailpipe.model.request import Collect, Detect
 from tailpipe.model.staged import Staged, StagedArtifact
+from tailpipe.model.window import Window
+from tailpipe.operations.collect import collect
+from tailpipe.operations.detect import begin_detections, detect
+from tailpipe.operations.query import open_session
 from tailpipe.sql.connection import connect, registered
 from tailpipe.testing import InProcessEngine
-from tailpipe.workspace import Workspace
 
 START = datetime(2024, 1, 10)
 TABLE = """
@@ -74,9 +79,9 @@ class World:
         )
         (self.home / "config" / "main.tpc").write_text(TABLE + parts + detections)
 
-    def open(self) -> Workspace:
-        """The workspace, as a command opens it."""
-        return Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(self.home)}, engine=InProcessEngine())
+    def open(self) -> Home:
+        """The home, as a command opens it."""
+        return Home.open(env={"TAILPIPE_INSTALL_DIR": str(self.home)}, engine=InProcessEngine())
 
     def log(self, *events: Mapping[str, Any], day: str = "2024-01-10", partition: str = "p") -> None:
         """Write events into a new file of a day; `at` counts seconds from the beginning of that day."""
@@ -93,19 +98,17 @@ class World:
 
     def collect(self, **options: Any) -> None:
         """Collect from a day before all events."""
-        from tailpipe.model.window import Window
-
         window = Window(datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC))
-        report = self.open().collect((), window, **options)
+        report = collect(self.open(), Collect(datetime.now(UTC), window, **options))
         assert report.is_done
 
     def begin(self) -> None:
         """Note where detections begin."""
-        self.open().detecting.begin()
+        begin_detections(self.open())
 
     def detect(self, *names: str, **options: Any) -> Run:
         """Run detections."""
-        return self.open().detecting.detect(names, **options)
+        return detect(self.open(), Detect(datetime.now(UTC), names, **options))
 
     def append(self, *events: Mapping[str, Any], day: str = "2024-01-10", partition: str = "p") -> None:
         """Commit events as rows of a day, as a collection would, but at once: kernel and sources have no part in it."""
@@ -132,7 +135,7 @@ class World:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The answer to a query."""
-        with self.open().session() as session:
+        with open_session(self.open()) as session:
             return list(session.run(sql).rows)
 
     def hits(self) -> list[tuple[str, str]]:

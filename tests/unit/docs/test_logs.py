@@ -17,11 +17,12 @@ from tailpipe.collect import planning, remains, scope
 from tailpipe.collect.item import Cause
 from tailpipe.collect.listing import list_source
 from tailpipe.formats.grok_patterns import PATTERNS
+from tailpipe.home.home import Home
 from tailpipe.model.coverage import EVERY_DAY
 from tailpipe.model.option import options_of
+from tailpipe.operations.trial import try_file
 from tailpipe.plugin import Registry
 from tailpipe.plugins.core.sources import File
-from tailpipe.workspace import Workspace
 from tests.unit.docs.pages import Fence, built_in, codes, fences, read, rows, section
 
 
@@ -54,10 +55,10 @@ EXAMPLES = [example for page in PAGES_OF_EXAMPLES for example in examples_of(pag
 def test_every_log_that_is_shown_gives_the_rows_that_are_shown(example: Example, tmp_path: Path) -> None:
     (tmp_path / "app.tpc").write_text(example.config, encoding="utf-8")
     (tmp_path / "app.log").write_text(example.log, encoding="utf-8")
-    workspace = Workspace.open(env={"TAILPIPE_CONFIG_PATH": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(tmp_path)})
-    formats = list(workspace.config.formats.values())
-    table = next(iter(workspace.config.tables.values()), NOWHERE)
-    trial = workspace.try_file(tmp_path / "app.log", table, None if table.format else formats[0], 100)
+    home = Home.open(env={"TAILPIPE_CONFIG_PATH": str(tmp_path), "TAILPIPE_INSTALL_DIR": str(tmp_path)})
+    formats = list(home.config.formats.values())
+    table = next(iter(home.config.tables.values()), NOWHERE)
+    trial = try_file(home, tmp_path / "app.log", table, None if table.format else formats[0], 100)
     given = [] if trial.rows is None else json.loads(json.dumps(trial.rows.to_pylist(), default=str))
     if table is NOWHERE:
         given = [{name: value for name, value in row.items() if not name.startswith("tp_")} for row in given]

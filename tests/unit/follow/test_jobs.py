@@ -28,7 +28,12 @@ from tailpipe.follow.news import Collected, Failing, News, Reloaded, TaskDone
 from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH, Paces
 from tailpipe.follow.server import StatusServer
 from tailpipe.follow.worker import Stopped
+from tailpipe.home.home import Home
 from tailpipe.kernel.task import Outcome, Task
+from tailpipe.model.request import Collect
+from tailpipe.operations.collect import collect
+from tailpipe.operations.facts import runs
+from tailpipe.operations.pull import Pull, pull
 from tailpipe.spark.engine import SparkEngine
 from tailpipe.testing import InProcessEngine
 from tailpipe.workspace import Workspace
@@ -105,10 +110,11 @@ def _install(root: Path, text: str = "") -> Path:
 def _jobs(root: Path, *, is_detecting: bool = False) -> WorkspaceJobs:
     engine = InProcessEngine()
 
-    def opened() -> Workspace:
-        return Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(root)}, engine=engine)
+    def opened() -> Home:
+        return Home.open(env={"TAILPIPE_INSTALL_DIR": str(root)}, engine=engine)
 
-    return WorkspaceJobs(opened, command="tailpipe collect --follow", is_detecting=is_detecting)
+    request = Collect(datetime.now(UTC), command="tailpipe collect --follow")
+    return WorkspaceJobs(opened, request, is_detecting=is_detecting)
 
 
 def _append(root: Path, *messages: str, name: str = "x", day: str = "") -> None:
@@ -147,7 +153,7 @@ def test_cycles_bring_what_is_new_and_metrics_equal_the_accounts(tmp_path: Path)
     assert set(partitions) == {"app.x", "app.y"}
     assert {type(one) for one in told} == {Collected}
     assert _messages(root) == ["a", "a", "b", "c"]
-    text = metrics_text(loop.status.state, read_facts(jobs.workspace), now=loop.now(), version="1")
+    text = metrics_text(loop.status.state, read_facts(jobs.home), now=loop.now(), version="1")
     found = {
         (sample.name, sample.labels.get("partition"), sample.labels.get("outcome")): sample.value
         for family in text_string_to_metric_families(text)
@@ -171,17 +177,17 @@ def test_idle_cycles_are_one_run_in_the_history(tmp_path: Path) -> None:
     _append(root, "a")
     for _ in range(5):
         jobs.collect("app.x", should_stop=_never)
-    idle, first = jobs.workspace.runs()
+    idle, first = runs(jobs.home)
     assert (idle.idle_checks, idle.outcome) == (3, "done")
     assert first.facts is not None
     assert (first.idle_checks, first.facts.accounts.kept) == (0, 1)
     _append(root, "b")
     jobs.collect("app.x", should_stop=_never)
     jobs.collect("app.x", should_stop=_never)
-    assert [one.idle_checks for one in jobs.workspace.runs()] == [0, 0, 3, 0]
+    assert [one.idle_checks for one in runs(jobs.home)] == [0, 0, 3, 0]
     assert idle.ended_at is not None
-    jobs.workspace.collect(["app.x"], command="tailpipe collect")
-    assert len(jobs.workspace.runs()) == 5, "a run of its own is told by itself"
+    collect(jobs.home, Collect(datetime.now(UTC), partitions=["app.x"], command="tailpipe collect"))
+    assert len(runs(jobs.home)) == 5, "a run of its own is told by itself"
 
 
 def test_a_stopped_run_keeps_what_is_committed_and_the_next_one_brings_the_rest_once(tmp_path: Path) -> None:
@@ -197,7 +203,7 @@ def test_a_stopped_run_keeps_what_is_committed_and_the_next_one_brings_the_rest_
 
     with pytest.raises(Stopped):
         jobs.collect("app.x", should_stop=should_stop)
-    assert [one.outcome for one in jobs.workspace.runs()] == ["interrupted"]
+    assert [one.outcome for one in runs(jobs.home)] == ["interrupted"]
     assert jobs.collect("app.x", should_stop=_never).is_done
     assert _messages(root) == sorted(f"of {day}" for day in days)
 
@@ -235,12 +241,13 @@ def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tm
     (reader / "config").mkdir(parents=True)
     (reader / "config" / "main.tpc").write_text(lake.replace("web-1", "reader"))
     env = {"TAILPIPE_INSTALL_DIR": str(root)}
-    jobs = WorkspaceJobs(lambda: Workspace.open(env=env), is_detecting=True, make_engine=lambda _: engine)
+    request = Collect(datetime.now(UTC))
+    jobs = WorkspaceJobs(lambda: Home.open(env=env), request, is_detecting=True, make_engine=lambda _: engine)
     assert list(jobs.tasks) == [MAINTAIN, PUSH, DETECT]
     loop, bell, told = _loop(jobs, paces)
 
     def is_settled() -> bool:
-        facts = read_facts(jobs.workspace).partitions.values()
+        facts = read_facts(jobs.home).partitions.values()
         return sum(one.rows for one in facts) == len(written) and not any(one.not_pushed for one in facts)
 
     written: list[str] = []
@@ -261,7 +268,7 @@ def test_new_rows_are_pushed_and_detected_once_and_the_engine_stops_when_idle(tm
     assert engine.starts == 2, "idle cycles start nothing"
     assert loop.status.state.problems == {}
     assert [one.counts["hits"] for one in told if isinstance(one, TaskDone) and one.task == DETECT] == [1, 1]
-    Workspace.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}).sharing.pull(with_data=True)
+    pull(Home.open(env={"TAILPIPE_INSTALL_DIR": str(reader)}), Pull(with_data=True))
     assert _messages(root) == _messages(reader) == sorted(written)
 
 

@@ -14,7 +14,7 @@ from tailpipe.http_guard.guard import Guard, Policy
 from tailpipe.http_guard.programs import ProgramAccess, text_refusal
 from tests.http_attacks import ATTACKS, Attack, Target, explorer_target, mcp_target
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import TOKEN, Home
+from tests.unit.mcp_server.support import TOKEN, Mcp
 from tests.unit.serve.support import serving
 
 KINDS = ("explorer", "mcp")
@@ -29,7 +29,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Targ
     """Both servers over one workspace."""
     world = World(tmp_path_factory.mktemp("attacked"), "")
     world.append({"event": "fine", "user": "anna"})
-    with serving(world.open()) as client, Home(world, may_act=True).http() as port:
+    with serving(world.open()) as client, Mcp(world, may_act=True).http() as port:
         yield {"explorer": explorer_target(client.port, client.access.token), "mcp": mcp_target(port, TOKEN)}
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tailpipe.config.environment import Environment
+from tailpipe.home.home import Home
 from tailpipe.infer.inference import Found, Inference, Known, infer
 from tailpipe.infer.places import open_target
-from tailpipe.model.window import Window
+from tailpipe.operations.trial import check_config_sql
 from tailpipe.plugin import Registry
 from tailpipe.plugins.core import plugin as core
 from tailpipe.testing import InProcessEngine
@@ -32,7 +33,7 @@ def opened(install: Path, found: Inference) -> Workspace:
     text = "\n".join(one.text(REGISTRY.presets) for one in found.found)
     (install / "config" / "logs.tpc").write_text(text)
     environment = Environment.resolve({"TAILPIPE_INSTALL_DIR": str(install)})
-    return Workspace(environment, REGISTRY, engine=InProcessEngine())
+    return Workspace(Home(environment, REGISTRY, engine=InProcessEngine()))
 
 
 def words(found: Found, confidence: str) -> str:
@@ -46,8 +47,8 @@ def test_every_kind_of_log_in_a_directory_is_collected_without_edits(tmp_path: P
     by_file = {one.groups[0].artifacts[0].path: one for one in found.found}
     assert found.skipped == ()
     workspace = opened(tmp_path / "install", found)
-    workspace.check_sql()
-    report = workspace.collect((), Window.parse("2024-01-01", "2024-02-10", now=NOW))
+    check_config_sql(workspace.home)
+    report = workspace.collect(start="2024-01-01", end="2024-02-10")
     kept = {one.partition: one.accounts for one in report.partitions}
     with workspace.session() as session:
         for log in LOGS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import Home, make_world
+from tests.unit.mcp_server.support import Mcp, make_world
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.fixture(scope="session")
-def home(world: World) -> Home:
-    return Home(world)
+def home(world: World) -> Mcp:
+    return Mcp(world)

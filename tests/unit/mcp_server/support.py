@@ -20,13 +20,13 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tailpipe.home.home import Home
 from tailpipe.mcp_server.http import guarded_app, listening
 from tailpipe.mcp_server.limits import Limits
 from tailpipe.mcp_server.reading import prepared
 from tailpipe.mcp_server.server import Access, make_server
 from tailpipe.mcp_server.work import Worker
 from tailpipe.workers.pool import Workers
-from tailpipe.workspace import Workspace
 from tests.unit.detect.world import World
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def make_world(home: Path) -> World:
     return world
 
 
-class Home:
+class Mcp:
     """A server over a workspace, and ways to it."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Home:
         limits: Limits | None = None,
         *,
         may_act: bool = False,
-        opened: Callable[[], Workspace] | None = None,
+        opened: Callable[[], Home] | None = None,
     ) -> None:
         self.world, self.worker, self.may_act = world, Worker(), may_act
         self.workers = Workers(partial(prepared, opened or world.open), self.worker.at_once, (prepared.__module__,))
@@ -124,7 +124,7 @@ async def over_stdio(parameters: StdioServerParameters) -> AsyncIterator[Client]
         yield client
 
 
-def asked(home: Home, ask: Callable[[Client], Awaitable[T]], *flags: str, is_stdio: bool = False) -> T:
+def asked(home: Mcp, ask: Callable[[Client], Awaitable[T]], *flags: str, is_stdio: bool = False) -> T:
     """What a client finds out."""
 
     async def main() -> T:

@@ -15,7 +15,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.mcp_server import acting
 from tailpipe.mcp_server.work import Stop
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import CONFIG, Home, asked, call, failure
+from tests.unit.mcp_server.support import CONFIG, Mcp, asked, call, failure
 
 
 def test_names_are_never_taken_for_flags_and_errors_are_those_of_the_command(
@@ -77,7 +77,7 @@ def test_an_assistant_collects_and_detects_if_it_may(tmp_path: Path) -> None:
             "hits": await call(client, "hits"),
         }
 
-    found = asked(Home(world, may_act=True), ask, is_stdio=True)
+    found = asked(Mcp(world, may_act=True), ask, is_stdio=True)
     assert "nope.x" in found["wrong"]
     assert found["collect"]["exit_code"] == 0
     assert found["rows"]["rows"] == [[2]]

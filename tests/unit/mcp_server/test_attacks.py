@@ -10,11 +10,11 @@ import pytest
 from mcp.client import Client
 
 from tailpipe.config.environment import Environment
+from tailpipe.home.home import Home
 from tailpipe.plugin.registry import Registry
 from tailpipe.plugins import core
-from tailpipe.workspace import Workspace
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import CONFIG, Home, asked, call
+from tests.unit.mcp_server.support import CONFIG, Mcp, asked, call
 from tests.unit.query.attempts import ATTEMPTS, LITERALS, SECRET, SLY, bytes_of, filled, literal_text, make_outside
 
 SOME = ATTEMPTS[::12]
@@ -22,17 +22,17 @@ FEW = ATTEMPTS[::60]
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Home:
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Mcp:
     world = World(tmp_path_factory.mktemp("attacked"), CONFIG)
     world.append({"event": "fine", "user": "anna", "size": 1})
     make_outside(world.home / "data" / "default")
     environment = Environment.resolve({"TAILPIPE_INSTALL_DIR": str(world.home)})
-    return Home(world, opened=partial(_open, environment))
+    return Mcp(world, opened=partial(_open, environment))
 
 
-def _open(environment: Environment) -> Workspace:
+def _open(environment: Environment) -> Home:
     few = Registry([core.plugin])  # with hundreds of tables, each statement that names none of them takes a second
-    return Workspace(environment, few)
+    return Home(environment, few)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def _open(environment: Environment) -> Workspace:
     ],
 )
 def test_no_attempt_of_a_client_reads_or_changes_anything(
-    attacked: Home, attempts: list[str], is_stdio: bool, monkeypatch: pytest.MonkeyPatch
+    attacked: Mcp, attempts: list[str], is_stdio: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = attacked.world.home / "data" / "default"
     monkeypatch.chdir(place / "outside")
@@ -72,7 +72,7 @@ def test_no_attempt_of_a_client_reads_or_changes_anything(
     }
 
 
-def test_arguments_are_never_part_of_a_statement(attacked: Home) -> None:
+def test_arguments_are_never_part_of_a_statement(attacked: Mcp) -> None:
     evil = "x' UNION ALL SELECT content FROM read_text('/etc/hostname') --"
 
     async def ask(client: Client) -> list[str]:
@@ -95,7 +95,7 @@ def test_arguments_are_never_part_of_a_statement(attacked: Home) -> None:
         assert hostname not in text.replace(evil, "")
 
 
-def test_a_literal_is_answered_as_it_is_written(attacked: Home) -> None:
+def test_a_literal_is_answered_as_it_is_written(attacked: Mcp) -> None:
     place = attacked.world.home / "data" / "default"
     texts = [filled(one, place) for one in LITERALS]
 

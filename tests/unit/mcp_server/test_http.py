@@ -9,12 +9,12 @@ import pytest
 from tailpipe.errors import UsageError
 from tailpipe.mcp_server.http import listening, new_token
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import Home
+from tests.unit.mcp_server.support import Mcp
 
 
 @pytest.fixture(scope="module")
 def port(world: World) -> Iterator[int]:
-    with Home(world, may_act=True).http() as port:
+    with Mcp(world, may_act=True).http() as port:
         yield port
 
 

@@ -16,14 +16,14 @@ from mcp.client import Client
 from tailpipe.mcp_server.limits import Limits, Rows, shortened
 from tailpipe.query.json_values import plain
 from tailpipe.spark.processes import cpu_seconds
-from tests.unit.mcp_server.support import Home, asked, call, failure
+from tests.unit.mcp_server.support import Mcp, asked, call, failure
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) a, range(1000) b"
 TRANSPORTS = [False, pytest.param(True, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("is_stdio", TRANSPORTS)
-def test_an_answer_is_cut_and_says_so(home: Home, is_stdio: bool) -> None:
+def test_an_answer_is_cut_and_says_so(home: Mcp, is_stdio: bool) -> None:
     async def ask(client: Client) -> dict[str, Any]:
         return {
             "usual": await call(client, "query", sql="FROM app_log"),
@@ -52,8 +52,8 @@ def test_an_answer_is_cut_and_says_so(home: Home, is_stdio: bool) -> None:
     assert "too many columns" in found["many"]
 
 
-def test_a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs(home: Home) -> None:
-    hurried = Home(home.world, Limits(seconds=3))
+def test_a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs(home: Mcp) -> None:
+    hurried = Mcp(home.world, Limits(seconds=3))
 
     async def ask(client: Client) -> tuple[str, dict[str, Any]]:
         return await failure(client, "query", sql=ENDLESS), await call(client, "query", sql="SELECT 1")
@@ -63,9 +63,9 @@ def test_a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs(home: 
     assert after["rows"] == [[1]]
 
 
-def test_a_statement_that_crashes_or_hangs_fails_alone(home: Home) -> None:
+def test_a_statement_that_crashes_or_hangs_fails_alone(home: Mcp) -> None:
     crash = "SELECT from_json('1', repeat('[',20000)||'\"INT\"'||repeat(']',20000))"
-    hurried = Home(home.world, Limits(seconds=8))
+    hurried = Mcp(home.world, Limits(seconds=8))
 
     async def ask(client: Client) -> list[Any]:
         crashed = await failure(client, "query", sql=crash)
@@ -82,7 +82,7 @@ def test_a_statement_that_crashes_or_hangs_fails_alone(home: Home) -> None:
     assert after == [[1]]
 
 
-def test_a_cancelled_call_interrupts_its_statement(home: Home) -> None:
+def test_a_cancelled_call_interrupts_its_statement(home: Mcp) -> None:
     async def ask(client: Client) -> tuple[float, dict[str, Any]]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call_endless, client)
@@ -104,7 +104,7 @@ def test_a_cancelled_call_interrupts_its_statement(home: Home) -> None:
 
 
 @pytest.mark.slow
-def test_cancelled_calls_over_stdio_interrupt_their_statements_and_the_next_one_is_answered(home: Home) -> None:
+def test_cancelled_calls_over_stdio_interrupt_their_statements_and_the_next_one_is_answered(home: Mcp) -> None:
     others = _children()
 
     async def endless(client: Client) -> None:
@@ -146,7 +146,7 @@ def _children() -> set[int]:
     return found
 
 
-def test_many_calls_at_once_are_answered(home: Home) -> None:
+def test_many_calls_at_once_are_answered(home: Mcp) -> None:
     async def ask(client: Client) -> list[Any]:
         found: list[Any] = []
 

@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.unit.detect.world import World
-from tests.unit.mcp_server.support import CONFIG, INJECTION, Home, asked, call, failure
+from tests.unit.mcp_server.support import CONFIG, INJECTION, Mcp, asked, call, failure
 
 READING = {
     *("list_tables", "describe_table", "query", "search", "coverage", "rejected"),
@@ -50,7 +50,7 @@ async def seen(client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_stdio", TRANSPORTS)
-def test_a_client_sees_tables_rows_hits_and_pages(home: Home, is_stdio: bool) -> None:
+def test_a_client_sees_tables_rows_hits_and_pages(home: Mcp, is_stdio: bool) -> None:
     found = asked(home, seen, is_stdio=is_stdio)
     assert {one.name for one in found["tools"]} == READING
     assert all(one.annotations.read_only_hint and not one.annotations.destructive_hint for one in found["tools"])
@@ -117,7 +117,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_a_wrong_call_says_what_is_wrong_and_the_server_goes_on(home: Home) -> None:
+def test_a_wrong_call_says_what_is_wrong_and_the_server_goes_on(home: Mcp) -> None:
     async def ask(client: Client) -> dict[int, str]:
         said = {}
         for number, (name, arguments, _) in enumerate(WRONG):
@@ -140,7 +140,7 @@ def test_a_wrong_call_says_what_is_wrong_and_the_server_goes_on(home: Home) -> N
         assert "Traceback" not in said[number]
 
 
-def test_log_text_is_data_with_a_notice(home: Home) -> None:
+def test_log_text_is_data_with_a_notice(home: Mcp) -> None:
     async def ask(client: Client) -> dict[str, Any]:
         return await call(client, "query", sql="SELECT \"user\" FROM app_log WHERE event = 'start'")
 
@@ -150,7 +150,7 @@ def test_log_text_is_data_with_a_notice(home: Home) -> None:
 
 
 def test_a_config_that_breaks_meanwhile_is_reported_by_the_next_call(tmp_path: Path) -> None:
-    home = Home(World(tmp_path, CONFIG))
+    home = Mcp(World(tmp_path, CONFIG))
     text = (path := tmp_path / "config" / "main.tpc").read_text()
 
     async def ask(client: Client) -> tuple[str, dict[str, Any]]:

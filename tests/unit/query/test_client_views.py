@@ -63,9 +63,9 @@ def snapshot(tmp_path: Path) -> Snapshot:
 )
 @pytest.mark.parametrize("is_live", [False, True])
 def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, shown: list[str], is_live: bool) -> None:
-    wish = ClientViews(partitions=("web_*.p?od",), indexes=(pattern,), is_live=is_live)
+    views = ClientViews(partitions=("web_*.p?od",), indexes=(pattern,), is_live=is_live)
     with duckdb.connect() as connection:
-        for statement in statements_of(wish, snapshot, {}, [], snapshot.root, now=datetime.now(UTC)):
+        for statement in statements_of(views, snapshot, {}, [], snapshot.root, now=datetime.now(UTC)):
             connection.execute(statement)
         rows = connection.execute("SELECT tp_index FROM web_log ORDER BY 1").fetchall()
     assert [index for (index,) in rows] == shown
@@ -74,7 +74,7 @@ def test_a_pattern_means_the_same_to_both(snapshot: Snapshot, pattern: str, show
 def test_a_view_that_compares_addresses_is_made_without_a_download(snapshot: Snapshot, tmp_path: Path) -> None:
     schema = Schema(name="inside", where="'10.0.0.1'::inet <<= '10.0.0.0/8'")
     databases = Databases(
-        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, [schema], tmp_path, now=datetime.now(UTC))
+        Layout.of(tmp_path), lambda views: statements_of(views, snapshot, {}, [schema], tmp_path, now=datetime.now(UTC))
     )
     (tmp_path / ".tailpipe").mkdir()
     with duckdb.connect(str(databases.make()), read_only=True) as connection:
@@ -108,7 +108,7 @@ def hive(tmp_path: Path) -> Snapshot:
 
 
 @pytest.mark.parametrize(
-    ("wish", "whole", "part"),
+    ("views", "whole", "part"),
     [
         (ClientViews(), "123456", "24"),
         (ClientViews(start="2024-01-31T10:00"), "123456", "24"),
@@ -125,14 +125,14 @@ def hive(tmp_path: Path) -> Snapshot:
     ],
 )
 @pytest.mark.parametrize("is_live", [False, True])
-def test_a_client_sees_the_rows_of_its_wish_and_of_them_those_of_a_schema(
-    hive: Snapshot, wish: ClientViews, whole: str, part: str, is_live: bool
+def test_a_client_sees_the_rows_of_its_request_and_of_them_those_of_a_schema(
+    hive: Snapshot, views: ClientViews, whole: str, part: str, is_live: bool
 ) -> None:
     schema = Schema(
         name="part", tables=["web_*", "flow_*"], partitions=["prod", "dev"], where="n = 2 OR n = 4 OR n = 6"
     )
     late = Schema(name="late", from_="2024-01-31T10:30", to="2024-01-31", indexes=["a", "b"])
-    with connected(hive, replace(wish, is_live=is_live), [schema, late]) as client:
+    with connected(hive, replace(views, is_live=is_live), [schema, late]) as client:
         assert client("web_log") == whole
         assert client("part.web_log") == part
         assert client("late.web_log") == "".join(sorted(set(whole) & set("24")))
@@ -163,11 +163,11 @@ def test_a_table_without_files_has_its_columns_and_a_schema_any_name(hive: Snaps
 
 @contextmanager
 def connected(
-    snapshot: Snapshot, wish: ClientViews, schemas: Sequence[Schema] = (), tables: Mapping[str, Table] | None = None
+    snapshot: Snapshot, views: ClientViews, schemas: Sequence[Schema] = (), tables: Mapping[str, Table] | None = None
 ) -> Iterator[Callable[[str], str]]:
     """What tells the rows that a client sees in a table."""
     with duckdb.connect() as connection:
-        for statement in statements_of(wish, snapshot, tables or {}, schemas, snapshot.root, now=datetime.now(UTC)):
+        for statement in statements_of(views, snapshot, tables or {}, schemas, snapshot.root, now=datetime.now(UTC)):
             connection.execute(statement)
         yield lambda table: "".join(
             str(n) for (n,) in connection.execute(f"SELECT n FROM {table} ORDER BY n").fetchall()
@@ -177,7 +177,7 @@ def connected(
 def test_a_database_that_cannot_be_made_names_the_schema(snapshot: Snapshot, tmp_path: Path) -> None:
     bad = Schema(name="bad", where="nope = 1")
     databases = Databases(
-        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, [bad], tmp_path, now=datetime.now(UTC))
+        Layout.of(tmp_path), lambda views: statements_of(views, snapshot, {}, [bad], tmp_path, now=datetime.now(UTC))
     )
     with pytest.raises(TailpipeError) as caught:
         databases.make()
@@ -191,7 +191,7 @@ def test_after_a_commit_a_view_that_cannot_be_made_is_missing_and_the_others_are
     schemas = [Schema(name="good", where="tp_index <> ''")]
     (tmp_path / ".tailpipe").mkdir()
     databases = Databases(
-        Layout.of(tmp_path), lambda wish: statements_of(wish, snapshot, {}, schemas, tmp_path, now=datetime.now(UTC))
+        Layout.of(tmp_path), lambda views: statements_of(views, snapshot, {}, schemas, tmp_path, now=datetime.now(UTC))
     )
     path = databases.make()
     before = path.stat().st_ino

@@ -10,7 +10,7 @@ import pytest
 
 from tailpipe.catalog.layout import Layout
 from tailpipe.errors import StorageError, UsageError
-from tailpipe.query.databases import Databases, Wish
+from tailpipe.query.databases import ClientViews, Databases
 from tailpipe.sql.duck import duckdb
 
 
@@ -22,7 +22,7 @@ class Slow:
     now: float = 0.0
     written: int = 0
 
-    def statements(self, _: Wish) -> Sequence[str]:
+    def statements(self, _: ClientViews) -> Sequence[str]:
         self.now += self.seconds
         self.written += 1
         return [f"CREATE VIEW it AS SELECT {self.written} AS number"]
@@ -43,7 +43,7 @@ def test_a_full_disk_is_told_as_such_and_nothing_is_left(tmp_path: Path) -> None
     slow = Slow(0.0)
     databases = _made(tmp_path, slow)
 
-    def full(_: Wish) -> Sequence[str]:
+    def full(_: ClientViews) -> Sequence[str]:
         (draft,) = (path for path in databases.layout.clients.iterdir() if path.suffix == ".duckdb")
         draft.with_name(f"{draft.name}.wal").write_bytes(b"half")
         raise duckdb.TransactionException(f'Failed to commit: Could not write file "{draft}": No space left on device')
@@ -91,15 +91,15 @@ def test_what_cannot_be_told_or_read_harms_no_commit_and_no_other_database(
 ) -> None:
     slow = Slow(0.0)
     databases = _made(tmp_path, slow)
-    databases.make(Wish(start="T-7d"))
+    databases.make(ClientViews(start="T-7d"))
     clients = Layout.of(tmp_path).clients
     for name, text in (("a.json", "{"), ("b.json", "[]"), ("c.json", "{}"), ("d.json", "7")):
         (clients / name).write_text(text)
 
-    def statements(wish: Wish) -> Sequence[str]:
-        if wish == Wish():
+    def statements(views: ClientViews) -> Sequence[str]:
+        if views == ClientViews():
             raise UsageError("no such partition")
-        return slow.statements(wish)
+        return slow.statements(views)
 
     replace(databases, statements=statements).refresh()
     assert slow.written == 2  # when it was made, and now
@@ -108,24 +108,24 @@ def test_what_cannot_be_told_or_read_harms_no_commit_and_no_other_database(
     assert told.count("cannot be read") == 4
 
 
-def test_a_wish_is_kept_as_it_was_made(tmp_path: Path) -> None:
-    wishes = [
-        Wish(),
-        Wish(is_live=True),
-        Wish("T-7d", "2024-01-31", ("prod", "é*"), ("x",)),
-        Wish("T-7d", "2024-01-31", ("prod", "é*"), ("x",), is_live=True),
+def test_a_request_is_kept_as_it_was_made(tmp_path: Path) -> None:
+    requests = [
+        ClientViews(),
+        ClientViews(is_live=True),
+        ClientViews("T-7d", "2024-01-31", ("prod", "é*"), ("x",)),
+        ClientViews("T-7d", "2024-01-31", ("prod", "é*"), ("x",), is_live=True),
     ]
-    assert [Wish.from_text(wish.text()) for wish in wishes] == wishes
-    names = [wish.name for wish in wishes]
+    assert [ClientViews.from_text(views.text()) for views in requests] == requests
+    names = [views.name for views in requests]
     assert names[:2] == ["tailpipe", "tailpipe-live"]
     assert len(set(names)) == 4
-    seen: list[Wish] = []
+    seen: list[ClientViews] = []
     (tmp_path / ".tailpipe").mkdir()
-    databases = Databases(Layout.of(tmp_path), lambda wish: seen.append(wish) or [])  # type: ignore[func-returns-value]
-    paths = [databases.make(wish) for wish in wishes]
+    databases = Databases(Layout.of(tmp_path), lambda views: seen.append(views) or [])  # type: ignore[func-returns-value]
+    paths = [databases.make(views) for views in requests]
     assert [path.name for path in paths] == [f"{name}.duckdb" for name in names]
     seen.clear()
     paths[1].unlink()
     databases.refresh()
-    assert sorted(seen, key=str) == sorted((wish for wish in wishes if wish != wishes[1]), key=str)
+    assert sorted(seen, key=str) == sorted((views for views in requests if views != requests[1]), key=str)
     assert not paths[1].exists()

@@ -11,6 +11,7 @@ import pytest
 from tailpipe.errors import TimeLimitError, UsageError
 from tailpipe.query.answer import Answer
 from tailpipe.query.limit import TimeLimit, parse_timeout
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 
 from .support import Files
@@ -21,7 +22,7 @@ STREAMED = "SELECT a.range FROM range(100000000000) a, range(100) b WHERE a.rang
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    with Session(Files(tmp_path).snapshot(), {}, timeout_seconds=0.3) as session:
+    with Session(Files(tmp_path).snapshot(), {}, Query(timeout_seconds=0.3)) as session:
         yield session
 
 

@@ -19,6 +19,7 @@ from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
 from tailpipe.query.materialized import GRACE, refresh
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.query.views import COPIES
 
@@ -47,13 +48,13 @@ def copies(files: Files) -> list[Path]:
 
 
 def ask(files: Files, sql: str, *schemas: Schema, narrowing: Narrowing | None = None) -> list[tuple[object, ...]]:
-    with Session(files.snapshot(), TABLES, schemas=schemas, narrowing=narrowing) as session:
+    with Session(files.snapshot(), TABLES, Query(narrowing or Narrowing()), schemas=schemas) as session:
         return list(session.run(sql).rows)
 
 
 def shown(files: Files, schema: Schema, table: str, *, has_copies: bool) -> list[str] | None:
     """The levels that a block shows of a table; None if it does not show that one."""
-    with Session(files.snapshot(), TABLES, schemas=[schema], has_copies=has_copies) as session:
+    with Session(files.snapshot(), TABLES, Query(has_copies=has_copies), schemas=[schema]) as session:
         try:
             return [level for (level,) in session.run(f"SELECT level FROM loud.{table} ORDER BY ALL").rows]
         except QueryError:
@@ -72,7 +73,7 @@ def test_a_copy_gives_the_rows_and_types_of_the_view(files: Files) -> None:
     for original in files.files:
         (files.root / original.path).unlink()  # so that nothing but the copy can answer
     assert ask(files, sql, LOUD, narrowing=loud) == before
-    with Session(files.snapshot(), TABLES, schemas=[LOUD], narrowing=loud) as session:
+    with Session(files.snapshot(), TABLES, Query(loud), schemas=[LOUD]) as session:
         answer = session.run("FROM app_log SELECT id, took, j")
         assert answer.types == ("UUID", "INTERVAL", "JSON")
         (content,) = session.contents("loud")

@@ -14,6 +14,7 @@ from tailpipe.errors import UsageError
 from tailpipe.model.partition import Schema
 from tailpipe.model.window import Window
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 
 from .support import Files
@@ -97,7 +98,7 @@ def test_an_index_in_flags_means_rows_that_have_one_and_a_star_in_a_schema_all(s
 def test_what_is_narrowed_twice_shows_what_both_leave(snapshot: Snapshot) -> None:
     schema = Schema(name="part", partitions=["prod"], from_="2024-01-31T11:00")
     narrowing = Narrowing.parse(end="2024-01-31T12:00", indexes=["x"], schema="part", now=NOW)
-    with Session(snapshot, {}, schemas=[schema], narrowing=narrowing) as session:
+    with Session(snapshot, {}, Query(narrowing), schemas=[schema]) as session:
         assert list(session.run("SELECT n FROM app_log").rows) == [(2,)]
 
 
@@ -155,7 +156,7 @@ def test_a_partition_is_refused_where_there_is_none_yet(snapshot: Snapshot) -> N
 
 
 def shown(snapshot: Snapshot, narrowing: Narrowing) -> str:
-    with Session(snapshot, {}, narrowing=narrowing) as session:
+    with Session(snapshot, {}, Query(narrowing)) as session:
         return "".join(str(n) for (n,) in session.run("SELECT n FROM app_log ORDER BY n").rows)
 
 

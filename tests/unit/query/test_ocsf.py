@@ -12,6 +12,7 @@ from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.ocsf import CLASSES, OcsfEvents
 from tailpipe.model.table import Column, Table
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.sql.check import check_table
 
@@ -57,7 +58,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def rows(files: Files, sql: str, narrowing: Narrowing | None = None) -> list[tuple[object, ...]]:
-    with Session(files.snapshot(), TABLES, narrowing=narrowing) as session:
+    with Session(files.snapshot(), TABLES, Query(narrowing or Narrowing())) as session:
         return list(session.run(sql).rows)
 
 

@@ -12,6 +12,7 @@ from tailpipe.errors import UsageError
 from tailpipe.model.window import Window
 from tailpipe.query.narrowing import Narrowing
 from tailpipe.query.needle import Needle
+from tailpipe.query.request import Query
 from tailpipe.query.search import Found, search, searched_views
 from tailpipe.query.session import Session
 
@@ -122,7 +123,7 @@ def test_files_outside_of_the_window_are_not_opened(files: Files) -> None:
     bounds = [int((moment - epoch).total_seconds() * 1e6) for moment in (day, day.replace(hour=23))]
     files.files[-1] = files.files[-1]._replace(min_microseconds=bounds[0], max_microseconds=bounds[1])
     window = Window(datetime(2024, 1, 31, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC))
-    with Session(files.snapshot(), {}, narrowing=Narrowing(window)) as session:
+    with Session(files.snapshot(), {}, Query(Narrowing(window))) as session:
         one = found(session, "alice")["auth_log"]
     assert (one.failure, one.rows) == (None, 2)
 

@@ -20,6 +20,7 @@ from tailpipe.model.table import Column, Table
 from tailpipe.model.window import Window
 from tailpipe.query.materialized import refresh
 from tailpipe.query.narrowing import Narrowing
+from tailpipe.query.request import Query
 from tailpipe.query.session import Session
 from tailpipe.query.shapes import ColumnShape, Content
 from tailpipe.query.statements import find_statements, split_statements
@@ -180,7 +181,7 @@ def test_rows_are_told_only_where_no_condition_may_cut_them(files: Files) -> Non
     with Session(
         files.snapshot(),
         {"app_log": TABLE},
-        narrowing=Narrowing(Window.between(datetime(1999, 1, 1, tzinfo=UTC), None)),
+        Query(Narrowing(Window.between(datetime(1999, 1, 1, tzinfo=UTC), None))),
     ) as part:
         assert [one.rows for one in part.tables()] == [None]  # the catalog does not know the times of this file
 
@@ -252,7 +253,7 @@ def test_the_where_of_a_schema_may_compare_addresses(files: Files, is_chosen: bo
     inside = Schema(name="inside", where="n < 10 AND tp_source_ip::inet <<= '10.0.0.0/8'")
     outside = Schema(name="outside", where="NOT tp_source_ip::inet <<= '10.0.0.0/8'")
     narrowing = Narrowing(schema="inside") if is_chosen else Narrowing()
-    with Session(files.snapshot(), {}, schemas=[inside, outside], narrowing=narrowing) as session:
+    with Session(files.snapshot(), {}, Query(narrowing), schemas=[inside, outside]) as session:
         name = "app_log" if is_chosen else "inside.app_log"
         assert list(session.run(f"SELECT count(*) FROM {name}").rows) == [(10,)]
         assert list(session.run("SELECT count(*) FROM outside.app_log").rows) == [(0,)]
@@ -286,14 +287,14 @@ def test_without_the_extension_the_way_to_it_is_told(monkeypatch: pytest.MonkeyP
 
 def test_names_are_looked_up_in_the_chosen_schema(files: Files) -> None:
     few = Schema(name="few", where="n < 10")
-    with Session(files.snapshot(), {}, schemas=[few], narrowing=Narrowing(schema="few")) as session:
+    with Session(files.snapshot(), {}, Query(Narrowing(schema="few")), schemas=[few]) as session:
         assert list(session.run("SELECT count(*) FROM app_log").rows) == [(10,)]
         assert list(session.run("SELECT count(*) FROM tailpipe.app_log").rows) == [(3000,)]
 
 
 def test_a_schema_that_is_not_there_is_told_with_the_nearest(files: Files) -> None:
     with pytest.raises(UsageError) as caught:
-        Session(files.snapshot(), {}, schemas=[Schema(name="recent")], narrowing=Narrowing(schema="recnt"))
+        Session(files.snapshot(), {}, Query(Narrowing(schema="recnt")), schemas=[Schema(name="recent")])
     assert caught.value.hint == 'did you mean "recent"?'
 
 
@@ -348,7 +349,7 @@ def test_a_mistake_stands_where_it_was_made(session: Session) -> None:
 
 def test_an_unsafe_session_writes_and_reads_other_files(files: Files, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
-    with Session(files.snapshot(), {}, is_unsafe=True) as session:
+    with Session(files.snapshot(), {}, Query(is_unsafe=True)) as session:
         session.run(f"COPY (SELECT n FROM app_log WHERE n < 3) TO '{target}'")
         assert list(session.run(f"SELECT count(*) FROM '{target}'").rows) == [(3,)]
         session.run("CREATE TABLE kept AS FROM app_log")

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tailpipe.home.home import Home
 from tailpipe.http_guard.browsers import BrowserAccess
 from tailpipe.serve.app import Explorer
 from tailpipe.serve.limits import Limits
 from tailpipe.serve.listen import Server, bind
 from tailpipe.serve.run import Listening
-from tailpipe.workspace import Workspace
 
 
 class Client:
@@ -88,13 +88,13 @@ class Client:
 
 
 @contextmanager
-def serving(workspace: Workspace, limits: Limits | None = None, *, is_read_only: bool = False) -> Iterator[Client]:
+def serving(home: Home, limits: Limits | None = None, *, is_read_only: bool = False) -> Iterator[Client]:
     """An explorer that runs until the block ends."""
     chosen = limits or Limits()
     with bind("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
         access = BrowserAccess.to(Listening().known_as, port)
-        explorer = Explorer(workspace, access, chosen, is_read_only=is_read_only)
+        explorer = Explorer(home, access, chosen, is_read_only=is_read_only)
         server = Server(explorer.app, chosen, explorer.pool)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()

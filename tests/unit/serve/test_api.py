@@ -13,6 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from tailpipe.model.coverage import DaySet
+from tailpipe.operations.doctor import rebuild
+from tailpipe.operations.query import open_session
 from tailpipe.serve.body import Body
 from tailpipe.serve.histogram import histogram
 from tailpipe.serve.limits import Limits
@@ -74,7 +76,7 @@ def test_without_a_window_the_newest_day_with_rows_is_shown(client: Client) -> N
 
 def test_days_that_were_not_collected_are_missing(world: World) -> None:
     missing = {"app_log": DaySet.span(date(2024, 1, 3), date(2024, 1, 4)), "other": DaySet.of([date(2024, 1, 5)])}
-    with world.open().session() as session:
+    with open_session(world.open()) as session:
         body = Body({"search": {**TABLE, "from": "2024-01-04T06:00", "to": "2024-01-20"}})
         found = histogram(session, body, missing)
     assert found["missing"] == [{"from": "2024-01-04T00:00:00Z", "to": "2024-01-05T00:00:00Z"}]
@@ -282,7 +284,7 @@ def test_hits_are_acknowledged_once(home: Path) -> None:
         seen = client.get("hits?acknowledged=true")["hits"]
         assert {one["id"]: one["acknowledged"]["note"] for one in seen} == dict.fromkeys(ids, "known")
         assert len(client.get("hits?acknowledged=false&severity=high&detection=a")["hits"]) == 3
-        world.open().data.rebuild(accept_loss=False)
+        rebuild(world.open(), accept_loss=False)
         assert len(client.get("hits?acknowledged=true")["hits"]) == 2
         assert client.post("hits/ack", ids=ids, acknowledged=False)["changed"] == 2
         assert client.failure("hits/ack", {"ids": ["0" * 32], "acknowledged": True}, 404)["message"]
