@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # each verb loads what it needs, so that none waits for the o
     from tailpipe.detect.run import Run
     from tailpipe.detect.trial import Case
     from tailpipe.plugin.registry import Registry
+    from tailpipe.sql.attempt import Attempt
 
 __all__ = ["Detecting"]
 
@@ -88,16 +89,17 @@ class Detecting:
         *,
         dry_run: bool = False,
         with_alerts: bool | None = None,
+        attempt: Attempt | None = None,
     ) -> Run:
         """Run all detections, or some, over rows that are new since the last run of all, or over a window.
 
-        Hits of a window are stored and not sent, unless `with_alerts`.
+        Hits of a window are stored and not sent, unless `with_alerts`. `attempt` notes which detection is evaluated.
         """
         from tailpipe.detect.run import Request, Run
 
         chosen = self.select(names, self.chosen)
         alerts = window is None if with_alerts is None else with_alerts
-        request = Request(datetime.now(UTC), bool(names), window, dry_run, alerts)
+        request = Request(datetime.now(UTC), bool(names), window, dry_run, alerts, attempt)
         with self.data.catalog(is_read_only=dry_run and self.data.begun() is not None) as catalog:
             return self.data.followed(Run(catalog, self.data.tables, chosen, request).run(), dry_run)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, workspace_of
 from tailpipe.errors import EXIT_FAILED, UsageError
@@ -61,7 +62,9 @@ def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> 
     if not workspace.detecting.chosen:
         hint = "add a detection block, or select those of plugins with a detections block"
         raise UsageError("the config has no detections", hint=hint)
-    run = workspace.detecting.detect(names, window, dry_run=flags["dry_run"], with_alerts=flags["notify"])
+    run = workspace.detecting.detect(
+        names, window, dry_run=flags["dry_run"], with_alerts=flags["notify"], attempt=attempt_of(context)
+    )
     delivered = None
     if not flags["dry_run"] and flags["notify"] is not False:
         delivered = workspace.detecting.deliver(retry=flags["retry"])

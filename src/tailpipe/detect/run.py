@@ -29,6 +29,7 @@ from tailpipe.model.detection import HIT_TABLE, HITS, Detection
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.query.statements import words
+from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.quoting import moment
 
 __all__ = ["Request", "Result", "Run", "begin_detecting"]
@@ -47,6 +48,8 @@ class Request:
     """The rows to examine, whether they were seen or not; None for new ones."""
     dry_run: bool = False
     with_alerts: bool = True
+    attempt: Attempt | None = None
+    """Where it is noted which detection is evaluated."""
 
 
 @frozen
@@ -79,7 +82,7 @@ class Run:
         with writing as writer:
             state = State(self.catalog.cursors(HITS))
             directories = self._directories()
-            with Jail(directories, {**self.tables, **_own()}, self.detections) as jail:
+            with Jail(directories, {**self.tables, **_own()}, self.detections, self.request.attempt) as jail:
                 found = list(self._replay(jail, state) if self.request.window else self._go_on(jail, state))
                 self._settle(jail, state, found)
             if writer is not None:
