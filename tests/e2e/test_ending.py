@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -209,6 +210,61 @@ def test_a_crash_of_the_engine_is_a_message_and_an_exit_code(env: dict[str, str]
     done = subprocess.run(call, env=env, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: the statement crashed the SQL engine\n  = ")
+
+
+CRASHING_CONFIG = """
+schema "crashing" {
+  where = "CRASH IS NOT NULL"
+}
+query "a" {
+  sql = "SELECT 1 AS n"
+}
+query "b" {
+  sql = "SELECT CRASH"
+}
+query "c" {
+  sql = "SELECT 2 AS n"
+}
+query "d" {
+  sql = "SELECT CRASH || 'd'"
+}
+query "e" {
+  sql = "SELECT 3 AS n WHERE n < 3"
+}
+""".replace("CRASH", CRASH.removeprefix("SELECT ").replace('"', '\\"'))
+
+
+def called(env: dict[str, str], tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (Path(env["TAILPIPE_INSTALL_DIR"]) / "config" / "crashing.tpc").write_text(CRASHING_CONFIG)
+    call = [sys.executable, "-m", "tailpipe", "--workspace", "default", *arguments]
+    return subprocess.run(call, env=env, cwd=tmp_path, capture_output=True, text=True)
+
+
+@linux
+def test_a_crash_is_a_message_for_every_command_that_plans_sql(env: dict[str, str], tmp_path: Path) -> None:
+    done = called(env, tmp_path, "schema", "show", "crashing")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: the statement crashed the SQL engine\n  = ")
+
+
+@linux
+@pytest.mark.parametrize("output", ["pretty", "json"])
+def test_a_check_that_crashes_is_named_and_the_others_run(env: dict[str, str], tmp_path: Path, output: str) -> None:
+    done = called(env, tmp_path, "check", "a", "b", "c", "d", "e", "--output", output)
+    assert done.returncode == 1
+    assert done.stderr.count("error: the statement crashed the SQL engine: SELECT from_json(") == 2
+    if output == "pretty":
+        results = [line for line in done.stdout.splitlines() if line[1:2] == ":"]
+        assert results == ["a: 1 row", "b: failed", "c: 1 row", "d: failed", "e: ok"]
+    else:
+        found = [(one["name"], one["rows"], one["status"]) for one in json.loads(done.stdout)]
+        assert found == [
+            ("a", [{"n": 1}], "found"),
+            ("b", [], "error"),
+            ("c", [{"n": 2}], "found"),
+            ("d", [], "error"),
+            ("e", [], "ok"),
+        ]
 
 
 @linux

@@ -16,9 +16,16 @@ def test_the_event_log_is_closed_and_names_jobs_by_step_and_partition(tmp_path: 
     with (home.root / "config" / "app.tpc").open("a") as config:
         config.write(f'workspace "default" {{\n  spark {{\n    conf = {{ {conf} }}\n  }}\n}}\n')
     home.collect(1)
-    files = [path for path in events.rglob("*") if path.is_file() and not path.name.startswith((".", "appstatus"))]
+    assert home.run("query", "--engine", "spark", "SELECT count(*) FROM app_log").returncode == 0
     assert not [path for path in events.rglob("*") if path.name.endswith(".inprogress")]
-    records = [json.loads(line) for path in files for line in path.read_text().splitlines()]
-    jobs = [one["Properties"]["spark.job.description"] for one in records if one["Event"] == "SparkListenerJobStart"]
-    assert jobs == ["tailpipe: infer types app_log.x", "tailpipe: collect app_log.x"]
+    collected, queried = sorted(events.rglob("events_*"))
+    assert jobs_of(collected) == ["tailpipe: infer types app_log.x", "tailpipe: collect app_log.x"]
+    assert set(jobs_of(queried)) - {None} == {"tailpipe: query app_log"}
+
+
+def jobs_of(log: Path) -> list[str | None]:
+    """The names of the jobs in an event log that was closed."""
+    records = [json.loads(line) for line in log.read_text().splitlines()]
     assert records[-1]["Event"] == "SparkListenerApplicationEnd"
+    started = [one["Properties"] for one in records if one["Event"] == "SparkListenerJobStart"]
+    return [one.get("spark.job.description") for one in started]

@@ -59,8 +59,8 @@ class PartitionState:
     """What a run starts from: the coverage of each source, the ledger, and the dates that units lost.
 
     The coverage is that of this workspace, the ledger that of all hosts; `host` tells whose an entry is.
-    `first_date` is the oldest date of which it holds rows, `columns` are those of its live files, and
-    `table_columns` those of all partitions of its table. `recipe` is a print of the config that its rows were last
+    `first_date` and `last_date` are the outermost dates of which it holds rows, `columns` are those of its live files,
+    and `table_columns` those of all partitions of its table. `recipe` is a print of the config that its rows were last
     made by, as `Writer.finish` recorded it.
     """
 
@@ -69,6 +69,7 @@ class PartitionState:
     ledger: tuple[LedgerEntry, ...] = ()
     lost: Mapping[Unit, DaySet] = field(default_factory=dict)
     first_date: date | None = None
+    last_date: date | None = None
     columns: ColumnSets = field(default_factory=dict)
     table_columns: ColumnSets = field(default_factory=dict)
     recipe: str | None = None
@@ -165,7 +166,7 @@ def partition_state(database: Database, partition: str) -> PartitionState:
             database.host.own(load_coverage(connection, row[0])),
             tuple(_entry(*one) for one in _checked(database, connection, "ledger", row[0])),
             {unit: DaySet.of(days) for unit, days in lost.items()},
-            _first_date(connection, partition),
+            *_dates(connection, partition),
             columns_of(database, connection, partition=partition),
             of_table,
             _recipe(connection, partition),
@@ -180,13 +181,13 @@ def _recipe(connection: sqlite3.Connection, partition: str) -> str | None:
     return str(row[0]) if row else None
 
 
-def _first_date(connection: sqlite3.Connection, partition: str) -> date | None:
-    (day,) = connection.execute(
-        "SELECT min(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
+def _dates(connection: sqlite3.Connection, partition: str) -> tuple[date | None, date | None]:
+    first, last = connection.execute(
+        "SELECT min(tp_date), max(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
         " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
         (partition,),
     ).fetchone()
-    return _day(day)
+    return _day(first), _day(last)
 
 
 def coverage(database: Database, partition: str) -> dict[str, Coverage]:
@@ -217,7 +218,7 @@ def left_out(database: Database, partition: str) -> DaySet:
 def first_date(database: Database, partition: str) -> date | None:
     """The oldest date of which a partition holds rows."""
     with database.reading() as connection:
-        return _first_date(connection, partition)
+        return _dates(connection, partition)[0]
 
 
 def last_change(database: Database, before: datetime) -> datetime | None:

@@ -19,6 +19,7 @@ from tailpipe.cli.logs import start_logging
 from tailpipe.cli.options import common
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, TailpipeError
 from tailpipe.model.nearest import did_you_mean
+from tailpipe.sql.attempt import Attempt
 
 __all__ = ["COMPLETE", "app", "main"]
 
@@ -130,12 +131,12 @@ def app() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
-    if arguments is None and crash.is_needed(sys.argv[1:], COMMANDS):
-        crash.run_in_child()
+    is_watched = arguments is None and crash.is_needed(sys.argv[1:])
+    attempt = crash.run_in_child() if is_watched else Attempt()
     gc.set_threshold(100_000, 20, 20)  # with the default, a large config spends a quarter of its time in there
     _open_closed_streams()
     try:
-        code = _run(arguments)
+        code = _run(arguments, attempt)
         sys.stdout.flush()
     except OSError as failure:
         # Nothing may be written at exit any more.
@@ -155,11 +156,11 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until we exit
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, attempt: Attempt) -> int:
     start_logging()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        _dispatch(list(given))
+        _dispatch(list(given), attempt)
     except click.exceptions.NoArgsIsHelpError as failure:
         failure.show()
         return failure.exit_code
@@ -187,7 +188,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     return EXIT_DONE
 
 
-def _dispatch(arguments: list[str]) -> None:
+def _dispatch(arguments: list[str], attempt: Attempt) -> None:
     """Call the command. Not by `app.main`, which has its own exit codes for interrupts and closed pipes."""
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
@@ -195,6 +196,7 @@ def _dispatch(arguments: list[str]) -> None:
         sys.exit(shell_complete(app, {}, "tailpipe", COMPLETE, instruction))
     try:
         with app.make_context("tailpipe", arguments) as context:
+            crash.put_attempt(context, attempt)
             try:
                 app.invoke(context)
             except TailpipeError as failure:

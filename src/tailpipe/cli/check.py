@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,23 +18,28 @@ import click
 from tailpipe.cli import render
 from tailpipe.cli.answer import Shape, write_answer
 from tailpipe.cli.answers import Rows
+from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.interrupts import closed_in_time, end_late, guarded
 from tailpipe.cli.narrowing import narrowing, opened
 from tailpipe.cli.options import common, examples, home_of
 from tailpipe.cli.params import named_in, param, parsed
 from tailpipe.cli.saved_statements import complete_names, complete_params, find_saved, refuse_unused, statement_of
-from tailpipe.cli.sinks import Write, screen, to_screen
+from tailpipe.cli.sinks import Write, screen, to_screen, writer_to
 from tailpipe.cli.statements import place_of
 from tailpipe.errors import EXIT_DONE, EXIT_FAILED, EXIT_FOUND, TailpipeError, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.saved import SavedQuery
 from tailpipe.query.parameters import without_pandas
+from tailpipe.sql.attempt import Attempt
 
 if TYPE_CHECKING:
     from tailpipe.home.home import Home
     from tailpipe.query.request import Query
 
 __all__ = ["command"]
+
+_IN_MEMORY = 1 << 24
+"""The bytes of an answer that are kept in memory until it is whole; more of them go to a temporary file."""
 
 
 @click.command(
@@ -85,7 +92,8 @@ def command(
         room, has_colour = screen() if output == "pretty" else (None, False)
         shape = Shape(output, limit=limit, room=room, has_colour=has_colour)
         with to_screen(output)() as write:
-            outcomes = (_in_list if output == "json" else _in_turn)(session, queries, given, shape, write)
+            run = partial(_run, session, given, shape, attempt_of(context))
+            outcomes = (_in_list if output == "json" else _in_turn)(run, _left(queries, attempt_of(context)), write)
     if any(one.failure for one in outcomes):
         context.exit(EXIT_FAILED)
     context.exit(EXIT_FOUND if any(one.rows for one in outcomes) else EXIT_DONE)
@@ -95,6 +103,10 @@ def command(
 class _Outcome:
     rows: int = 0
     failure: TailpipeError | None = None
+
+
+_Runs = Callable[[SavedQuery, Write], _Outcome]
+"""Runs one query and writes its rows."""
 
 
 def _chosen(home: Home, names: Sequence[str]) -> list[SavedQuery]:
@@ -111,45 +123,64 @@ def _chosen(home: Home, names: Sequence[str]) -> list[SavedQuery]:
     return list(found.values())
 
 
-def _in_turn(
-    session: Any, queries: Sequence[SavedQuery], given: Mapping[str, Any], shape: Shape, write: Write
-) -> list[_Outcome]:
+def _left(queries: Sequence[SavedQuery], attempt: Attempt) -> list[tuple[int, SavedQuery]]:
+    """The queries with their numbers, without those that an earlier attempt has already answered.
+
+    On a terminal the answers of that attempt may be in a pager that shows the end of it: there they are repeated.
+    """
+    numbered, last = list(enumerate(queries)), attempt.crashed[-1:]
+    if sys.stdout.isatty() or not last:
+        return numbered
+    return numbered[next((number for number, query in numbered if query.name == last[0]), 0) :]
+
+
+def _in_turn(run: _Runs, queries: Sequence[tuple[int, SavedQuery]], write: Write) -> list[_Outcome]:
     """Answers for people: a line for each query, and below it what was found."""
     outcomes = []
-    for query in queries:
+    for _, query in queries:
         table: list[bytes] = []
-        outcome = _run(session, query, given, shape, table.append)
+        outcome = run(query, table.append)
         outcomes.append(outcome)
         result = "failed" if outcome.failure else render.counted(outcome.rows, "row") if outcome.rows else "ok"
         title = f"  {query.title}" if query.title else ""
         write(f"{query.name}: {result}{title}\n".encode())
         if outcome.rows:
             write(b"".join([b"\n", *table, b"\n"]))
+        sys.stdout.flush()
     return outcomes
 
 
-def _in_list(
-    session: Any, queries: Sequence[SavedQuery], given: Mapping[str, Any], shape: Shape, write: Write
-) -> list[_Outcome]:
-    """One JSON document: a list with `name`, `title`, `rows`, `status` and `error` for each query."""
+def _in_list(run: _Runs, queries: Sequence[tuple[int, SavedQuery]], write: Write) -> list[_Outcome]:
+    """One JSON document: a list with `name`, `title`, `rows`, `status` and `error` for each query.
+
+    An answer is written when it is whole: if its statement crashes the process, another one goes on behind the last.
+    """
     outcomes = []
-    for number, query in enumerate(queries):
+    for number, query in queries:
         head = json.dumps({"name": query.name, "title": query.title}, ensure_ascii=False)
-        write((",\n" if number else "[\n").encode() + head[:-1].encode() + b', "rows": ')
-        rows = Rows(write)
-        outcome = _run(session, query, given, shape, rows)
-        rows.end()
+        with SpooledTemporaryFile(_IN_MEMORY) as answer:
+            rows = Rows(writer_to(answer))
+            outcome = run(query, rows)
+            rows.end()
+            answer.seek(0)
+            write((",\n" if number else "[\n").encode() + head[:-1].encode() + b', "rows": ')
+            for part in iter(partial(answer.read, _IN_MEMORY), b""):
+                write(part)
         outcomes.append(outcome)
         status = "error" if outcome.failure else "found" if outcome.rows else "ok"
         tail = {"status": status, "error": outcome.failure and outcome.failure.message}
         write(b", " + json.dumps(tail, ensure_ascii=False)[1:].encode())
+        sys.stdout.flush()
     write(b"\n]\n")
     return outcomes
 
 
-def _run(session: Any, query: SavedQuery, given: Mapping[str, Any], shape: Shape, write: Write) -> _Outcome:
+def _run(
+    session: Any, given: Mapping[str, Any], shape: Shape, attempt: Attempt, query: SavedQuery, write: Write
+) -> _Outcome:
     """Run one query and write its rows; a failure is reported, and no more than that."""
     try:
+        attempt.begin(query.name, query.text)
         values = query.values(named_in(query.text, given), now=datetime.now(UTC))
         answer = session.run(query.text, values)
         return _Outcome(write_answer(answer, shape, write, session.interrupt).rows)
@@ -157,3 +188,5 @@ def _run(session: Any, query: SavedQuery, given: Mapping[str, Any], shape: Shape
         placed = place_of(statement_of(query, {}), failure)
         render.error(placed)
         return _Outcome(failure=placed)
+    finally:
+        attempt.begin()

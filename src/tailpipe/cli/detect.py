@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tailpipe.cli import render
+from tailpipe.cli.crash import attempt_of
 from tailpipe.cli.logs import log_from
 from tailpipe.cli.options import common, completes, examples, home_of
 from tailpipe.errors import EXIT_FAILED, UsageError
@@ -64,7 +65,8 @@ def command(context: click.Context, /, names: tuple[str, ...], **flags: Any) -> 
     if not home.detections.enabled:
         hint = "add a detection block, or select those of plugins with a detections block"
         raise UsageError("the config has no detections", hint=hint)
-    run = detect(home, Detect(now, names, window, flags["dry_run"], flags["notify"]))
+    request = Detect(now, names, window, flags["dry_run"], flags["notify"])
+    run = detect(home, request, attempt_of(context))
     delivered = None
     if not flags["dry_run"] and flags["notify"] is not False:
         delivered = deliver(home, retry=flags["retry"])

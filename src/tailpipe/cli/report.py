@@ -215,10 +215,10 @@ def _not_overwritten(summary: events.Summary, typed: Typed) -> Iterator[str]:
     """What was made by another config, what would have no rows any more, and what was not requested again."""
     name, since = summary.partition, summary.stale_since
     if since and not summary.error:
-        again = typed.overwrite(name, since)
         if summary.is_stale and not summary.failed:
-            yield f"format, table or filter changed; to apply the change: {again}"
+            yield f"format, table or filter changed; to apply the change: {typed.overwrite(name, since)}"
         elif not summary.is_stale:
+            again = replace(typed, start=str(since), end=None).overwrite(name, None)
             yield f"rows since {since} are from before the change of the config; to apply it to them: {again}"
     if days := summary.complete_days:
         first, last = days.spans[0][0], days.spans[-1][1]

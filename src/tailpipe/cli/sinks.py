@@ -17,7 +17,7 @@ from tailpipe.errors import TailpipeError
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen"]
+__all__ = ["FOR_PEOPLE", "Sink", "Write", "screen", "shared", "to_file", "to_screen", "writer_to"]
 
 Write = Callable[[bytes], None]
 Sink = Callable[[], AbstractContextManager[Write]]
@@ -151,7 +151,7 @@ def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
     try:
         if target.exists() and not target.is_file():
             with target.open("wb") as stream:
-                yield _writer(stream)
+                yield writer_to(stream)
             return
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}-", dir=target.parent)
         try:
@@ -159,7 +159,7 @@ def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
                 if has_more and target.exists():
                     with target.open("rb") as before:
                         shutil.copyfileobj(before, stream)
-                yield _writer(stream)
+                yield writer_to(stream)
                 stream.flush()
                 os.fchmod(stream.fileno(), target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
                 os.fsync(stream.fileno())
@@ -171,7 +171,9 @@ def to_file(path: Path, *, has_more: bool = False) -> Iterator[Write]:
         raise TailpipeError(f'cannot write "{path}": {error.strerror or error}', hint="name another file") from error
 
 
-def _writer(stream: IO[bytes]) -> Write:
+def writer_to(stream: IO[bytes]) -> Write:
+    """Write to a file that is open."""
+
     def write(data: bytes) -> None:
         stream.write(data)
 

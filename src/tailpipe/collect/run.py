@@ -75,21 +75,20 @@ def _run(job: Job, begun: float) -> Steps[events.Summary]:
 
 
 def _stale_since(job: Job, state: PartitionState, recipe: str, *, is_new: bool = False) -> date | None:
-    """The oldest day of what another config made, if nothing new came, or if overwriting has left older days alone.
+    """The oldest day of rows of another config that this run, which `is_new` if it committed any, has not overwritten.
 
     Of deleted days nothing is here, and overwriting skips them.
     """
     is_deleted = state.first_date is None and bool(dropped_days(state.coverage.values()))
     if state.recipe in (None, recipe) or is_deleted:
         return None
+    request = job.request
     days = [entry.unit.day for entry in state.ledger if entry.unit.day and entry.source in job.sources]
     deleted = dropped_days(state.coverage.values()).last or date.min  # requesting them would bring them back
-    here = [day for day in (*days, state.first_date) if day and day > deleted]
-    first = min(here, default=job.request.today)
-    if not is_new:
-        return first
-    is_half = job.request.overwrite and job.request.window is None and first in days and first < job.window.start.date()
-    return first if is_half else None
+    here = [day for day in (*days, state.first_date, state.last_date) if day and day > deleted]
+    if is_new and request.overwrite:  # without a window undated files are read whole
+        here = [day for day in here if not job.window.touches(day) and (request.window or day in days)]
+    return min(here, default=None if is_new else request.today)
 
 
 def _acknowledge(job: Job, *, is_whole: bool) -> None:

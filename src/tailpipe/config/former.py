@@ -37,6 +37,7 @@ _ARGUMENTS = {
     "field": "source",
     "statement": "sql",
     "query": "sql",
+    "log_line_prefix": "layout",
     "url": "location",
     "path": "location",
     "max_error_retry_attempts": "max_retries",
@@ -86,8 +87,9 @@ def former_argument(name: str, known: Container[str]) -> str | None:
 
 def former_label(block: Block) -> str:
     """The hint for a partition with one label that has what a store has; empty for any other block."""
-    is_store = block.type == "partition" and len(block.labels) == 1 and not block.body.blocks
-    if is_store and any(one.name == "location" for one in block.body.attributes):
+    body = block.body
+    is_store = block.type == "partition" and len(block.labels) == 1 and all(one.type != "source" for one in body.blocks)
+    if is_store and "location" in (*(one.name for one in body.attributes), *(one.type for one in body.blocks)):
         return f'a place for files is a store: store "{block.labels[0].text}" {{ location = … }}'
     return ""
 

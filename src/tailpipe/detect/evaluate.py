@@ -1,7 +1,8 @@
 """Evaluate the detections of one table over the rows to examine: one scan for all of them, and candidates of hits.
 
 The condition of each detection becomes one bit of a number, so that all of them share a scan, and only rows that some
-of them found are read whole. If the statement fails, each condition is tried alone: one broken detection fails alone.
+of them found are read whole. If the statement fails or crashes, each condition is tried alone: one broken detection
+fails alone.
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ def evaluate(
         if result.failure:
             continue
         try:
+            jail.attempt.begin(one.name)
             relation, condition = _queried(jail, one) if one.sql is not None else (_ROWS, places.get(one.name, ""))
             if condition:
                 _collect(jail, result, relation, condition, columns, context, seen.get(one.name, set()))
         except (duckdb.Error, TailpipeError) as error:
             result.failure = why(error)
+    jail.attempt.begin()
     for name in (_MASKS, _ROWS, _SQL):
         jail.connection.execute(f"DROP TABLE IF EXISTS {name}")
     return list(found.values())
@@ -90,11 +93,16 @@ def _match(jail: Jail, detections: list[Detection], found: Mapping[str, Found]) 
     """Find the rows of all conditions at once; the condition on them by detection, if there are any."""
     if not detections:
         return {}
+    jail.attempt.begin()
     try:
-        counts = _scan(jail, detections)
+        counts = {} if jail.attempt.is_repeated else _scan(jail, detections)
     except (duckdb.Error, RuntimeError):
+        counts = {}
+    if not counts:
         for one in detections:
+            jail.attempt.begin(one.name)
             found[one.name].failure = _failure(jail, one)
+        jail.attempt.begin()
         detections = [one for one in detections if not found[one.name].failure]
         counts = _scan(jail, detections) if detections else {}
     return {name: _bit(number) for number, name in enumerate(counts) if counts[name]}

@@ -21,6 +21,7 @@ from tailpipe.model.table import Table
 from tailpipe.query.locked import connect_locked
 from tailpipe.query.statements import is_refused, readable
 from tailpipe.query.views import SCHEMA, table_views
+from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.duck import duckdb, first_line
 from tailpipe.sql.inet import wants_inet
 from tailpipe.sql.quoting import quoted
@@ -34,9 +35,14 @@ class Jail:
     """A locked DuckDB; close it. Files may be read in `directories` alone; `detections` are those that will be run."""
 
     def __init__(
-        self, directories: Iterable[Path], tables: Mapping[str, Table], detections: Iterable[Detection] = ()
+        self,
+        directories: Iterable[Path],
+        tables: Mapping[str, Table],
+        detections: Iterable[Detection] = (),
+        attempt: Attempt | None = None,
     ) -> None:
         self._tables = tables
+        self.attempt = attempt or Attempt()
         with ExitStack() as stack:
             spill = make_scratch(Path(tempfile.gettempdir()), "tailpipe-detect-")
             stack.callback(spill.close)
@@ -81,7 +87,11 @@ class Jail:
         self.connection.execute(f"CREATE OR REPLACE VIEW {quoted(NEW_ROWS)} AS {rows}")
 
     def check(self, detection: Detection) -> None:
-        """Raise if what a detection says is more than it may be: a condition, expressions, or one reading query."""
+        """Raise if what a detection says is more than it may be: a condition, expressions, or one reading query.
+
+        From then on it is what runs.
+        """
+        self.attempt.begin(detection.name)
         if detection.sql is not None:
             try:
                 statements = readable(self.connection, detection.sql)

@@ -31,6 +31,7 @@ from tailpipe.model.request import Detect
 from tailpipe.model.table import Table
 from tailpipe.model.window import Window
 from tailpipe.query.statements import words
+from tailpipe.sql.attempt import Attempt
 from tailpipe.sql.quoting import moment
 
 __all__ = ["Result", "Run", "begin_detecting"]
@@ -56,6 +57,8 @@ class Run:
     tables: Mapping[str, Table]
     detections: Sequence[Detection]
     request: Detect
+    attempt: Attempt | None = None
+    """Where it is noted which detection is evaluated."""
     results: list[Result] = field(default_factory=list)
     rows: int = 0
     """How many rows the files hold that were examined, new or not."""
@@ -68,7 +71,7 @@ class Run:
         with writing as writer:
             state = State(self.catalog.cursors(HITS))
             directories = self._directories()
-            with Jail(directories, self._all_tables, self.detections) as jail:
+            with Jail(directories, self._all_tables, self.detections, self.attempt) as jail:
                 found = list(self._replay(jail, state) if self.request.window else self._go_on(jail, state))
                 self._settle(jail, state, found)
             if writer is not None:

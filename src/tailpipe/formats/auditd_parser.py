@@ -173,7 +173,8 @@ def _address(saddr: str | None) -> dict[str, Any]:
     elif family == 2 and len(data) >= 8:
         found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(IPv4Address(data[4:8]))
     elif family == 10 and len(data) >= 24:
-        found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(IPv6Address(data[8:24]))
+        address = IPv6Address(data[8:24])
+        found["saddr_port"], found["saddr_ip"] = int.from_bytes(data[2:4]), str(address.ipv4_mapped or address)
     return found
 
 

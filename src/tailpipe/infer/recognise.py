@@ -54,6 +54,8 @@ _EVIDENCE = 1.5
 """What the keys that a record shares with a table must weigh; 1 is a key that no other table has."""
 _SURE_EVIDENCE = 1.0
 """The same, times the part of the table's keys that is there, for the table to be sure."""
+_OWN = 0.1
+"""The part of those keys that no other table may have: logs of one vendor share an envelope."""
 _ALMOST = 0.9
 """The part of the rows that a table of lines must keep to be sure."""
 _COLUMNS = 4
@@ -118,6 +120,20 @@ class _Known:
     claims: Claims | None
 
 
+@frozen
+class _Alike:
+    """What records have in common with the keys that a table claims."""
+
+    known: _Known
+    records: Sequence[Record]
+    evidence: float
+    """What the columns weigh that the records have a key for."""
+    share: float
+    """The part of the weight of all columns that this is."""
+    own: float
+    """The part of these columns whose key no other table has."""
+
+
 class Recogniser:
     """Knows the tables; made once for all samples. A table that cannot be loaded is left out."""
 
@@ -135,7 +151,7 @@ class Recogniser:
         is_json = sample.text.lstrip()[:1] in ("{", "[")
         if is_json:
             documents = [] if len(lines) > 0.5 * looked_at and looked_at > 1 else documents_in(sample)
-            found += [self._read_records(*one, sample) for one in self._alike(lines, documents)]
+            found += [self._read_records(one, sample) for one in self._alike(lines, documents)]
         if not any(one.is_recognised for one in found):
             text = [one for one in self._known if one.claims is None and one.format.encoding is not None]
             found += [self._read_text(one, sample) for one in self._fitting(text, sample)]
@@ -162,9 +178,7 @@ class Recogniser:
     def _weights(self) -> dict[tuple[str | None, ...], float]:
         return weights(one.claims for one in self._known if one.claims is not None)
 
-    def _alike(
-        self, lines: Sequence[Record], documents: Sequence[object]
-    ) -> Iterable[tuple[_Known, Sequence[Record], float, float]]:
+    def _alike(self, lines: Sequence[Record], documents: Sequence[object]) -> Iterable[_Alike]:
         """The tables of records that have most in common with the records, with what they have in common."""
         found = []
         seen: dict[tuple[tuple[str, ...], ...] | None, Sequence[Record]] = {None: lines}
@@ -176,35 +190,35 @@ class Recogniser:
             if key not in seen:
                 seen[key] = records_at(documents or lines, key or ())
             records = seen[key]
-            evidence, share = self._evidence(one.claims, records)
-            if evidence > 0:
-                found.append((one, records, evidence, share))
-        found.sort(key=lambda item: item[2] * item[3], reverse=True)
+            alike = self._in_common(one, one.claims, records)
+            if alike.evidence > 0:
+                found.append(alike)
+        found.sort(key=lambda one: one.evidence * one.share, reverse=True)
         return found[:_TRIED]
 
-    def _evidence(self, claims: Claims, records: Sequence[Record]) -> tuple[float, float]:
-        """What the columns weigh that the records have a key for, and the part of all columns that this is."""
+    def _in_common(self, known: _Known, claims: Claims, records: Sequence[Record]) -> _Alike:
         present = paths_of(records)
-        all_of, shared = 0.0, 0.0
-        for paths in claims.columns.values():
-            all_of += max(self._weights[path] for path in paths)
-            shared += max((self._weights[path] for path in paths if path in present), default=0.0)
-        return shared, shared / all_of if all_of else 0.0
+        columns = claims.columns.values()
+        all_of = sum(max(self._weights[path] for path in paths) for paths in columns)
+        shared = [max((self._weights[path] for path in paths if path in present), default=0.0) for paths in columns]
+        evidence = sum(shared)
+        own = sum(weight >= 1 for weight in shared) / max(1, sum(weight > 0 for weight in shared))
+        return _Alike(known, records, evidence, evidence / all_of if all_of else 0.0, own)
 
-    def _read_records(
-        self, known: _Known, records: Sequence[Record], evidence: float, share: float, sample: Sample
-    ) -> Judged:
-        leaves = leaves_of(records)
-        claims = known.claims
+    def _read_records(self, alike: _Alike, sample: Sample) -> Judged:
+        leaves = leaves_of(alike.records)
+        claims = alike.known.claims
         assert claims is not None  # noqa: S101 - chosen for them
         covered = sum(n for path, n in leaves.items() if claims.covers(path)) / max(1, leaves.total())
-        judged = self._read(known, sample, covered)
+        judged = self._read(alike.known, sample, covered)
         if judged.is_implausible:
             return judged
+        evidence, share = alike.evidence, alike.share
         is_alike = evidence >= _EVIDENCE and share >= _FILLED
         is_known = judged.fit.share >= _HALF and (covered >= _COVERED or share >= _MANY_KEYS) and is_alike
         score = judged.fit.share * evidence * share * covered if is_known else 0.0
-        doubts = ("few keys of the records are this table's alone",) if evidence * share < _SURE_EVIDENCE else ()
+        is_doubtful = evidence * share < _SURE_EVIDENCE or alike.own < _OWN
+        doubts = ("few keys of the records are this table's alone",) if is_doubtful else ()
         return replace(judged, score=score, doubts=(*judged.doubts, *doubts))
 
     def _fitting(self, known: Sequence[_Known], sample: Sample) -> list[_Known]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tailpipe.detect.outbox import Alert
     from tailpipe.detect.run import Run
     from tailpipe.detect.trial import Case
+    from tailpipe.sql.attempt import Attempt
 
 __all__ = [
     "Detect",
@@ -30,13 +31,16 @@ __all__ = [
 ]
 
 
-def detect(home: Home, request: Detect) -> Run:
-    """Run detections over rows that are new since the last run of all, or over a window."""
+def detect(home: Home, request: Detect, attempt: Attempt | None = None) -> Run:
+    """Run detections over rows that are new since the last run of all, or over a window.
+
+    `attempt` notes which detection is evaluated.
+    """
     from tailpipe.detect.run import Run
 
     chosen = select_detections(request.names, home.detections.enabled)
     with home.catalog(is_read_only=request.dry_run and not home.is_empty) as catalog:
-        run = Run(catalog, home.tables, chosen, request).run()
+        run = Run(catalog, home.tables, chosen, request, attempt).run()
         return home.followers.refresh_copies(run, is_changed=not request.dry_run)
 
 

@@ -21,6 +21,7 @@ from tailpipe.query.translate import Translated, refuse_other, to_spark, to_spar
 from tailpipe.query.views import View
 from tailpipe.spark.jail import checked_frame, jailed_session, text_session
 from tailpipe.spark.jobs import told
+from tailpipe.spark.names import named
 from tailpipe.spark.tables import FileSet, table_frame
 from tailpipe.sql.duck import blank, duckdb, first_line
 from tailpipe.sql.quoting import quoted
@@ -87,8 +88,8 @@ class SparkQueries:
 
     def _prepared(
         self, sql: str, params: Params | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...], Translated, frozenset[str]]:
-        """Have Spark know what a statement needs; its columns and types, its translation, and the views."""
+    ) -> tuple[tuple[str, ...], tuple[str, ...], Translated, Mapping[str, str]]:
+        """Have Spark know what a statement needs; its columns and types, its translation, and the names of views."""
         refuse_other(sql)
         columns, types = self._session.describe(sql, params)
         views = {view.address: view for view in self._session.views}
@@ -104,7 +105,7 @@ class SparkQueries:
         for view, files in self._session.needed(sql, params):
             if (name := names[view.address]) in translated.names:
                 self._register(view, files, name)
-        return columns, types, translated, frozenset(names.values())
+        return columns, types, translated, {name: views[address].name for address, name in names.items()}
 
     def starred(self, sql: str, columns: Sequence[str]) -> Starred:
         """The columns of an answer that come from a star."""
@@ -140,15 +141,20 @@ class SparkQueries:
             frame.createOrReplaceTempView(name)
             self._registered[view.address] = files
 
-    def _done(self, translated: Translated, views: frozenset[str], work: Callable[[DataFrame], T]) -> T:
+    def _done(self, translated: Translated, views: Mapping[str, str], work: Callable[[DataFrame], T]) -> T:
         from pyspark.errors import PySparkException
 
         spark = self._spark
-        relations = views & set(translated.names)
+        relations = frozenset(views.keys() & set(translated.names))
+
+        def named_work() -> T:
+            spark.sparkContext.setJobDescription(named("query", (views[name] for name in relations)))
+            return work(checked_frame(spark, translated.sql, relations))
+
         self.limit.begin()
         try:
             with self.limit.running():
-                return _beside(lambda: work(checked_frame(spark, translated.sql, relations)), self.limit)
+                return _beside(named_work, self.limit)
         except TimeLimitError:
             self.interrupt()
             raise

@@ -11,9 +11,9 @@ _MOST = 3
 _IN_PATH = re.compile(r"\btp_table=([^/]+)/tp_partition=([^/]+)/")
 
 
-def named(step: str, partitions: Iterable[str]) -> str:
-    """The name of a job: `collect app_log.shop, app_log.blog and 3 more`."""
-    names = sorted(set(partitions))
+def named(step: str, subjects: Iterable[str]) -> str:
+    """The name of a job, with its partitions or tables: `tailpipe: collect app_log.shop, app_log.blog and 3 more`."""
+    names = sorted(set(subjects))
     more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
     return f"tailpipe: {step} {', '.join(names[:_MOST])}".rstrip() + more
 

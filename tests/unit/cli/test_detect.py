@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailpipe.cli.app import _run
+from tailpipe.sql.attempt import Attempt
 from tests.unit.detect.world import World
 
 RULES = """
@@ -34,7 +35,7 @@ detection "broken" {
 def run(*words: str) -> int:
     """The exit code of a command, however it ends."""
     try:
-        return _run(words)
+        return _run(words, Attempt())
     except SystemExit as left:
         return int(left.code or 0)
 

@@ -76,6 +76,30 @@ def test_days_before_the_last_thirty_that_were_not_overwritten_are_named(
     assert world.rows() == [None, None]
 
 
+@pytest.mark.parametrize("window", [(str(OLD), None), (str(OLDER), str(OLDER)), ("T-1d", None)])
+@pytest.mark.parametrize("is_dated", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_rows_that_a_run_leaves_as_an_earlier_config_made_them_are_named(
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    window: tuple[str, str | None],
+    is_dated: bool,
+    overwrite: bool,
+) -> None:
+    world.text = CONFIG if is_dated else UNDATED
+    for day in (OLDER, OLD):
+        world.write(f"{day}.jsonl", "a")
+    world.collect(str(OLDER))
+    for day in (OLDER, OLD, TODAY):
+        world.write(f"{day}-new.jsonl", "b")
+    world.text = world.text.replace('column "message" { type', 'column "message" {\n null_if = "a"\n type')
+    typed = Typed(start=window[0], end=window[1])
+    told = [one for one in lines(capsys, world.collect(*window, overwrite=overwrite), typed) if "before the" in one]
+    assert len(told) == 1
+    followed(world, told[0])
+    assert "a" not in world.rows()
+
+
 def test_a_deleted_day_is_not_brought_back_by_the_suggestion(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for day in (OLDER, OLD, TODAY):
         world.write(f"{day}.jsonl", "a")

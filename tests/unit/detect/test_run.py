@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -188,3 +192,54 @@ def test_hits_are_files_of_an_ordinary_partition(tmp_path: Path) -> None:
         " JOIN app_log ON app_log.tp_id = hit_tp_id WHERE app_log.user = '1'"
     )
     assert row == ("app_log", "p", "medium", "hits", 1)
+
+
+CRASH = """from_json('1', repeat('[', 20000) || '\\"INT\\"' || repeat(']', 20000))::VARCHAR"""
+CRASHING = f"""
+detection "a" {{
+  table = "app_log"
+  where = "event = 'failed'"
+}}
+detection "condition" {{
+  table = "app_log"
+  where = "{CRASH} IS NULL"
+}}
+detection "group" {{
+  table     = "app_log"
+  where     = "event = 'failed'"
+  group_by  = ["{CRASH}"]
+  threshold = 1
+  within    = "1h"
+}}
+detection "statement" {{
+  table = "app_log"
+  sql   = "SELECT tp_id FROM new_rows WHERE {CRASH} IS NULL"
+}}
+detection "value" {{
+  table      = "app_log"
+  where      = "event = 'failed'"
+  first_seen = ["{CRASH}"]
+}}
+detection "z" {{
+  table = "app_log"
+  sql   = "SELECT tp_id FROM new_rows WHERE event = 'failed'"
+}}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs Linux")
+def test_a_detection_that_crashes_the_engine_fails_alone_and_misses_no_row(tmp_path: Path) -> None:
+    world = World(tmp_path, CRASHING)
+    world.begin()
+    world.append({"event": "failed", "user": "u"})
+    env = {**os.environ, "TAILPIPE_INSTALL_DIR": str(tmp_path)}
+    call = [sys.executable, "-m", "tailpipe", "detect", "--output", "json"]
+    done = subprocess.run(call, env=env, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "6 detections run, 4 failed: 2 new hits" in done.stderr
+    results = json.loads(done.stdout)["detections"]
+    crashed = {one["name"] for one in results if one["error"] == "the statement crashed the SQL engine"}
+    assert crashed == {"condition", "group", "statement", "value"}
+    assert world.hits() == [("a", "u"), ("z", "u")]
+    world.configure(CRASHING.replace(f"{CRASH} IS NULL", "event = 'failed'").replace(CRASH, "user"))
+    assert found(world.detect()) == {"condition": ["u"], "group": ["u"], "statement": ["u"]}

@@ -117,6 +117,7 @@ def test_an_event_without_an_end_ends_when_its_node_is_two_seconds_later() -> No
     [
         ("020001BBC00002010000000000000000", ("inet", "192.0.2.1", 443, None)),
         ("0A00005000000000" + "20010DB8000000000000000000000001" + "00000000", ("inet6", "2001:db8::1", 80, None)),
+        ("0A00005000000000" + "00000000000000000000FFFFC0000201" + "00000000", ("inet6", "192.0.2.1", 80, None)),
         ("01002F72756E2F610000", ("unix", None, None, "/run/a")),
         ("010000616263", ("unix", None, None, "@abc")),
         ("100000000000", ("netlink", None, None, None)),

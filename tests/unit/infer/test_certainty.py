@@ -91,6 +91,17 @@ def test_another_product_in_the_same_envelope_is_no_azure_table(azure_tables: Re
     assert best is None or not best.is_sure
 
 
+def test_an_envelope_that_most_tables_of_a_vendor_share_makes_no_table_sure() -> None:
+    line = (
+        '{"time": "2024-01-31T10:00:00Z", "resourceId": "/SUBSCRIPTIONS/S/RESOURCEGROUPS/R/PROVIDERS/MICROSOFT.KEYVAULT'
+        '/VAULTS/V", "category": "AuditEvent", "operationName": "SecretGet", "operationVersion": "7.0", "resultType":'
+        ' "Success", "resultSignature": "OK", "resultDescription": "", "durationMs": "9", "callerIpAddress": "::1",'
+        ' "correlationId": "c", "identity": {"claim": {"oid": "o"}}, "properties": {"id": "https://v.example/secrets/x"}}'
+    )
+    best = judged(Recogniser(SHIPPED.tables, NOW), [line] * 10)
+    assert best is None or not best.is_sure
+
+
 @pytest.mark.parametrize(
     ("column", "value", "is_wrong"),
     [
