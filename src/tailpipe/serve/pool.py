@@ -173,8 +173,10 @@ class Pool:
                         return
 
             def ended(future: Future[bytes]) -> None:
-                with suppress(LeftError):
-                    give(None if future.cancelled() else future.exception())
+                # If it has ended already, this runs in the thread of the loop: waiting here would stop the server.
+                end = None if future.cancelled() else future.exception()
+                with suppress(RuntimeError):  # the loop is closed
+                    asyncio.run_coroutine_threadsafe(queue.put(end), loop)
 
             future = self._submit(held, request, seconds, give)
             future.add_done_callback(ended)
@@ -189,6 +191,8 @@ class Pool:
                 yield parts()
             finally:
                 await self._end(held, future)
+                while not queue.empty():  # makes room for the end, which no one may read
+                    queue.get_nowait()
 
     def cancel_all(self) -> None:
         """End all statements and begin no other."""
