@@ -53,7 +53,7 @@ def test_the_python_of_the_page_runs(own: Workspace, monkeypatch: pytest.MonkeyP
     for snippet in snippets:
         if ".spark(" not in snippet:  # tests/spark runs that one
             exec(compile(snippet, "docs/clients.md", "exec"), known)
-    assert len(snippets) == 10
+    assert len(snippets) == 9
     assert known["report"].is_done  # type: ignore[attr-defined]
 
 
