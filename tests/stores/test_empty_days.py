@@ -17,6 +17,7 @@ table "app" {
 partition "app" "x" {
   store = store.lake
   source "command" {
+    shell   = true
     command = "case $TAILPIPE_FROM in DAY*) echo '{\\"time\\": \\"DAYT00:00:01Z\\"}' ;; esac"
   }
 }
