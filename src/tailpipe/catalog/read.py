@@ -182,12 +182,13 @@ def _recipe(connection: sqlite3.Connection, partition: str) -> str | None:
 
 
 def _dates(connection: sqlite3.Connection, partition: str) -> tuple[date | None, date | None]:
-    first, last = connection.execute(
-        "SELECT min(tp_date), max(tp_date) FROM files WHERE state = 'live' AND role = 'data'"
-        " AND partition_id = (SELECT id FROM partitions WHERE name = ?)",
-        (partition,),
-    ).fetchone()
-    return _day(first), _day(last)
+    # One query for both ends would read every row of the index.
+    query = (
+        "SELECT tp_date FROM files WHERE partition_id = (SELECT id FROM partitions WHERE name = ?)"
+        " AND state = 'live' AND role = 'data' ORDER BY tp_date"
+    )
+    first, last = (connection.execute(f"{query} {order} LIMIT 1", (partition,)).fetchone() for order in ("ASC", "DESC"))
+    return _day(first[0] if first else None), _day(last[0] if last else None)
 
 
 def coverage(database: Database, partition: str) -> dict[str, Coverage]:
