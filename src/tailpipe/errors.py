@@ -187,12 +187,12 @@ class CrashedError(TailpipeError):
     def of(cls, signal: int, statement: str = "") -> CrashedError:
         """The error for a process that died of a signal."""
         shown = " ".join(statement[:_SHOWN].split()) + ("…" if len(statement) > _SHOWN else "")
-        said = f": {shown}" if shown else ""
+        quoted = f": {shown}" if shown else ""
         if signal == _KILLED:
             hint = "it may have needed too much memory: read fewer rows, or aggregate them"
-            return cls(f"the process of the statement was killed{said}", signal=signal, hint=hint)
+            return cls(f"the process of the statement was killed{quoted}", signal=signal, hint=hint)
         hint = "write it in another way, with fewer nested brackets, functions or types"
-        return cls(f"the statement crashed the SQL engine{said}", signal=signal, hint=hint)
+        return cls(f"the statement crashed the SQL engine{quoted}", signal=signal, hint=hint)
 
 
 class ObjectStoreError(TailpipeError):
@@ -210,7 +210,7 @@ class ObjectStoreError(TailpipeError):
 
 
 class WorkspaceError(TailpipeError):
-    """The workspace directory cannot be used; `path` is the directory or file that stands in the way."""
+    """The workspace directory cannot be used; `path` is the directory or file at fault."""
 
     def __init__(self, message: str, *, path: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -262,7 +262,7 @@ class UnpackError(TailpipeError):
 
 
 class CatalogError(WorkspaceError):
-    """The catalog itself cannot be read; the doctor catches this and writes it anew."""
+    """The catalog itself cannot be read; the doctor catches this and writes it again."""
 
 
 class NewerError(CatalogError):

@@ -26,7 +26,7 @@ def frozen(cls: type[T]) -> type[T]:
 
 
 def make_frozen(cls: type[T], *, kw_only: bool = False) -> type[T]:
-    """The same as a function, for a base class whose subclasses are to be frozen dataclasses by themselves."""
+    """Make a class a frozen dataclass, for a base class that does so with its subclasses."""
     own = cls.__dict__
     has_hash = own.get("__hash__") is not None  # Python sets it to None where a class has an `__eq__` of its own
     made = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
@@ -45,7 +45,7 @@ def make_frozen(cls: type[T], *, kw_only: bool = False) -> type[T]:
 
 
 class _Signature:
-    """The parameters of a class, for `help` and notebooks; worked out when somebody looks at them."""
+    """The parameters of a class, for `help` and notebooks; computed on first use."""
 
     def __get__(self, value: object, owner: type) -> Signature:
         if "__compared_values__" not in vars(owner):

@@ -186,7 +186,7 @@ class _Builder:
         self.in_sql.setdefault(_in_sql(reference), reference)
 
     def _twin(self, reference: Reference) -> Reference | None:
-        """The block whose name in SQL would be the same: DuckDB does not tell cases apart."""
+        """The block whose name in SQL would be the same: DuckDB ignores case."""
         return self.in_sql.get(_in_sql(reference)) if reference.kind in ("table", "schema") else None
 
     def _resolve(self, reference: Reference) -> Any:

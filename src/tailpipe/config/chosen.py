@@ -30,7 +30,7 @@ def choose(config: Config, tables: Mapping[str, Table], selection: Selection, so
 def choose_ready(
     config: Config, tables: Mapping[str, Table], selection: Selection, source: str | None = None
 ) -> Chosen:
-    """The same, once it is clear that their sources, or the one that is named, have all their values."""
+    """The chosen partitions with their tables; raise a `ConfigError` if their sources lack values."""
     chosen = choose(config, tables, selection, source)
     sources = [one for partition, _ in chosen for one in partition.sources if source in (None, one.name)]
     if missing := unresolved_in(sources):

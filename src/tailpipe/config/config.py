@@ -27,8 +27,7 @@ __all__ = ["Config"]
 
 @frozen
 class Config:
-    """What the `.tpc` files say. Connections, formats and notifiers are known by `type.name`, partitions by
-    `table.name`."""
+    """What the `.tpc` files say; keys of connections, formats, notifiers and partitions have two parts, `type.name`."""
 
     workspaces: Mapping[str, WorkspaceSettings] = field(default_factory=dict)
     connections: Mapping[str, Connection] = field(default_factory=dict)
@@ -50,10 +49,9 @@ class Config:
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, address: str, position: int | None = None, length: int = 1) -> Place | None:
-        """Where a block or an argument stands: `partition.web.prod`, `partition.web.prod.filter`.
+        """The place of a block or an argument, such as `partition.web.prod.filter`.
 
-        `position` counts characters into the text that an argument holds; it is used if the text stands
-        there as it is, without escapes or values in it.
+        `position` counts characters of the argument's text; it is ignored if the text has escapes or values in it.
         """
         if address not in self.spans:
             return None
@@ -66,7 +64,7 @@ class Config:
         return text.place((first, min(first + length, end)))
 
     def place_of(self, address: str, word: str) -> Place | None:
-        """Where a text stands in the value of an argument, such as one of a list; the whole value if not as it is."""
+        """The place of a quoted word in the value of an argument; of the whole value if the word is not in it."""
         if address not in self.spans:
             return None
         text, (start, end) = self.spans[address]
@@ -81,7 +79,7 @@ class Config:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts of all secrets, for whoever keeps them out of logs."""
+        """The texts of all secrets, which must be kept out of logs."""
         return secrets_in((self.connections, self.stores, self.partitions, self.notifiers))
 
     @property

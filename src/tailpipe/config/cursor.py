@@ -103,7 +103,7 @@ class Cursor:
         return match.span()
 
     def shown_here(self) -> str:
-        """What stands at the cursor, for a message."""
+        """The word or character at the cursor, for a message."""
         start, end = self.here()
         word = self.text[start:end][:40]
         return {'"': "a quote", "`": "a backtick", "": "the end"}.get(word, f'"{word}"')

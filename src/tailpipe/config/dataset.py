@@ -50,7 +50,7 @@ class Dataset(Declared):
         return chosen
 
     def window(self, now: datetime) -> Window:
-        """What lies between its two times; relative ones count from `now`."""
+        """The span between its two times; relative ones count from `now`."""
         return window_between(self.from_, self.to, now=now)
 
     def reach(self, now: datetime) -> Window:

@@ -65,7 +65,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def format_date(layout: str, moment: datetime) -> str:
-    """Write a time in a layout such as `YYYY-MM-DD hh:mm`; text in single quotes stands for itself."""
+    """Write a time in a layout such as `YYYY-MM-DD hh:mm`; text in single quotes is copied."""
     parts: list[str] = []
     position = 0
     while position < len(layout):

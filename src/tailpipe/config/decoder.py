@@ -270,13 +270,13 @@ class Decoder:
 
 
 def _is_misspelt(name: str, block: Block, known: Mapping[str, Option]) -> bool:
-    """Whether something in the block, which is told as unknown, was meant to be this."""
+    """Whether the block has an unknown argument or block that is a misspelling of this name."""
     said = [*(attribute.name for attribute in block.body.attributes), *(inner.type for inner in block.body.blocks)]
     return any(name in (nearest(word, known), former_argument(word, known)) for word in said)
 
 
 def _verbatim(expression: Expression) -> str | None:
-    """A text whose `${…}` are names for somebody else, as it stands; None for anything else."""
+    """The source of a text in which each `${…}` is a single name; None for anything else."""
     if not isinstance(expression, Template):
         return None
     if not all(isinstance(part, str) or (isinstance(part, Name) and len(part.parts) == 1) for part in expression.parts):
@@ -285,7 +285,7 @@ def _verbatim(expression: Expression) -> str | None:
 
 
 def _paths(expression: Expression) -> Any:
-    """Names that stand without quotes as a list of paths; None if there are none."""
+    """Names without quotes as a list of paths; None if there are none."""
     if isinstance(expression, Name):
         return [".".join(part if is_plain_path(part) else f'"{part}"' for part in expression.parts)]
     if isinstance(expression, List) and any(isinstance(item, Name) for item in expression.items):
@@ -303,7 +303,7 @@ def _attribute(block: Block, option: Option) -> Attribute | None:
 
 
 def _is_bare(expression: Expression) -> bool:
-    """Whether it looks like a secret that stands without quotes, which a message must not show."""
+    """Whether it may be a secret without quotes, which a message must not show."""
     if isinstance(expression, Binary):
         return _is_bare(expression.left) or _is_bare(expression.right)
     return isinstance(expression, Literal) or (isinstance(expression, Name) and expression.parts[0] not in LABELS)

@@ -1,4 +1,4 @@
-"""Detections of a config: what no single option can tell, and which detections of plugins run."""
+"""Detections of a config: checks across options, and which detections of plugins run."""
 
 from __future__ import annotations
 

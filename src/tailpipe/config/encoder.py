@@ -67,7 +67,7 @@ def _unnamed(block: Block) -> Block:
 
 
 def _paths(value: str | Sequence[str]) -> Expression:
-    """Paths, as they can stand without quotes in a list; SQL is text."""
+    """Paths without quotes in a list; SQL is text."""
     if isinstance(value, str):
         return literal(value)
     items = [

@@ -60,7 +60,7 @@ def kind_of(value: Value) -> str:
 
 
 def a_kind(value: Value) -> str:
-    """The same behind «not»: `a number`, but `text`."""
+    """The value's type with its article: `a number`, but `text`."""
     kind = kind_of(value)
     return kind if kind in ("null", "text") else f"a {kind}"
 

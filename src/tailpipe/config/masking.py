@@ -51,7 +51,7 @@ _GUESSES = 200
 
 @frozen
 class Masked:
-    """A text with dots in it, and what they stand for."""
+    """A text with dots in place of values, and the values that were hidden."""
 
     text: str
     whole: str = field(repr=False)
@@ -61,7 +61,7 @@ class Masked:
 
     @cached_property
     def hidden(self) -> frozenset[str]:
-        """The words that the dots stand for."""
+        """The words that are hidden."""
         return frozenset(_words(self.whole, self.spans)) - self.shown
 
     def message(self, words: str) -> str:

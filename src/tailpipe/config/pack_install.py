@@ -50,7 +50,7 @@ def install_pack(source: Path, packs: Path, registry: Registry, *, force: bool) 
 
 
 def check_pack(plugin: Plugin, registry: Registry) -> None:
-    """Read every table, format and detection of a pack beside the other plugins, and check the SQL of tables."""
+    """Read every table, format and detection of a pack together with the other plugins, and check the SQL of tables."""
     from tailpipe.sql.check import check_table  # late, because it loads DuckDB
 
     others = [one for one in registry.plugins.values() if one.name != plugin.name]

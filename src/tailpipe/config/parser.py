@@ -53,7 +53,7 @@ _CHAIN_LIMIT = 64
 
 
 def parse(text: str) -> tuple[Body, list[Problem]]:
-    """Read a whole file; what cannot be read is told in the problems, and the rest is there."""
+    """Read a whole file; return the syntax tree of all that can be read, and the problems of the rest."""
     parser = _Parser(Cursor(text))
     return parser.file(), parser.problems
 
@@ -125,7 +125,7 @@ class _Parser:
             body.blocks.append(self.block(name, span))
 
     def end_of_item(self) -> None:
-        """Several arguments may stand on one line, as in `spark { master = "local" conf = {} }`."""
+        """Require the end of an argument: a line may have several, as in `spark { master = "local" conf = {} }`."""
         cursor = self.cursor
         cursor.skip()
         if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
@@ -361,7 +361,7 @@ class _Parser:
         return key, self.expression()
 
     def items(self, closing: str, read: Callable[[], T], what: str) -> list[T]:
-        """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
+        """The items between brackets; commas divide them, and may follow the last one. A map needs none."""
         cursor, found = self.cursor, []
         start = cursor.position
         cursor.position += 1

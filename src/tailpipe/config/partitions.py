@@ -1,4 +1,4 @@
-"""Partitions: what is wrong with one beside its table, and what it takes from it."""
+"""Partitions: checks that need the table, and the defaults that the table gives."""
 
 from __future__ import annotations
 

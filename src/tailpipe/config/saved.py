@@ -116,7 +116,7 @@ def _span(block: Block, name: str) -> Span:
 
 
 def _flaw_span(text: ConfigText, block: Block, flaw: Flaw) -> Span:
-    """Where a flaw stands in the config: at the name in the statement, else where the parameter is declared."""
+    """The span of a flaw in the config: the name in the statement, else the declaration of the parameter."""
     declared: list[Any] = [
         one for one in block.body.blocks if one.type == "param" and one.labels and one.labels[0].text == flaw.name
     ]

@@ -46,7 +46,7 @@ class _Circle(Problem):
 
 @frozen
 class Located:
-    """A block and the text it stands in."""
+    """A block and the text that contains it."""
 
     text: ConfigText
     block: Block
@@ -54,7 +54,7 @@ class Located:
 
 @dataclass
 class Scope:
-    """Answers for names in expressions. Arguments are evaluated when asked for, which finds cycles."""
+    """Resolves names in expressions. Arguments are evaluated on first use, which finds cycles."""
 
     around: Surroundings
     classes: Mapping[str, Mapping[str, type]]

@@ -1,4 +1,4 @@
-"""What no single option of a store can tell: whether its connection opens its location, and what else is there."""
+"""Checks across the options of a store: whether its connection opens its location, and whether locations overlap."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 
 
 class StringReader:
-    """Reads the three kinds of text at the cursor; `expression` reads what stands in `${…}`."""
+    """Reads the three kinds of text at the cursor; `expression` reads the content of `${…}`."""
 
     def __init__(self, cursor: Cursor, expression: Callable[[], Expression]) -> None:
         self.cursor = cursor
@@ -109,7 +109,7 @@ class StringReader:
         return _template(parts, start, cursor.position)
 
     def _pass_over_heredoc(self) -> None:
-        """After a mistake in its first line, go behind a heredoc, if it can be told where that is."""
+        """After a mistake in its first line, go behind a heredoc, if its end can be found."""
         word = _HEREDOC_WORD.match(self.cursor.text, self.cursor.position)
         if word and (end := _last_line(word[1]).search(self.cursor.text, word.end())):
             self.cursor.position = end.end()

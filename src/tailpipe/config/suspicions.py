@@ -27,7 +27,7 @@ _DATE = ("year", "month", "day")
 
 
 def unknown_tables(config: Config, known: Iterable[str], schemas: Iterable[str] | None = None) -> Iterator[Diagnostic]:
-    """The names in `tables` of schemas that no known table has, where they stand; of all schemas, or of some.
+    """Report the names in `tables` of schemas, or of some, that no known table has.
 
     It is no error: a plugin may bring the table tomorrow, and a schema without it shows its other tables.
     """
@@ -111,7 +111,7 @@ def undated_files(config: Config, tables: Mapping[str, Table], today: date) -> I
 
 
 def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:
-    """The sources with a layout of their own, and where it stands."""
+    """The sources with a layout of their own, each with the address of the layout."""
     for partition in config.partitions.values():
         for source in partition.sources:
             layout, patterns = getattr(source, "file_layout", None), getattr(source, "patterns", None)

@@ -57,7 +57,7 @@ def _span() -> Span:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Literal(_Node):
-    """A value that stands there as it is: text, number, boolean or null."""
+    """A constant: text, number, boolean or null."""
 
     value: Any  # text, number, boolean or null; filled in for `each.value`, any value of the language
     span: Span = _span()
@@ -176,7 +176,7 @@ class Block(_Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Body(_Node):
-    """What stands between braces, or in a whole file."""
+    """The content of braces, or of a whole file."""
 
     attributes: list[Attribute] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)

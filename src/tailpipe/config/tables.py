@@ -20,7 +20,7 @@ _TIMES = ("timestamp", "date")
 
 
 def table_problems(table: Table | None, block: Block, sources: Collection[str]) -> Iterator[Problem]:
-    """What is wrong with a table as a whole, told by its block, so that it is told beside other problems of it."""
+    """What is wrong with a table as a whole, also if its block has other problems, so that all are reported at once."""
     inner = [candidate for candidate in block.body.blocks if candidate.type == "column" and candidate.labels]
     common = [
         one.name for candidate in block.body.blocks if candidate.type == "common" for one in candidate.body.attributes

@@ -24,7 +24,7 @@ class Connection(Declared):
 
     @property
     def holds_secrets(self) -> bool:
-        """Whether one of its options is a secret that was given: then it may only travel where nobody listens."""
+        """Whether one of its options is a secret that was given: then it may only travel over private channels."""
         return bool(secrets_in(self))
 
     @property

@@ -182,7 +182,7 @@ class SigmaRules(Declared):
 
 @frozen
 class Flaw:
-    """What no single option of a detection can tell: the argument that is wrong, why, and what to do."""
+    """A problem between the options of a detection: the argument that is wrong, why, and what to do."""
 
     argument: str
     message: str

@@ -93,7 +93,7 @@ class Format(Declared):
 
     @overridable
     def header_prefix(self) -> str | None:
-        """What lines begin with that say how to read those after them, wherever they stand; None if there are none.
+        """The prefix of lines, anywhere in a file, that say how to read those after them; None if there are none.
 
         A file that has grown is then read from its beginning, because such a line may be anywhere in it.
         """

@@ -111,7 +111,7 @@ class LedgerEntry:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What tells it from every other artifact of the partition."""
+        """The key of the artifact in its partition."""
         return self.origin, self.generation
 
     @property

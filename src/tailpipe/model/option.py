@@ -271,7 +271,7 @@ def secrets_in(value: Any) -> tuple[str, ...]:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The values of all options, however deep they stand."""
+    """The values of all options, at any depth."""
     if isinstance(value, Declared):
         parts: Iterable[Any] = [getattr(value, field.name) for field in dataclasses.fields(value)]  # type: ignore[arg-type]
     elif isinstance(value, Mapping):
@@ -316,14 +316,7 @@ def type_name(annotation: Any) -> str:
         return f"list of {type_name(arguments[0])}"
     if origin in (Mapping, dict):
         return f"map of {type_name(arguments[1])}"
-    plain = {
-        str: "text",
-        bool: "true or false",
-        int: "integer",
-        float: "number",
-        Secret: "secret",
-        Any: "any value",
-    }
+    plain = {str: "text", bool: "true or false", int: "integer", float: "number", Secret: "secret", Any: "any value"}
     if annotation in plain:
         return plain[annotation]
     kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()

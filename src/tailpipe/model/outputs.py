@@ -194,9 +194,9 @@ def _respelt(kind: ColumnType, keys: Spelling) -> ColumnType:
 
 
 def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:
-    """The columns that somebody has named a field for, with the field: one that no log has is a mistake.
+    """The columns that the user has named a field for, with the field: a field that no log has is a mistake.
 
-    Tables of plugins are left out: a field that a service writes now and then is none.
+    Tables of plugins have none, because a service may write a field rarely.
     """
     if table.is_shipped:
         return {}
@@ -218,7 +218,7 @@ def is_wanted(table: Table, field: str) -> bool:
 
 
 def free_name(field: str, taken: Iterable[str]) -> str:
-    """A column name for an undeclared field that no other column has; DuckDB does not tell cases apart."""
+    """A column name for an undeclared field that no other column has; DuckDB ignores case."""
     name = field or "_"
     # Names with tp_ are kept for us, those of DuckDB's hidden columns could not be asked for.
     while name.lower() in taken or name.lower().startswith("tp_") or name.lower() in ("rowid", "filename"):

@@ -117,7 +117,7 @@ class Document(Protocol):
         ...
 
     def open(self) -> BinaryIO:
-        """The same bytes as a file that can seek."""
+        """The bytes as a seekable file."""
         ...
 
 

@@ -57,7 +57,7 @@ class SavedQuery(Declared):
 
     @property
     def text(self) -> str:
-        """The statement, wherever it stands."""
+        """The statement, from the config or from the file."""
         return self.sql if self.sql is not None else self.statement
 
     def values(self, given: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _declared(text: str, name: str) -> Span:
 
 
 def parameter_flaws(query: SavedQuery, form: str) -> list[Flaw]:
-    """What no single parameter can tell: names that do not match the statement, names twice, defaults that do not fit.
+    """Checks across parameters: names that do not match the statement, names twice, defaults that do not fit.
 
     Spans are those of the statement; where the declaration is wrong, there is none. `form` is how one is declared.
     """

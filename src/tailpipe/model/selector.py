@@ -33,8 +33,7 @@ class Selector:
             partition = "*"
         if not _PART.fullmatch(table) or not _PART.fullmatch(partition):
             raise UsageError(
-                f'"{text}" is not a selector',
-                hint="use table, table.partition, or wildcards such as aws_* or *.prod",
+                f'"{text}" is not a selector', hint="use table, table.partition, or wildcards such as aws_* or *.prod"
             )
         return cls(table, partition)
 

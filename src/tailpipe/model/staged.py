@@ -45,7 +45,7 @@ class StagedFile:
 
 @frozen
 class StagedArtifact:
-    """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
+    """An artifact's future entry in the ledger, and the accounts of the rows read now.
 
     `offset_bytes` and `offset_rows` are what the ledger said when the job was planned (0 for an
     artifact that is new, or taken anew). The commit refuses if the ledger says something else by now:

@@ -60,7 +60,7 @@ def _example() -> str:
 
 
 def index_names(partition_by: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns that stand for the index."""
+    """The names of columns that replace `tp_index`."""
     return tuple(name for name in partition_by if name not in FILE_COLUMNS)
 
 

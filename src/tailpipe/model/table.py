@@ -136,8 +136,7 @@ class Table(Declared):
     name: str = label("Name of the table.", check=check_name)
     description: str = option("What a row of the table is, in a sentence.", default="")
     extend: str | None = option(
-        "Table to extend: columns of the same name are changed, others are added.",
-        default=None,
+        "Table to extend: columns of the same name are changed, others are added.", default=None
     )
     format: Format | None = option("Format of the logs, unless the source names its own.", default=None, block="format")
     keys: Literal["camel", "pascal"] | None = option(
@@ -233,11 +232,7 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_domains", "varchar[]", "Domain names in the row."),
     Column("tp_emails", "varchar[]", "E-mail addresses in the row."),
     Column("tp_id", "varchar", "Identity of the row: the same each time it is collected, never twice."),
-    Column(
-        "tp_index",
-        "varchar",
-        "Value by which the partition's files are divided; `default` if it names no column.",
-    ),
+    Column("tp_index", "varchar", "Value by which the partition's files are divided; `default` if it names no column."),
     Column("tp_ingest_timestamp", "timestamp", "When the row was collected, in UTC."),
     Column("tp_ips", "varchar[]", "All IP addresses in the row; other values are dropped."),
     Column("tp_partition", "varchar", "Partition that the row was collected into."),

@@ -97,7 +97,7 @@ class Window:
         return self.end < EVER.end
 
     def widened(self) -> Window:
-        """The same window grown to whole days, as collecting needs it."""
+        """The window extended to whole days, as collecting needs it."""
         start = datetime.combine(self.start.date(), time(), UTC)
         end = datetime.combine(self.end.date(), time(), UTC)
         return Window(start, end if end == self.end else end + DAY, is_open=self.is_open)
@@ -114,7 +114,7 @@ class Window:
         return isinstance(moment, datetime) and self.start <= moment < self.end
 
     def touches(self, day: date) -> bool:
-        """Whether some moment of `day` lies in the window."""
+        """Whether some moment of `day` is in the window."""
         whole = Window.of_day(day)
         return self.start < whole.end and whole.start < self.end
 
@@ -132,7 +132,7 @@ def requested_window(start: str | None, end: str | None, *, now: datetime) -> Wi
 
 
 def window_between(start: str | None, end: str | None, *, now: datetime) -> Window:
-    """What lies between `--from` and `--to`; without one of them it reaches as far as the calendar does."""
+    """The window from `--from` to `--to`; without one of them it is open to that side."""
     if start is not None and end is not None:
         return Window.parse(start, end, now=now)
     since = None if start is None else parse_moment(start, now=now)
@@ -161,7 +161,7 @@ def check_moment(text: str) -> None:
 
 
 def day_before(text: str, *, now: datetime) -> date:
-    """The day that lies a span such as `400d` before `now`; the letters are `d W m Y`, as in `T-400d`."""
+    """The day that is a span such as `400d` before `now`; the letters are `d W m Y`, as in `T-400d`."""
     try:
         match = _SPAN.fullmatch(text.strip())
         if match is None or not int(match[1]):

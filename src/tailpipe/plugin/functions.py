@@ -42,7 +42,7 @@ def line_parser(function: LineFunction) -> LineParser:
 
 
 def run_parser(choose: Callable[[Lines], LineFunction]) -> LineParser:
-    """The same of a function that is chosen for each run of lines, because it remembers what the artifact has said.
+    """A parser of lines whose function is chosen for each run of lines, because it keeps state of the artifact.
 
     It is called for the lines of its run before the next one is chosen.
     """

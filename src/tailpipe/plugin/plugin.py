@@ -26,7 +26,7 @@ Kind = Literal["table", "source", "format", "preset", "connection", "query", "de
 
 
 class Late(NamedTuple):
-    """A part that is imported when it is asked for: `Late("x_log", "x.tables:XLog")`."""
+    """A part that is imported on first use: `Late("x_log", "x.tables:XLog")`."""
 
     name: str
     """As config spells it: the name of a table, the type of a source, `type.name` of a preset."""
@@ -83,7 +83,7 @@ class Plugin:
         return dataclasses.replace(self, sources=code.sources, connections=code.connections, pack=code.pack)
 
     def from_package(self, package: str, version: str) -> Plugin:
-        """The same plugin, knowing where it came from."""
+        """The plugin with the package that brings it."""
         return dataclasses.replace(self, package=package, version=version)
 
 

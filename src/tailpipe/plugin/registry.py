@@ -120,7 +120,7 @@ class Registry:
         }
 
     def _parts(self, kind: Kind) -> Mapping[str, Any]:
-        """The parts of a kind by name, each loaded when it is asked for; two plugins cannot bring the same."""
+        """The parts of a kind by name, each loaded on first use; two plugins cannot bring the same."""
         owners: dict[str, Plugin] = {}
         makers: dict[str, Callable[[], Any]] = {}
         for plugin in self.plugins.values():

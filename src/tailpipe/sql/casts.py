@@ -1,4 +1,4 @@
-"""Casts: the SQL that turns a value as it was read into a column's type, and tells a misfit from a null.
+"""Casts: the SQL that turns a value as it was read into a column's type, and distinguishes a misfit from a null.
 
 A misfit is a value that is there and does not fit. DuckDB's own casts are too kind for that: they round
 `1.7` to a whole number and drop the offset of a time.
@@ -43,8 +43,7 @@ class Cast:
 
 @frozen
 class Clock:
-    """What is known of times beside their text: the zone of those that name none, UTC if not given; and, as SQL,
-    a date near which those lie that have no year; there are none of these if it is not given."""
+    """The zone of times that name none, UTC if not given; and, as SQL, a date near those that have no year, if any."""
 
     zone: str | None = None
     near: str | None = None
@@ -177,7 +176,7 @@ def _timestamp(value: str, given: str, clock: Clock) -> Cast:
 
 
 def iso_moment(value: str, clock: Clock) -> str:
-    """ISO 8601; the forms that DuckDB does not read are spelt anew for it."""
+    """A text in ISO 8601 as a time; the forms that DuckDB does not read are rewritten for it."""
     long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
     short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
     # `\70`: the seventh group, then a nought, so that there is a fraction.
@@ -228,8 +227,9 @@ def in_zone(naive: str, zone: str | None) -> str:
 
 
 def _number(number: str, zone: str | None) -> str:
-    """A whole number as a time: seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their
-    size, or the digits of a date, `20240131`, or of a date and a time. No two overlap; the rest is no time.
+    """A whole number as a time: by its size, seconds to nanoseconds since 1970, or the digits of a date and a time.
+
+    No two ranges overlap; any other number is no time.
     """
     scales = ("* 1000000", "* 1000", "", "// 1000")
     branches = [

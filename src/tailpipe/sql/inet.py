@@ -19,10 +19,7 @@ INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(INET_WORDS))})\b", re.IGNORECASE)
 
 
-_OPERATORS = {
-    "<<=": "TRY_CAST(a AS INET), CAST(b AS INET)",
-    ">>=": "CAST(a AS INET), TRY_CAST(b AS INET)",
-}
+_OPERATORS = {"<<=": "TRY_CAST(a AS INET), CAST(b AS INET)", ">>=": "CAST(a AS INET), TRY_CAST(b AS INET)"}
 """The operators on addresses and networks, with what is made of text: a network must be one, other text gives null."""
 
 

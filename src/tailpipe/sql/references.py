@@ -1,4 +1,4 @@
-"""An SQL expression of the user's as DuckDB reads it: the names in it, and where in the text they stand."""
+"""An SQL expression of the user's as DuckDB reads it: the names in it, with their positions in the text."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
 
 
 def weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> Word | None:
-    """The first arrow of JSON in a statement that is asked of true or false.
+    """The first arrow of JSON in a statement that applies to a boolean.
 
     For DuckDB an arrow binds weaker than AND and comparisons: `a = 1 AND b ->> 'c' = 'd'` asks all that stands
     before it for `c`, and gets null, so that rows are silently left out, or are there too many.
@@ -166,7 +166,7 @@ def weakness(arrow: Word) -> tuple[str, str]:
 
 
 def _weak_arrows(node: Any, *, is_argument: bool = False) -> Iterator[tuple[str, int]]:
-    """The arrows before which, or for `->` behind which, something true or false stands, and where they are."""
+    """The arrows whose left side, or for `->` right side, is a boolean, with their locations."""
     if isinstance(node, list):
         for item in node:
             yield from _weak_arrows(item, is_argument=is_argument)
@@ -197,7 +197,7 @@ def _is_alone(node: dict[str, Any]) -> bool:
 def _nodes(
     node: Any, parameters: frozenset[str], *, is_argument: bool = False
 ) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Columns, functions, subqueries and window functions, with where they stand; parameters of a lambda are none.
+    """Columns, functions, subqueries and window functions, with their locations; parameters of a lambda are none.
 
     DuckDB reads the arrow of JSON as a lambda too, until it knows better: only an argument of a function is one.
     """

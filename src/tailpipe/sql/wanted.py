@@ -69,7 +69,7 @@ def unclaimed_fields(outputs: Iterable[Output], references: Iterable[str]) -> fr
 
 @frozen
 class FieldNames:
-    """The names of fields, and the keys of JSON objects that they stand for; `renamed` maps keys to names."""
+    """Maps keys of JSON objects to names of fields, and back; `renamed` maps keys to names."""
 
     wanted: Mapping[str, ColumnType]
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class FieldNames:
         return f"{name}{SECOND}" if self._is_taken(name) else name
 
     def with_field(self, field: str) -> FieldNames:
-        """The same with one field more."""
+        """The names with one more field."""
         return replace(self, wanted={**self.wanted, field: _TEXT})
 
     def _is_taken(self, name: str) -> bool:
