@@ -1,8 +1,8 @@
-"""The decoded config: every block as its noun, by the name that people use for it."""
+"""The decoded config: every block as its object, by name; and the partitions that a selection means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from tailpipe.config.dashboard import Dashboard
@@ -10,7 +10,7 @@ from tailpipe.config.dataset import Dataset
 from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import ConfigText
-from tailpipe.errors import Diagnostic, Place
+from tailpipe.errors import ConfigError, Diagnostic, Place, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
@@ -19,10 +19,18 @@ from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
+from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 
-__all__ = ["Config"]
+__all__ = ["Chosen", "Config", "choose", "choose_ready", "config_field"]
+
+_FIELDS = {"query": "queries", "queries": "query_directories", "detections": "detection_sets", "sigma": "sigma"}
+
+
+def config_field(kind: str) -> str:
+    """The field of `Config` that has the blocks of a kind."""
+    return _FIELDS.get(kind, f"{kind}s")
 
 
 @frozen
@@ -86,3 +94,28 @@ class Config:
     def is_empty(self) -> bool:
         """Whether there is nothing to collect."""
         return not self.partitions
+
+
+Chosen = Sequence[tuple[Partition, Table]]
+"""Partitions with their tables."""
+
+
+def choose(config: Config, tables: Mapping[str, Table], selection: Selection, source: str | None = None) -> Chosen:
+    """The partitions that selectors mean, with their tables; each must have the source, if one is named."""
+    chosen = [config.partitions[name] for name in select(selection, list(config.partitions))]
+    for partition in chosen if source is not None else ():
+        if source not in (known := [one.name for one in partition.sources]):
+            hint = f"{partition.address} has: {', '.join(known)}"
+            raise UsageError(f"source not found: {source}", hint=hint)
+    return [(partition, tables[partition.table]) for partition in chosen]
+
+
+def choose_ready(
+    config: Config, tables: Mapping[str, Table], selection: Selection, source: str | None = None
+) -> Chosen:
+    """The chosen partitions with their tables; raise a `ConfigError` if their sources lack values."""
+    chosen = choose(config, tables, selection, source)
+    sources = [one for partition, _ in chosen for one in partition.sources if source in (None, one.name)]
+    if missing := unresolved_in(sources):
+        raise ConfigError(missing)
+    return chosen

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailpipe.config.config import Config
-from tailpipe.config.log_levels import LogLevels
-from tailpipe.config.settings import WorkspaceSettings
+from tailpipe.config.settings import LogLevels, WorkspaceSettings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean

@@ -311,8 +311,8 @@ class _Scanner:
             return True
         if self.before == "x" and self._is_secret(self.named):
             self.is_stuck = True  # its value has not come yet, so this is no name, or one too many
-        is_told = follows != "" and follows in '=:{"`=='
-        known = word if self._is_known(word) else self._nearest(word) if is_told and not is_quoted else None
+        is_assigned = follows != "" and follows in '=:{"`=='
+        known = word if self._is_known(word) else self._nearest(word) if is_assigned and not is_quoted else None
         is_argument = follows in ("=", ":") or known not in self.words.blocks
         self.in_header = not is_argument and not self.is_stuck
         # A block that is written as an argument may have got the secret that belongs inside of it.
@@ -320,7 +320,7 @@ class _Scanner:
         is_plain = not is_secret and not is_guarded and (known in self.words.plain or known in self.words.blocks)
         self.is_hot = self.is_stuck or not is_plain
         self.named, self.has_value = word if is_argument else "", False
-        if known is None and not is_secret and not is_told:
+        if known is None and not is_secret and not is_assigned:
             return False
         self.shown.add(word)
         return True

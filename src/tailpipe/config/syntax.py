@@ -171,7 +171,20 @@ class Block(_Node):
     body: Body
     span: Span = _span()
     each: tuple[str, Span] | None = field(default=None, compare=False, repr=False)
-    """The key that it was made for by `for_each`, and where that stands."""
+    """The key that `for_each` made it for, and the span of the `for_each`."""
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The argument of that name, if the block has one."""
+        return next((one for one in self.body.attributes if one.name == name), None)
+
+    def span_of(self, name: str) -> Span:
+        """The span of an argument's value, or that of the block without one."""
+        attribute = self.attribute(name)
+        return attribute.value.span if attribute else self.span
+
+    def inner(self, kind: str) -> list[Block]:
+        """The blocks of a type inside it."""
+        return [one for one in self.body.blocks if one.type == kind]
 
 
 @dataclass(slots=True, eq=False, repr=False)
