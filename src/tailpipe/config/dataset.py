@@ -55,9 +55,6 @@ class Dataset(Declared):
 
     def reach(self, now: datetime) -> Window:
         """All that its window may have held until now: one whose beginning moves has left earlier days behind."""
-        window = self.window(now)
-        return Window(EVER.start, window.end) if self._moves(now) else window
-
-    def _moves(self, now: datetime) -> bool:
-        before = now - timedelta(days=2)
-        return self.from_ is not None and parse_moment(self.from_, now=now) != parse_moment(self.from_, now=before)
+        window, before = self.window(now), now - timedelta(days=2)
+        moves = self.from_ is not None and parse_moment(self.from_, now=now) != parse_moment(self.from_, now=before)
+        return Window(EVER.start, window.end) if moves else window

@@ -47,7 +47,7 @@ class Environment:
         named = config_path or env.get("TAILPIPE_CONFIG_PATH")
         paths = [_expand(part, home) for part in named.split(os.pathsep) if part] if named else [install / "config"]
         for path in paths if named else ():
-            _check_there(path)
+            _require_path(path)
         level = env.get("TAILPIPE_LOG_LEVEL") or None
         if level is not None:
             LogLevels.parse(level)
@@ -88,7 +88,7 @@ class Settings:
         return cls(block, location, data_dir, LogLevels.parse(environment.log_level or default, default))
 
 
-def _check_there(path: Path) -> None:
+def _require_path(path: Path) -> None:
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

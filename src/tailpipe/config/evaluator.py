@@ -71,7 +71,8 @@ class Evaluator:
             case Call():
                 return self._call(expression)
             case Unary():
-                return self._unary(expression)
+                operand = expression.operand
+                return not self._boolean(operand) if expression.operator == "!" else -self._number(operand)
             case Binary():
                 return self._binary(expression)
             case Conditional():
@@ -83,13 +84,10 @@ class Evaluator:
             return self.value(template.parts[0])  # "${x}" is x itself, whatever its type
         texts: list[str] = []
         for part in template.parts:
-            if isinstance(part, str):
-                texts.append(part)
-                continue
             try:
-                texts.append(shown(self.value(part)))
+                texts.append(part if isinstance(part, str) else shown(self.value(part)))
             except ValueError as error:
-                raise Problem(str(error), part.span) from None
+                raise Problem(str(error), part.span) from None  # type: ignore[union-attr] # text has a value
         return self._bounded("".join(texts), template)
 
     def _map(self, expression: Map) -> dict[str, Value]:
@@ -146,18 +144,14 @@ class Evaluator:
         except (UsageError, ValueError) as error:
             raise Problem(f"{call.function}: {error}", call.span, getattr(error, "hint", "")) from None
 
-    def _unary(self, expression: Unary) -> Value:
-        if expression.operator == "!":
-            return not self._boolean(expression.operand)
-        return -self._number(expression.operand)
-
     def _binary(self, expression: Binary) -> Value:
         sign = expression.operator
         if sign in ("&&", "||"):
             left = self._boolean(expression.left)
             return self._boolean(expression.right) if left == (sign == "&&") else left
         if sign in ("==", "!="):
-            is_equal = _equal(self.value(expression.left), self.value(expression.right))
+            one, other = self.value(expression.left), self.value(expression.right)
+            is_equal = isinstance(one, bool) == isinstance(other, bool) and one == other  # to Python, true is 1
             return is_equal == (sign == "==")
         first, second = self._number(expression.left), self._number(expression.right)
         try:
@@ -200,9 +194,3 @@ def _arguments(fewest: int, most: int | None) -> str:
     if fewest != most:
         return f"{fewest} to {most} arguments"
     return "1 argument" if most == 1 else f"{most or 'no'} arguments"
-
-
-def _equal(left: Value, right: Value) -> bool:
-    if isinstance(left, bool) != isinstance(right, bool):
-        return False  # Python would say that true is 1
-    return bool(left == right)

@@ -69,8 +69,6 @@ class _Parser:
         self.readers: dict[str, Callable[[], Expression]] = {
             '"': self.strings.quoted,
             "`": self.strings.raw,
-            "[": self.list_literal,
-            "{": self.map_literal,
             "(": self.group,
         }
 
@@ -141,7 +139,10 @@ class _Parser:
         try:
             labels = self.labels(kind)
         except Problem:
-            self.back_to_brace(span[1])
+            # Go to the brace at the end of the line, so that the body is skipped.
+            head = self.text[span[1] :].partition("\n")[0].rstrip()
+            if head.endswith("{"):
+                cursor.position = span[1] + len(head) - 1
             raise
         block = Block(kind, labels, Body(), span)
         opening = cursor.position
@@ -177,12 +178,6 @@ class _Parser:
                 raise Problem(f'expected "=" or "{{" after "{kind}"', cursor.here(), hint)
             cursor.skip()
         return labels
-
-    def back_to_brace(self, start: int) -> None:
-        """After a mistake in a block's labels, go to the brace at the end of its line, so that its body is skipped."""
-        head = self.text[start:].partition("\n")[0].rstrip()
-        if head.endswith("{"):
-            self.cursor.position = start + len(head) - 1
 
     def resume(self, start: int) -> None:
         """Go on behind the line of the mistake, and behind the brackets that are open there."""
@@ -222,14 +217,13 @@ class _Parser:
                 cursor.position += 1
                 then = cursor.inside(self.expression)
                 cursor.expect(":", "the second value of the conditional is missing", question)
-                otherwise = cursor.inside(self.expression) if cursor.brackets else self.otherwise()
+                if cursor.brackets:
+                    otherwise = cursor.inside(self.expression)
+                else:  # the newline behind the last value ends the argument, so only those before it are blanks
+                    cursor.skip(newlines=True)
+                    otherwise = self.expression()
                 value = Conditional(value, then, otherwise, (value.span[0], otherwise.span[1]))
         return value
-
-    def otherwise(self) -> Expression:
-        # The newline behind the last value ends the argument, so only those before it are blanks.
-        self.cursor.skip(newlines=True)
-        return self.expression()
 
     def binary(self, lowest: int) -> Expression:
         cursor = self.cursor
@@ -293,12 +287,21 @@ class _Parser:
         start, following = cursor.position, cursor.peek()
         if following in self.readers:
             return self.readers[following]()
+        if following == "[":
+            return List(self.items("]", self.expression, "the list"), (start, cursor.position))
+        if following == "{":
+            return Map(self.items("}", self.map_item, "the map"), (start, cursor.position))
         if self.text.startswith("<<", start):
             return self.strings.heredoc()
         if match := _NUMBER.match(self.text, start):
             return self.number(match)
         if (word := cursor.word()) is not None:
-            return self.name_or_call(word, start)
+            if word in _CONSTANTS:
+                return Literal(_CONSTANTS[word], (start, cursor.position))
+            if cursor.peek() != "(":
+                return Name([word], (start, cursor.position))
+            arguments = self.items(")", self.expression, f'the call of "{word}"')
+            return Call(word, arguments, (start, cursor.position))
         if not following.strip():
             raise Problem("expected a value", cursor.here())
         hint = 'write text in quotes: "…"' if following not in ")]}," else ""
@@ -327,25 +330,6 @@ class _Parser:
         if value in (float("inf"), float("-inf")):
             raise Problem("the number is too large", span)
         return Literal(value, span)
-
-    def name_or_call(self, word: str, start: int) -> Expression:
-        cursor = self.cursor
-        if word in _CONSTANTS:
-            return Literal(_CONSTANTS[word], (start, cursor.position))
-        if cursor.peek() != "(":
-            return Name([word], (start, cursor.position))
-        arguments = self.items(")", self.expression, f'the call of "{word}"')
-        return Call(word, arguments, (start, cursor.position))
-
-    def list_literal(self) -> List:
-        start = self.cursor.position
-        items = self.items("]", self.expression, "the list")
-        return List(items, (start, self.cursor.position))
-
-    def map_literal(self) -> Map:
-        start = self.cursor.position
-        items = self.items("}", self.map_item, "the map")
-        return Map(items, (start, self.cursor.position))
 
     def map_item(self) -> tuple[Expression, Expression]:
         cursor = self.cursor
