@@ -19,9 +19,8 @@
         ├── LockedError      another process writes this partition, or took it over            exit 1
         └── StorageError     the disk is full, read-only, not ours, or fails                   exit 1
 
-A message says what, where and what to do next: lower case, no full stop, the user's own words in
-quotes. Facts are kept as attributes, and every error survives pickling, because some of them travel
-back from worker processes.
+A message says what, where and what to do next: lower case, no full stop, the user's own words in quotes. Facts are
+attributes, and every error survives pickling, because some come from worker processes.
 """
 
 from __future__ import annotations
@@ -198,8 +197,7 @@ class CrashedError(TailpipeError):
 class ObjectStoreError(TailpipeError):
     """A store of objects refused a request or did not answer; `key` is empty where no single object is meant.
 
-    `is_unknown` says that a write may or may not have happened: its reply was lost. Whoever gets this looks at the
-    store before doing anything else.
+    `is_unknown` says that a write may have happened, because its reply was lost: look at the store first.
     """
 
     def __init__(self, message: str, *, location: str, key: str = "", is_unknown: bool = False, hint: str = "") -> None:

@@ -1,8 +1,8 @@
 """Config text as it may be shown: every value that is, or may be, a secret becomes dots.
 
-Mistakes are shown with their line, and a mistake may stand right beside a secret: the parser cannot tell then
-what is a value and whose. So this scanner never trusts the syntax. A value is shown only if it clearly
-belongs to an argument that is known and no secret; all others are dots. Every character keeps its column.
+Mistakes are shown with their line, and a mistake may be next to a secret: then the parser does not know what is a
+value, and of which argument. So this scanner never trusts the syntax. A value is shown only if it clearly belongs to a
+known argument that is no secret; all others are dots. Every character keeps its column.
 """
 
 from __future__ import annotations

@@ -98,8 +98,7 @@ class Window:
 
     def widened(self) -> Window:
         """The window extended to whole days, as collecting needs it."""
-        start = datetime.combine(self.start.date(), time(), UTC)
-        end = datetime.combine(self.end.date(), time(), UTC)
+        start, end = (datetime.combine(moment.date(), time(), UTC) for moment in (self.start, self.end))
         return Window(start, end if end == self.end else end + DAY, is_open=self.is_open)
 
     def days(self) -> Iterator[date]:
@@ -195,17 +194,11 @@ def _read(text: str, now: datetime) -> tuple[datetime, bool]:
     if match := _US_DATE.fullmatch(text):
         month, day, year, clock = match.groups()
         text = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")
-    moment = datetime.fromisoformat(text)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment, _is_bare_date(text)
-
-
-def _is_bare_date(text: str) -> bool:
     try:
-        date.fromisoformat(text)
+        return datetime.combine(date.fromisoformat(text), time(), UTC), True
     except ValueError:
-        return False
-    return True
+        moment = datetime.fromisoformat(text)
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)), False
 
 
 def _back(now: datetime, count: int, unit: str) -> datetime:
