@@ -47,7 +47,13 @@ class Environment:
         named = config_path or env.get("TAILPIPE_CONFIG_PATH")
         paths = [_expand(part, home) for part in named.split(os.pathsep) if part] if named else [install / "config"]
         for path in paths if named else ():
-            _require_path(path)
+            try:
+                path.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                hint = "see --config-path and TAILPIPE_CONFIG_PATH"
+                raise UsageError(f'there is no "{path}" to read config from', hint=hint) from None
+            except OSError as error:
+                raise UsageError(f'cannot read config from "{path}": {error.strerror}') from None
         level = env.get("TAILPIPE_LOG_LEVEL") or None
         if level is not None:
             LogLevels.parse(level)
@@ -86,16 +92,6 @@ class Settings:
         data_dir = _expand(block.data_dir, environment.home) if block.data_dir else location
         default = block.log_level or "warning"
         return cls(block, location, data_dir, LogLevels.parse(environment.log_level or default, default))
-
-
-def _require_path(path: Path) -> None:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        hint = "see --config-path and TAILPIPE_CONFIG_PATH"
-        raise UsageError(f'there is no "{path}" to read config from', hint=hint) from None
-    except OSError as error:
-        raise UsageError(f'cannot read config from "{path}": {error.strerror}') from None
 
 
 def _expand(path: str, home: Path) -> Path:

@@ -40,8 +40,7 @@ _LAST = date.max.toordinal()
 class DaySet:
     """A set of days, kept as spans that include both ends.
 
-    Whatever spans it is made of, the set holds them sorted, apart from each other and never empty, so
-    that equal sets compare equal. A set may reach to `date.max`: that is how «from then on» is written.
+    The spans are sorted, separate and never empty, so that equal sets compare equal. One that ends at `date.max` is open.
     """
 
     spans: tuple[tuple[date, date], ...] = ()
@@ -156,13 +155,12 @@ EVERY_DAY = DaySet.span(date.min, date.max)
 class Coverage:
     """What is known of the days of one source of a partition; no day has two states.
 
-    A *covered* day was listed and all that it held is committed. A *missing* one was requested and has not
-    been done. A *dropped* one was deleted or has expired. A day without a state was never requested.
-    `unsettled` days are covered, but late artifacts may have come since they were listed, or are known to
-    have: they are listed once more.
+    A *covered* day was listed and all that it held is committed. A *missing* one was requested and is not done. A
+    *dropped* one was deleted or has expired. A day without a state was never requested. `unsettled` days are covered,
+    but are listed once more, because late artifacts may have come.
 
-    `frontier` is the newest day that a run without an end has requested; the next plain run goes on from it.
-    A window with an end never moves it. None if only such windows were ever requested.
+    `frontier` is the newest day that a run without an end has requested, where the next plain run continues; None if
+    only windows with an end were requested.
     """
 
     covered: DaySet = field(default=NO_DAYS)

@@ -33,9 +33,8 @@ _WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localt
 class SqlProblem:
     """One problem in an SQL text of the config.
 
-    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
-    `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
-    the word there; None if DuckDB does not tell.
+    `address` names the argument below its block, such as `filter` or `column.NAME.transform`. `position` counts the
+    characters before the problem, and `length` those of the word there; None if DuckDB does not report it.
     """
 
     address: str

@@ -48,8 +48,5 @@ def compares_addresses(sql: str) -> bool:
 
 def load_with_operators() -> str:
     """The statements that load the extension and let its operators take text, as columns of addresses are stored."""
-    macros = (
-        f'CREATE OR REPLACE TEMP MACRO "{name}"(a, b) AS system.main."{name}"({sides})'
-        for name, sides in _OPERATORS.items()
-    )
-    return "; ".join([load_statement(), *macros])
+    macro = 'CREATE OR REPLACE TEMP MACRO "{0}"(a, b) AS system.main."{0}"({1})'
+    return "; ".join([load_statement(), *(macro.format(name, sides) for name, sides in _OPERATORS.items())])
