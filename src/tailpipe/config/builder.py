@@ -187,11 +187,8 @@ class _Builder:
         if reference not in self.decoded:
             declared = self.single.get(reference.kind) or self.decoder.type_of(located.text, located.block)
             self.decoding.append(reference)
-            self.decoded[reference] = (
-                self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
-            )
-            if isinstance(value := self.decoded[reference], Table):
-                self.decoded[reference] = self._extended(reference, value)
+            value = self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
+            self.decoded[reference] = self._extended(reference, value) if isinstance(value, Table) else value
             self.decoding.pop()
         return self.decoded[reference]
 
@@ -202,9 +199,8 @@ class _Builder:
         if reference.kind == "table":
             if reference.labels[0] == HIT_TABLE:
                 hint = "tailpipe detect writes this table; give yours another name"
-                self.decoder.report(
-                    located.text, Problem(f'table "{HIT_TABLE}" is built in', located.block.labels[0].span, hint)
-                )
+                problem = Problem(f'table "{HIT_TABLE}" is built in', located.block.labels[0].span, hint)
+                self.decoder.report(located.text, problem)
             self.decoder.report_all(located.text, table_problems(value, located.block, self.registry.sources))
             if value is not None:
                 self._check_mapping(located, value, value.format)

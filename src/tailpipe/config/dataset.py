@@ -36,9 +36,8 @@ class Dataset(Declared):
     def has(self, partition: str) -> bool:
         """Whether a `table.partition` belongs to it."""
         table, _, name = partition.partition(".")
-        return any(fnmatchcase(table, one) for one in self.tables) and any(
-            fnmatchcase(partition if "." in one else name, one) for one in self.partitions
-        )
+        is_named = any(fnmatchcase(partition if "." in one else name, one) for one in self.partitions)
+        return is_named and any(fnmatchcase(table, one) for one in self.tables)
 
     def select(self, partitions: Iterable[str]) -> list[str]:
         """Those that belong to it; none is an error, because a wrong name must not look like «nothing to do»."""

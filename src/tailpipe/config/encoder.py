@@ -118,9 +118,8 @@ def _expression(value: Any) -> Expression:
     if isinstance(value, Connection | Format | Notifier | Store):
         return Name(value.address.split("."))
     if isinstance(value, Mapping):
-        return Map(
-            [(Literal(str(key)), _expression(DOTS if _is_secret(key, item) else item)) for key, item in value.items()]
-        )
+        shown = {key: DOTS if _is_secret(key, item) else item for key, item in value.items()}
+        return Map([(Literal(str(key)), _expression(item)) for key, item in shown.items()])
     if isinstance(value, Sequence) and not isinstance(value, str):
         return List([_expression(item) for item in _shown(value)])
     return literal(_plain_value(value))
@@ -163,9 +162,6 @@ def _unspelt(column: Column, table: Table) -> Column:
     """The column without what the `keys` of its table say."""
     if table.keys is None:
         return column
-    shorter = (
-        dataclasses.replace(column, source=None, keys=None),
-        dataclasses.replace(column, source=None),
-        dataclasses.replace(column, keys=None),
-    )
+    implied: tuple[dict[str, Any], ...] = ({"source": None, "keys": None}, {"source": None}, {"keys": None})
+    shorter = (dataclasses.replace(column, **fields) for fields in implied)
     return next((one for one in shorter if spelt_column(one, table.keys) == column), column)

@@ -104,9 +104,8 @@ def _assigned(text: str, names: frozenset[str]) -> Iterable[Span]:
         start, end = match.span("value")
         opening = text[start]
         if opening == "[":
-            yield from (
-                (start + one.start(), start + one.end()) for one in re.finditer(r'[^\s",`\[\]]+', match["value"])
-            )
+            words = re.finditer(r'[^\s",`\[\]]+', match["value"])
+            yield from ((start + one.start(), start + one.end()) for one in words)
         elif opening in ('"', "`"):
             yield start + 1, end - (end - start > 1 and text[end - 1] == opening)
         else:

@@ -55,9 +55,8 @@ def read_pack(folder: str) -> Plugin:
     if decoder.problems:
         raise ConfigError(tuple(decoder.problems))
     if len(found) != 1:
-        raise PluginError(
-            f'"{path}" has {len(found)} blocks "plugin"', plugins=(), hint='write one: plugin "NAME" { … }'
-        )
+        hint = 'write one: plugin "NAME" { … }'
+        raise PluginError(f'"{path}" has {len(found)} blocks "plugin"', plugins=(), hint=hint)
     info = found[0]
     presets = [".".join(label.text for label in block.labels) for block in body.blocks if block.type == "format"]
     return Plugin(

@@ -79,9 +79,8 @@ class SparkSettings(Declared):
         if self.remote_token is not None and self.remote is None:
             raise UsageError("remote_token requires remote", hint="set the address of the server, or remove the token")
         if self.remote_token is not None and not self.is_remote_private:
-            raise UsageError(
-                "remote_token would be sent without encryption", hint="add /;use_ssl=true to the address in remote"
-            )
+            hint = "add /;use_ssl=true to the address in remote"
+            raise UsageError("remote_token would be sent without encryption", hint=hint)
 
     @property
     def is_remote_private(self) -> bool:

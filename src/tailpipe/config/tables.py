@@ -27,9 +27,8 @@ def table_problems(table: Table | None, block: Block, sources: Collection[str]) 
     inner = [column for column in block.inner("column") if column.labels]
     common = [one.name for candidate in block.inner("common") for one in candidate.body.attributes]
     names = {column.labels[0].text.lower() for column in inner}
-    has_time = "tp_timestamp" in {*names, *common} or (
-        table is not None and (table.time_column is not None or table.maps_time)
-    )
+    has_time = table is not None and (table.time_column is not None or table.maps_time)
+    has_time = has_time or "tp_timestamp" in {*names, *common}
     if not block.body.is_broken and not has_time and (table is not None or not says(block, "extend")):
         hint = 'add column "tp_timestamp" { source = "…" }'
         title = f'table "{block.labels[0].text}"' if block.labels else "the table"

@@ -38,7 +38,5 @@ class Connection(Declared):
         A type of connection that can open one overrides this, and names the schemes in `object_schemes`. The
         caller sets the prefix, time limits and retries.
         """
-        raise UsageError(
-            f'{self.address} cannot open "{location}"',
-            hint=f'a connection of type "{self.type}" opens no buckets: name one that fits the location',
-        )
+        hint = f'a connection of type "{self.type}" opens no buckets: name one that fits the location'
+        raise UsageError(f'{self.address} cannot open "{location}"', hint=hint)

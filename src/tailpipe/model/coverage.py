@@ -40,7 +40,7 @@ _LAST = date.max.toordinal()
 class DaySet:
     """A set of days, kept as spans that include both ends.
 
-    The spans are sorted, separate and never empty, so that equal sets compare equal. One that ends at `date.max` is open.
+    The spans are sorted, separate and never empty, so that equal sets are equal. One that ends at `date.max` is open.
     """
 
     spans: tuple[tuple[date, date], ...] = ()
@@ -54,9 +54,8 @@ class DaySet:
                 merged[-1] = (merged[-1][0], max(merged[-1][1], last))
             else:
                 merged.append((first, last))
-        object.__setattr__(
-            self, "spans", tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
-        )
+        spans = tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
+        object.__setattr__(self, "spans", spans)
 
     @classmethod
     def of(cls, days: Iterable[date]) -> DaySet:
@@ -134,9 +133,8 @@ class DaySet:
     def __sub__(self, other: DaySet) -> DaySet:
         edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]
         holes = ((before[1] + 1, after[0] - 1) for before, after in pairwise(edges))
-        return self & DaySet(
-            tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
-        )
+        days = ((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
+        return self & DaySet(tuple(days))
 
     def __str__(self) -> str:
         return _text(self.spans)

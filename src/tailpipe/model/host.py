@@ -25,9 +25,8 @@ _KINDS = frozenset({"file", "run"})
 def check_host(name: str) -> None:
     """Refuse a name that an origin or a key of coverage could not spell."""
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f'"{name}" is not the name of a host', hint="use letters, digits, '.', '_' and '-', at most 253 characters"
-        )
+        hint = "use letters, digits, '.', '_' and '-', at most 253 characters"
+        raise UsageError(f'"{name}" is not the name of a host', hint=hint)
 
 
 def qualified(source: str, host: str) -> str:

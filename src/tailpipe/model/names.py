@@ -36,9 +36,8 @@ def check_reference_name(name: str) -> None:
 def check_directory(path: str) -> None:
     """Refuse an address: it would silently become a local directory of that name."""
     if match := _SCHEME.match(path):
-        raise UsageError(
-            f'"{path}" is not a directory', hint=f"{match[1]}:// addresses are not supported here; name a mounted path"
-        )
+        hint = f"{match[1]}:// addresses are not supported here; name a mounted path"
+        raise UsageError(f'"{path}" is not a directory', hint=hint)
 
 
 def spelt(name: str, keys: Spelling) -> str:

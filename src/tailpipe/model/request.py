@@ -16,9 +16,9 @@ __all__ = ["Collect", "Detect"]
 class Collect:
     """A request to collect partitions, or all of them.
 
-    Without a window a run continues from the frontier; with `fill` it also takes the days since the oldest one that were
-    never requested, but none before `oldest`, the first day that the partition keeps. With `accept_loss`, overwriting
-    may leave days without rows.
+    Without a window a run continues from the frontier; with `fill` it also takes older days that were never requested,
+    but none before `oldest`, the first day that the partition keeps. With `accept_loss`, overwriting may leave days
+    without rows.
     """
 
     now: datetime

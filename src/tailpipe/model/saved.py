@@ -181,14 +181,10 @@ def parameter_flaws(query: SavedQuery, form: str) -> list[Flaw]:
     for lower, parameter in declared.items():
         if lower not in names | meant and query.text:
             hint = f"write ${parameter.name} in it, or remove the parameter"
-            flaws.append(
-                Flaw(f'the statement does not use the parameter "{parameter.name}"', hint=hint, name=parameter.name)
-            )
+            message = f'the statement does not use the parameter "{parameter.name}"'
+            flaws.append(Flaw(message, hint=hint, name=parameter.name))
         try:
             parameter.value(parameter.default, now=_SOME_TIME)
         except UsageError as error:
-            message = f'the default of the parameter "{parameter.name}"' + error.message.removeprefix(
-                f'the parameter "{parameter.name}"'
-            )
-            flaws.append(Flaw(message, hint=error.hint, name=parameter.name))
+            flaws.append(Flaw(f"the default of {error.message}", hint=error.hint, name=parameter.name))
     return flaws

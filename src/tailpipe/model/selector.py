@@ -32,9 +32,8 @@ class Selector:
         if not dot:
             partition = "*"
         if not _PART.fullmatch(table) or not _PART.fullmatch(partition):
-            raise UsageError(
-                f'"{text}" is not a selector', hint="use table, table.partition, or wildcards such as aws_* or *.prod"
-            )
+            hint = "use table, table.partition, or wildcards such as aws_* or *.prod"
+            raise UsageError(f'"{text}" is not a selector', hint=hint)
         return cls(table, partition)
 
     def matches(self, table: str, partition: str) -> bool:

@@ -132,10 +132,8 @@ class RequestLimit:
         self.sleep(seconds)
 
     def _timeout(self) -> TailpipeError:
-        return TailpipeError(
-            f"no request to {self.name} could be sent for {self.time_limit:g} seconds",
-            hint="other tasks use up the limits, or the service requires a longer pause",
-        )
+        hint = "other tasks use up the limits, or the service requires a longer pause"
+        return TailpipeError(f"no request to {self.name} could be sent for {self.time_limit:g} seconds", hint=hint)
 
     def _place(self) -> Path:
         root = self.directory or Path(tempfile.gettempdir()) / f"tailpipe-limits-{os.getuid()}"

@@ -121,9 +121,8 @@ def _numbered(
             return
         digest = _digest(found)
         if digest == before:
-            raise TailpipeError(
-                f"page {place} is equal to the page before", hint="check whether the service ignores the page number"
-            )
+            hint = "check whether the service ignores the page number"
+            raise TailpipeError(f"page {place} is equal to the page before", hint=hint)
         before = digest
         yield answer
         if size is not None and len(found) < size:

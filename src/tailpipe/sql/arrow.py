@@ -1,7 +1,7 @@
 """Arrow arrays from their bytes.
 
-Before its first conversion of Python objects, Arrow imports pandas if that is installed, which takes longer than a small
-commit. Arrays that are made of buffers need no conversion.
+Before its first conversion of Python objects, Arrow imports pandas if installed, which takes longer than a small commit.
+Arrays that are made of buffers need no conversion.
 """
 
 from __future__ import annotations

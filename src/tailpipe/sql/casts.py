@@ -216,10 +216,8 @@ def _number(number: str, zone: str | None) -> str:
     No two ranges overlap; any other number is no time.
     """
     scales = ("* 1000000", "* 1000", "", "// 1000")
-    branches = [
-        f"WHEN {_within(number, *span)} THEN make_timestamp({number} {scale})"
-        for span, scale in zip(_EPOCHS, scales, strict=True)
-    ]
+    spans = zip(_EPOCHS, scales, strict=True)
+    branches = [f"WHEN {_within(number, *span)} THEN make_timestamp({number} {scale})" for span, scale in spans]
     for count, form in ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S")):
         span = (1980 * 10 ** (count - 4), 2100 * 10 ** (count - 4))
         date = f"try_strptime({number}::VARCHAR, {literal(form)})"

@@ -115,9 +115,8 @@ def _ocsf_problems(connection: duckdb.DuckDBPyConnection, table: Table, events: 
     columns |= {name: kind.duckdb for name, kind in common_types(columns).items()}
     if events.when is not None:
         load_for(connection, [events.when])
-        yield from _condition_problems(
-            connection, f"ocsf.{events.name}.when", events.when, columns, not table.map_fields
-        )
+        address = f"ocsf.{events.name}.when"
+        yield from _condition_problems(connection, address, events.when, columns, not table.map_fields)
     kinds = CLASSES[events.name].columns
     for name, sql in events.given.items():
         address = f"ocsf.{events.name}.{name}"

@@ -41,12 +41,11 @@ def with_numbers(
     taken as BIGINT, and all others as DOUBLE.
     """
     whole = {name.lower() for name, kind in types.items() if kind == "bigint"}
-    return tuple(
-        replace(one, transform=read_as_numbers(connection, one.transform, fields, whole) or one.transform)
-        if one.transform is not None
-        else one
-        for one in outputs
-    )
+    found = []
+    for one in outputs:
+        numbers = read_as_numbers(connection, one.transform, fields, whole) if one.transform is not None else None
+        found.append(one if numbers is None else replace(one, transform=numbers))
+    return tuple(found)
 
 
 def read_as_numbers(
