@@ -77,7 +77,7 @@ class Lines:
 class Parsed:
     """Rows with named fields, as a DuckDB query over Arrow tables, so that the next step is one query with it.
 
-    The query gives `_artifact` (integer), `_ordinal` (bigint), `_bad` (why the row cannot be read, or null), `_raw` (its
+    The query gives `_artifact` (integer), `_ordinal` (bigint), `_bad` (why it cannot be read, or null), `_raw` (its
     text, at least where `_bad` is not null), then fields by name. Bad lines are rows, headers and comments are not.
     Each row has the artifact and the ordinal of a line that was given, and no two rows have the same.
     """

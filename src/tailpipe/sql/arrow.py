@@ -1,6 +1,6 @@
 """Arrow arrays from their bytes.
 
-Before its first conversion of Python objects, Arrow imports pandas if installed, which takes longer than a small commit.
+Before its first conversion of Python objects, Arrow imports pandas if installed, which takes longer than a commit.
 Arrays that are made of buffers need no conversion.
 """
 
