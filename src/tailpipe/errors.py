@@ -19,9 +19,8 @@
         ├── LockedError      another process writes this partition, or took it over            exit 1
         └── StorageError     the disk is full, read-only, not ours, or fails                   exit 1
 
-A message says what, where and what to do next: lower case, no full stop, the user's own words in
-quotes. Facts are kept as attributes, and every error survives pickling, because some of them travel
-back from worker processes.
+A message says what, where and what to do next: lower case, no full stop, the user's own words in quotes. Facts are
+attributes, and every error survives pickling, because some come from worker processes.
 """
 
 from __future__ import annotations
@@ -187,19 +186,18 @@ class CrashedError(TailpipeError):
     def of(cls, signal: int, statement: str = "") -> CrashedError:
         """The error for a process that died of a signal."""
         shown = " ".join(statement[:_SHOWN].split()) + ("…" if len(statement) > _SHOWN else "")
-        said = f": {shown}" if shown else ""
+        quoted = f": {shown}" if shown else ""
         if signal == _KILLED:
             hint = "it may have needed too much memory: read fewer rows, or aggregate them"
-            return cls(f"the process of the statement was killed{said}", signal=signal, hint=hint)
+            return cls(f"the process of the statement was killed{quoted}", signal=signal, hint=hint)
         hint = "write it in another way, with fewer nested brackets, functions or types"
-        return cls(f"the statement crashed the SQL engine{said}", signal=signal, hint=hint)
+        return cls(f"the statement crashed the SQL engine{quoted}", signal=signal, hint=hint)
 
 
 class ObjectStoreError(TailpipeError):
     """A store of objects refused a request or did not answer; `key` is empty where no single object is meant.
 
-    `is_unknown` says that a write may or may not have happened: its reply was lost. Whoever gets this looks at the
-    store before doing anything else.
+    `is_unknown` says that a write may have happened, because its reply was lost: look at the store first.
     """
 
     def __init__(self, message: str, *, location: str, key: str = "", is_unknown: bool = False, hint: str = "") -> None:
@@ -210,7 +208,7 @@ class ObjectStoreError(TailpipeError):
 
 
 class WorkspaceError(TailpipeError):
-    """The workspace directory cannot be used; `path` is the directory or file that stands in the way."""
+    """The workspace directory cannot be used; `path` is the directory or file at fault."""
 
     def __init__(self, message: str, *, path: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -262,7 +260,7 @@ class UnpackError(TailpipeError):
 
 
 class CatalogError(WorkspaceError):
-    """The catalog itself cannot be read; the doctor catches this and writes it anew."""
+    """The catalog itself cannot be read; the doctor catches this and writes it again."""
 
 
 class NewerError(CatalogError):

@@ -9,7 +9,7 @@ defaults, `__post_init__`, equality, hash, `repr`, errors, pickling, and all fun
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from inspect import Signature, signature
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
@@ -26,7 +26,7 @@ def frozen(cls: type[T]) -> type[T]:
 
 
 def make_frozen(cls: type[T], *, kw_only: bool = False) -> type[T]:
-    """The same as a function, for a base class whose subclasses are to be frozen dataclasses by themselves."""
+    """Make a class a frozen dataclass, for a base class that does so with its subclasses."""
     own = cls.__dict__
     has_hash = own.get("__hash__") is not None  # Python sets it to None where a class has an `__eq__` of its own
     made = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
@@ -45,7 +45,7 @@ def make_frozen(cls: type[T], *, kw_only: bool = False) -> type[T]:
 
 
 class _Signature:
-    """The parameters of a class, for `help` and notebooks; worked out when somebody looks at them."""
+    """The parameters of a class, for `help` and notebooks; computed on first use."""
 
     def __get__(self, value: object, owner: type) -> Signature:
         if "__compared_values__" not in vars(owner):
@@ -91,30 +91,25 @@ def _init(cls: type) -> Callable[..., None]:
 
 def _compiled(cls: type) -> Callable[..., None]:
     """The `__init__` of a class: its fields are the parameters."""
-    every = fields(cls)
     known: dict[str, Any] = {"_set": object.__setattr__, "_absent": MISSING}
-    known |= {f"_default_{one.name}": one.default for one in every}
-    known |= {f"_make_{one.name}": one.default_factory for one in every}
-    plain = [_parameter(one) for one in every if one.init and not one.kw_only]
-    named = [_parameter(one) for one in every if one.init and one.kw_only]
-    body = [f"_set(self, {one.name!r}, {value})" for one in every if (value := _value(one))]
+    plain, named, body = ["self"], ["*"], []
+    for one in fields(cls):
+        name, value, default = one.name, one.name, ""
+        if one.default_factory is not MISSING:
+            known[f"_make_{name}"] = one.default_factory
+            value = f"_make_{name}() if {name} is _absent else {name}" if one.init else f"_make_{name}()"
+            default = "=_absent"
+        elif one.default is not MISSING:
+            known[f"_default_{name}"] = one.default
+            default = f"=_default_{name}"
+        if one.init:
+            (named if one.kw_only else plain).append(name + default)
+        if one.init or one.default_factory is not MISSING:  # else a class attribute or `__post_init__` gives the value
+            body.append(f"_set(self, {name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
-    parameters = ", ".join(["self", *plain, *(["*", *named] if named else [])])
+    parameters = ", ".join([*plain, *(named if len(named) > 1 else ())])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102 - names of fields alone
     compiled: Callable[..., None] = known["__init__"]
     compiled.__qualname__ = f"{cls.__qualname__}.__init__"
     return compiled
-
-
-def _parameter(one: Field[Any]) -> str:
-    if one.default_factory is not MISSING:
-        return f"{one.name}=_absent"
-    return one.name if one.default is MISSING else f"{one.name}=_default_{one.name}"
-
-
-def _value(one: Field[Any]) -> str:
-    """What a field is set to; empty if nothing sets it here."""
-    if one.default_factory is MISSING:
-        return one.name if one.init else ""
-    return f"_make_{one.name}() if {one.name} is _absent else {one.name}" if one.init else f"_make_{one.name}()"

@@ -20,7 +20,7 @@ from tailpipe.catalog.catalog import Catalog, Writer
 from tailpipe.catalog.rebuild import rebuild
 from tailpipe.collect.plan import Plan, UnitPlan
 from tailpipe.model.artifact import Accounts
-from tailpipe.model.coverage import Coverage, DaySet
+from tailpipe.model.coverage import Coverage, DaySet, Drop
 from tailpipe.model.ledger import LedgerEntry
 from tailpipe.model.staged import Covered, Staged, StagedArtifact
 from tests.crash.collector import stage
@@ -54,7 +54,7 @@ class Both(plans.Catalog):
         super().drop(days)
         # Days of which nothing is known are not dropped: they can still be asked for.
         for name, coverage in known.items():
-            self.coverage[name] = coverage.drop(days & (coverage.known | (dates & days)))
+            self.coverage[name] = coverage.after(Drop(days & (coverage.known | (dates & days))))
         self._really(lambda writer: writer.delete(days))
 
     def request(self, plan: Plan) -> None:

@@ -16,7 +16,18 @@ from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, State, dropped_days, first_day
+from tailpipe.model.coverage import (
+    NO_DAYS,
+    Advance,
+    Cover,
+    Coverage,
+    DaySet,
+    Drop,
+    Request,
+    State,
+    dropped_days,
+    first_day,
+)
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
@@ -120,8 +131,8 @@ class Catalog:
         plan, gone = self.plan(request, names), dropped_days(self.coverage.values())
         for name in sorted({*plan.requests, *plan.frontiers}):
             known = self.coverage.get(name, Coverage(dropped=gone))
-            known = known.advance(plan.frontiers[name]) if name in plan.frontiers else known
-            self.coverage[name] = known.request(plan.requests.get(name, NO_DAYS))
+            known = known.after(Advance(plan.frontiers[name])) if name in plan.frontiers else known
+            self.coverage[name] = known.after(Request(plan.requests.get(name, NO_DAYS)))
         for unit in plan.units:
             if unit.unit.day in failing:
                 continue
@@ -138,12 +149,12 @@ class Catalog:
         for unit in units:
             self.lost[unit] = self.lost.get(unit, NO_DAYS) | (days & DaySet.of([unit.day] if unit.day else []))
         for name, known in self.coverage.items():
-            self.coverage[name] = known.drop(days & (known.known | dates))
+            self.coverage[name] = known.after(Drop(days & (known.known | dates)))
 
     def _cover(self, covers: Iterable[Covered]) -> None:
         for one in covers:
             known = self.coverage.get(one.source, Coverage())
-            self.coverage[one.source] = known.cover(one.days, settled_before=one.settled_before)
+            self.coverage[one.source] = known.after(Cover(one.days, one.settled_before))
 
 
 counts = st.integers(-45, 0)

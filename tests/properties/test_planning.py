@@ -18,7 +18,7 @@ from tailpipe.collect.plan import Plan, SourceState, UnitPlan
 from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet, first_day
+from tailpipe.model.coverage import NO_DAYS, Advance, Cover, Coverage, DaySet, Drop, Request, first_day
 from tailpipe.model.ledger import HEAD_BYTES, TAIL_BYTES, LedgerEntry, Span, Unit, fingerprints, printed
 from tailpipe.model.request import Collect
 from tailpipe.model.staged import Covered
@@ -82,13 +82,13 @@ class Catalog:
                 self.lost[unit] = self.lost.get(unit, NO_DAYS) | dates
             self.rows[identity] = {key: line for key, line in rows.items() if key not in gone}
         for name, known in self.coverage.items():
-            self.coverage[name] = known.drop(days)
+            self.coverage[name] = known.after(Drop(days))
 
     def request(self, plan: Plan) -> None:
         for name, day in plan.frontiers.items():
-            self.coverage[name] = self.coverage[name].advance(day)
+            self.coverage[name] = self.coverage[name].after(Advance(day))
         for name, days in plan.requests.items():
-            self.coverage[name] = self.coverage[name].request(days)
+            self.coverage[name] = self.coverage[name].after(Request(days))
 
     def commit(self, unit: UnitPlan, logs: dict[str, Log], now: datetime) -> None:
         held = {entry.identity for entry in self.ledger.values() if entry.unit == unit.unit}
@@ -146,7 +146,7 @@ class Catalog:
     def cover(self, covers: tuple[Covered, ...]) -> None:
         for one in covers:
             known = self.coverage[one.source]
-            self.coverage[one.source] = known.cover(one.days, settled_before=one.settled_before)
+            self.coverage[one.source] = known.after(Cover(one.days, one.settled_before))
 
 
 @dataclass

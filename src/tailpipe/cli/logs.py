@@ -13,7 +13,7 @@ from tailpipe.model.redacted_logging import RedactingFormatter
 from tailpipe.model.redaction import REDACTOR, secrets_of
 
 if TYPE_CHECKING:
-    from tailpipe.config.log_levels import LogLevels
+    from tailpipe.config.settings import LogLevels
 
 __all__ = ["is_debugging", "log_from", "start_logging"]
 
@@ -62,7 +62,7 @@ def is_debugging() -> bool:
 def _requested() -> tuple[str, Mapping[str, str]]:
     """What the variable says; a wrong one is reported by the command, when it opens its workspace."""
     if text := os.environ.get("TAILPIPE_LOG_LEVEL"):
-        from tailpipe.config.log_levels import LogLevels  # late, because it brings the options of a workspace
+        from tailpipe.config.settings import LogLevels  # late, because it brings the options of a workspace
 
         try:
             levels = LogLevels.parse(text)

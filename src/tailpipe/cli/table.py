@@ -32,7 +32,7 @@ def _records(home: Home) -> list[dict[str, Any]]:
 
 
 def _text(home: Home, name: str) -> str:
-    from tailpipe.config.table_text import table_text
+    from tailpipe.config.encoder import table_text
 
     return table_text(home.table(name), home.registry.presets)
 
@@ -98,7 +98,7 @@ def infer(context: click.Context, file: str, name: str | None) -> None:
     Prints the table that is shipped if it recognizes one, or else a table with the format and the columns that a sample
     shows, as `tailpipe init` writes it. Reports on stderr what is sure and what is guessed.
     """
-    from tailpipe.config.table_text import table_text
+    from tailpipe.config.encoder import table_text
 
     known, inference = inferred(home_of(context), file, name)
     for found in inference.found:

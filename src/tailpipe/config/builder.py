@@ -8,22 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.config.config import Config
+from tailpipe.config.config import Config, config_field
 from tailpipe.config.convert import Reference
-from tailpipe.config.dashboard import Dashboard
+from tailpipe.config.dashboard import Dashboard, dashboard_problems
 from tailpipe.config.dataset import Dataset
 from tailpipe.config.decoder import Decoder
 from tailpipe.config.for_each import ForEach, once
 from tailpipe.config.former import former_block, former_label
 from tailpipe.config.functions import Surroundings
-from tailpipe.config.mapping import path_problems, reversed_names
 from tailpipe.config.parser import parse
 from tailpipe.config.partitions import completed, partition_problems
 from tailpipe.config.saved import SavedQueries
 from tailpipe.config.scope import LABELS, Located, Scope
 from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.config.syntax import Block
-from tailpipe.config.tables import extended, mapped, table_problems
+from tailpipe.config.tables import extended, mapped, path_problems, reversed_names, table_problems
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, Note
 from tailpipe.model.detection import HIT_TABLE, Detection, DetectionSet, SigmaRules
@@ -59,11 +58,6 @@ def build_config(
     and formats, which may be its own presets, and nothing else.
     """
     return _Builder(registry, around, list(found), is_pack=is_pack).build(texts)
-
-
-def _in_sql(reference: Reference) -> tuple[str, str]:
-    """What SQL makes of the name of a table or schema: it knows no cases."""
-    return reference.kind, reference.labels[0].lower()
 
 
 class _Builder:
@@ -125,8 +119,7 @@ class _Builder:
         for text in texts:
             text.hide(lambda: self.vocabulary)
             body, problems = parse(text.text)
-            for problem in problems:
-                self.decoder.report(text, problem)
+            self.decoder.report_all(text, problems)
             for attribute in body.attributes:
                 hint = "arguments stand inside a block"
                 self.decoder.report(text, Problem(f'"{attribute.name}" must be inside a block', attribute.span, hint))
@@ -167,27 +160,21 @@ class _Builder:
             # The decoder says what is wrong with them; such a block cannot be referred to.
             reference = Reference(block.type, (*labels, f"#{len(self.scope.blocks)}"))
         elif reference in self.scope.blocks:
-            first = self.scope.blocks[reference]
-            note = Note("first defined here", first.text.place(first.block.span))
-            shown = ".".join(labels)
-            self.decoder.report(text, Problem(f'{block.type} "{shown}" is defined twice', block.span), note)
+            self.for_each.twice(text, block, self.scope.blocks[reference])
             return
         elif reference in self.made and block.type == "format" and not self.is_pack:
             hint = f"presets cannot be changed; give yours another name than {labels[1]}"
             self.decoder.report(text, Problem(f"{reference} is a preset", block.labels[1].span, hint))
             return
-        elif (twin := self._twin(reference)) is not None:
+        elif reference.kind in ("table", "schema") and (twin := self.in_sql.get((block.type, labels[0].lower()))):
+            # DuckDB ignores case.
             first = self.scope.blocks[twin]
             note = Note("first defined here", first.text.place(first.block.span))
             message = f'{block.type} "{labels[0]}" and "{twin.labels[0]}" are the same in SQL, which knows no cases'
             self.decoder.report(text, Problem(message, block.labels[0].span, "give it another name"), note)
             return
         self.scope.blocks[reference] = Located(text, block)
-        self.in_sql.setdefault(_in_sql(reference), reference)
-
-    def _twin(self, reference: Reference) -> Reference | None:
-        """The block whose name in SQL would be the same: DuckDB does not tell cases apart."""
-        return self.in_sql.get(_in_sql(reference)) if reference.kind in ("table", "schema") else None
+        self.in_sql.setdefault((block.type, reference.labels[0].lower()), reference)
 
     def _resolve(self, reference: Reference) -> Any:
         """The decoded block, decoded now if it was not yet."""
@@ -200,26 +187,21 @@ class _Builder:
         if reference not in self.decoded:
             declared = self.single.get(reference.kind) or self.decoder.type_of(located.text, located.block)
             self.decoding.append(reference)
-            self.decoded[reference] = (
-                self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
-            )
-            if isinstance(value := self.decoded[reference], Table):
-                self.decoded[reference] = self._extended(reference, value)
+            value = self.decoder.decode(located.text, located.block, declared, str(reference)) if declared else None
+            self.decoded[reference] = self._extended(reference, value) if isinstance(value, Table) else value
             self.decoding.pop()
         return self.decoded[reference]
 
-    # What no single option can tell
+    # Checks across options
 
     def _check(self, reference: Reference, value: Any) -> None:
         located = self.scope.blocks[reference]
         if reference.kind == "table":
             if reference.labels[0] == HIT_TABLE:
                 hint = "tailpipe detect writes this table; give yours another name"
-                self.decoder.report(
-                    located.text, Problem(f'table "{HIT_TABLE}" is built in', located.block.labels[0].span, hint)
-                )
-            for problem in table_problems(value, located.block, self.registry.sources):
+                problem = Problem(f'table "{HIT_TABLE}" is built in', located.block.labels[0].span, hint)
                 self.decoder.report(located.text, problem)
+            self.decoder.report_all(located.text, table_problems(value, located.block, self.registry.sources))
             if value is not None:
                 self._check_mapping(located, value, value.format)
         elif reference.kind == "partition" and len(located.block.labels) == LABELS["partition"]:
@@ -237,20 +219,10 @@ class _Builder:
             self.decoded[reference] = dataclasses.replace(value, paths=paths)
 
     def _check_detection(self, located: Located, value: Detection | DetectionSet | SigmaRules) -> None:
-        from tailpipe.config.detections import (  # late, because most configs have none
-            detection_problems,
-            set_problems,
-            sigma_problems,
-        )
+        from tailpipe.config.detections import problems_of  # late, because most configs have none
 
-        if isinstance(value, Detection):
-            problems = detection_problems(value, located.block, self._known_tables(), self._table)
-        elif isinstance(value, SigmaRules):
-            problems = sigma_problems(value, located.block, self._known_tables())
-        else:
-            problems = set_problems(value, located.block, self.registry.detections)
-        for problem in problems:
-            self.decoder.report(located.text, problem)
+        found = problems_of(value, located.block, self._known_tables(), self._table, self.registry.detections)
+        self.decoder.report_all(located.text, found)
 
     def _known_tables(self) -> list[str]:
         return [*self.registry.tables, *(one.labels[0] for one in self.scope.blocks if one.kind == "table")]
@@ -276,14 +248,11 @@ class _Builder:
         dashboards = {one: value for one, value in self.decoded.items() if isinstance(value, Dashboard)}
         if not dashboards:
             return
-        from tailpipe.config.dashboards import dashboard_problems  # late, because most configs have none
-
         blocks = {one.labels[0]: self.decoded[one] for one in self.scope.blocks if one.kind == "query"}
         queries = ChainMap(self.from_files, blocks, self.registry.queries)  # type: ignore[arg-type] # only read
         for reference, dashboard in dashboards.items():
             located = self.scope.blocks[reference]
-            for problem in dashboard_problems(dashboard, located.block, queries):
-                self.decoder.report(located.text, problem)
+            self.decoder.report_all(located.text, dashboard_problems(dashboard, located.block, queries))
 
     def _check_stores(self) -> None:
         stores, workspaces, partitions = (self._of_kind(kind) for kind in ("store", "workspace", "partition"))
@@ -315,7 +284,6 @@ class _Builder:
         if table.extend is None:
             return table
         name, own = table.extend, Reference("table", (table.extend,))
-        located = self.scope.blocks[reference]
         text, span = self.decoder.spans[f"{reference}.extend"]
         known = self._known_tables()
         if name not in known:
@@ -329,7 +297,7 @@ class _Builder:
                 problem = Problem(str(error), span)
             else:
                 return extended(table, base) if base is not None else None
-        self.decoder.report(located.text if text is None else text, problem)
+        self.decoder.report(text, problem)
         return None
 
     def _check_partition(self, name: str, partition: Partition | None, located: Located) -> None:
@@ -341,8 +309,8 @@ class _Builder:
             self.decoder.report(located.text, Problem(f'unknown table "{name}"', located.block.labels[0].span, hint))
         if table is None or partition is None:
             return  # the problems of each are told
-        for problem in partition_problems(partition, located.block, table, declared.block if declared else None):
-            self.decoder.report(located.text, problem)
+        problems = partition_problems(partition, located.block, table, declared.block if declared else None)
+        self.decoder.report_all(located.text, problems)
         for source in partition.sources:
             if source.format is not None and declared is not None:
                 self._check_mapping(declared, table, source.format)
@@ -362,28 +330,11 @@ class _Builder:
             self.decoder.report(text, Problem(message, span, f'write name = "field in the log": {fix}'))
 
     def _config(self, texts: Sequence[ConfigText]) -> Config:
-        kinds: dict[str, dict[str, Any]] = {kind: {} for kind in LABELS}
+        fields: dict[str, dict[str, Any]] = {config_field(kind): {} for kind in LABELS}
         for reference, value in self.decoded.items():
-            kinds[reference.kind][".".join(reference.labels)] = value
-        return Config(
-            workspaces=kinds["workspace"],
-            connections=kinds["connection"],
-            stores=kinds["store"],
-            formats=kinds["format"],
-            tables=kinds["table"],
-            partitions=kinds["partition"],
-            schemas=kinds["schema"],
-            datasets=kinds["dataset"],
-            queries={**kinds["query"], **self.from_files},
-            query_directories=kinds["queries"],
-            notifiers=kinds["notifier"],
-            detections=kinds["detection"],
-            detection_sets=kinds["detections"],
-            sigma=kinds["sigma"],
-            dashboards=kinds["dashboard"],
-            files=tuple(text.name for text in texts),
-            spans=self.decoder.spans,
-        )
+            fields[config_field(reference.kind)][".".join(reference.labels)] = value
+        fields["queries"].update(self.from_files)
+        return Config(**fields, files=tuple(text.name for text in texts), spans=self.decoder.spans)
 
 
 def _order(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -1,8 +1,8 @@
-"""The decoded config: every block as its noun, by the name that people use for it."""
+"""The decoded config: every block as its object, by name; and the partitions that a selection means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from tailpipe.config.dashboard import Dashboard
@@ -10,7 +10,7 @@ from tailpipe.config.dataset import Dataset
 from tailpipe.config.settings import WorkspaceSettings
 from tailpipe.config.syntax import Span
 from tailpipe.config.text import ConfigText
-from tailpipe.errors import Diagnostic, Place
+from tailpipe.errors import ConfigError, Diagnostic, Place, UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.detection import Detection, DetectionSet, SigmaRules
@@ -19,16 +19,23 @@ from tailpipe.model.notifier import Notifier
 from tailpipe.model.option import secrets_in, unresolved_in
 from tailpipe.model.partition import Partition, Schema
 from tailpipe.model.saved import QueryDirectory, SavedQuery
+from tailpipe.model.selector import Selection, select
 from tailpipe.model.store import Store
 from tailpipe.model.table import Table
 
-__all__ = ["Config"]
+__all__ = ["Chosen", "Config", "choose", "choose_ready", "config_field"]
+
+_FIELDS = {"query": "queries", "queries": "query_directories", "detections": "detection_sets", "sigma": "sigma"}
+
+
+def config_field(kind: str) -> str:
+    """The field of `Config` that has the blocks of a kind."""
+    return _FIELDS.get(kind, f"{kind}s")
 
 
 @frozen
 class Config:
-    """What the `.tpc` files say. Connections, formats and notifiers are known by `type.name`, partitions by
-    `table.name`."""
+    """What the `.tpc` files say; keys of connections, formats, notifiers and partitions have two parts, `type.name`."""
 
     workspaces: Mapping[str, WorkspaceSettings] = field(default_factory=dict)
     connections: Mapping[str, Connection] = field(default_factory=dict)
@@ -50,10 +57,9 @@ class Config:
     spans: Mapping[str, tuple[ConfigText, Span]] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, address: str, position: int | None = None, length: int = 1) -> Place | None:
-        """Where a block or an argument stands: `partition.web.prod`, `partition.web.prod.filter`.
+        """The place of a block or an argument, such as `partition.web.prod.filter`.
 
-        `position` counts characters into the text that an argument holds; it is used if the text stands
-        there as it is, without escapes or values in it.
+        `position` counts characters of the argument's text; it is ignored if the text has escapes or values in it.
         """
         if address not in self.spans:
             return None
@@ -66,7 +72,7 @@ class Config:
         return text.place((first, min(first + length, end)))
 
     def place_of(self, address: str, word: str) -> Place | None:
-        """Where a text stands in the value of an argument, such as one of a list; the whole value if not as it is."""
+        """The place of a quoted word in the value of an argument; of the whole value if the word is not in it."""
         if address not in self.spans:
             return None
         text, (start, end) = self.spans[address]
@@ -81,10 +87,35 @@ class Config:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts of all secrets, for whoever keeps them out of logs."""
+        """The texts of all secrets, which must be kept out of logs."""
         return secrets_in((self.connections, self.stores, self.partitions, self.notifiers))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to collect."""
         return not self.partitions
+
+
+Chosen = Sequence[tuple[Partition, Table]]
+"""Partitions with their tables."""
+
+
+def choose(config: Config, tables: Mapping[str, Table], selection: Selection, source: str | None = None) -> Chosen:
+    """The partitions that selectors mean, with their tables; each must have the source, if one is named."""
+    chosen = [config.partitions[name] for name in select(selection, list(config.partitions))]
+    for partition in chosen if source is not None else ():
+        if source not in (known := [one.name for one in partition.sources]):
+            hint = f"{partition.address} has: {', '.join(known)}"
+            raise UsageError(f"source not found: {source}", hint=hint)
+    return [(partition, tables[partition.table]) for partition in chosen]
+
+
+def choose_ready(
+    config: Config, tables: Mapping[str, Table], selection: Selection, source: str | None = None
+) -> Chosen:
+    """The chosen partitions with their tables; raise a `ConfigError` if their sources lack values."""
+    chosen = choose(config, tables, selection, source)
+    sources = [one for partition, _ in chosen for one in partition.sources if source in (None, one.name)]
+    if missing := unresolved_in(sources):
+        raise ConfigError(missing)
+    return chosen

@@ -105,7 +105,7 @@ def _anything(value: Any, expression: syntax.Expression) -> Any:
     return {key: _anything(item, expression) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _preset(wanted: type, kind: str, value: Any, resolve: Resolve) -> str:
+def _default_of(wanted: type, kind: str, value: Any, resolve: Resolve) -> str:
     """What someone meant who wrote the type alone as text; empty if there is no default of it."""
     reference = Reference(kind, (value, "default")) if isinstance(value, str) else None
     try:
@@ -121,7 +121,8 @@ def _referred(wanted: type, value: Any, expression: syntax.Expression, resolve: 
     if not isinstance(value, Reference) or value.kind != kind:
         found = str(value) if isinstance(value, Reference) else a_kind(value)
         is_quoted = isinstance(value, str) and value.startswith(f"{kind}.")
-        hint = "write it without quotes" if is_quoted else f"write {_preset(wanted, kind, value, resolve) or example}"
+        hint = f"write {_default_of(wanted, kind, value, resolve) or example}"
+        hint = "write it without quotes" if is_quoted else hint
         if isinstance(value, dict) and value and all(isinstance(one, Reference) for one in value.values()):
             hint = f'choose one of for_each by its key: ["{next(iter(value))}"]'
         raise Problem(f"expected a {kind}, got {found}", expression.span, hint)

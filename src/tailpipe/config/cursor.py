@@ -42,7 +42,7 @@ class Cursor:
 
     def skip(self, *, newlines: bool = False) -> None:
         """Pass over blanks and comments; newlines too where they mean nothing."""
-        if self.text[self.position : self.position + 1] not in _BLANK_STARTS:
+        if self.peek() not in _BLANK_STARTS:
             return
         blank = _BLANK_AND_NEWLINES if newlines or self.brackets else _BLANK
         match = blank.match(self.text, self.position)
@@ -103,7 +103,7 @@ class Cursor:
         return match.span()
 
     def shown_here(self) -> str:
-        """What stands at the cursor, for a message."""
+        """The word or character at the cursor, for a message."""
         start, end = self.here()
         word = self.text[start:end][:40]
         return {'"': "a quote", "`": "a backtick", "": "the end"}.get(word, f'"{word}"')

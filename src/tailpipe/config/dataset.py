@@ -36,9 +36,8 @@ class Dataset(Declared):
     def has(self, partition: str) -> bool:
         """Whether a `table.partition` belongs to it."""
         table, _, name = partition.partition(".")
-        return any(fnmatchcase(table, one) for one in self.tables) and any(
-            fnmatchcase(partition if "." in one else name, one) for one in self.partitions
-        )
+        is_named = any(fnmatchcase(partition if "." in one else name, one) for one in self.partitions)
+        return is_named and any(fnmatchcase(table, one) for one in self.tables)
 
     def select(self, partitions: Iterable[str]) -> list[str]:
         """Those that belong to it; none is an error, because a wrong name must not look like «nothing to do»."""
@@ -50,14 +49,11 @@ class Dataset(Declared):
         return chosen
 
     def window(self, now: datetime) -> Window:
-        """What lies between its two times; relative ones count from `now`."""
+        """The span between its two times; relative ones count from `now`."""
         return window_between(self.from_, self.to, now=now)
 
     def reach(self, now: datetime) -> Window:
         """All that its window may have held until now: one whose beginning moves has left earlier days behind."""
-        window = self.window(now)
-        return Window(EVER.start, window.end) if self._moves(now) else window
-
-    def _moves(self, now: datetime) -> bool:
-        before = now - timedelta(days=2)
-        return self.from_ is not None and parse_moment(self.from_, now=now) != parse_moment(self.from_, now=before)
+        window, before = self.window(now), now - timedelta(days=2)
+        moves = self.from_ is not None and parse_moment(self.from_, now=now) != parse_moment(self.from_, now=before)
+        return Window(EVER.start, window.end) if moves else window

@@ -12,21 +12,8 @@ __all__ = ["format_date", "parse_timestamp"]
 
 _LAYOUT = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
+_MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July")
+_MONTHS += ("August", "September", "October", "November", "December")
 _FIELDS: dict[str, Callable[[datetime], str]] = {
     "YYYY": lambda t: f"{t.year:04d}",
     "YY": lambda t: f"{t.year % 100:02d}",
@@ -65,7 +52,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def format_date(layout: str, moment: datetime) -> str:
-    """Write a time in a layout such as `YYYY-MM-DD hh:mm`; text in single quotes stands for itself."""
+    """Write a time in a layout such as `YYYY-MM-DD hh:mm`; text in single quotes is copied."""
     parts: list[str] = []
     position = 0
     while position < len(layout):

@@ -1,8 +1,8 @@
-"""Blocks → nouns: the one decoder, which follows what a class declares of its options."""
+"""Blocks → objects: the one decoder, which follows what a class declares of its options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -76,16 +76,17 @@ class Decoder:
             self._failures += 1
             return None
         fields = {options_of(declared)[name].field: value for name, value in values.items()}
-        return self._ask(text, block.span, lambda: construct(declared, fields))
+        return self._answer(text, block.span, lambda: construct(declared, fields))
 
     def type_of(self, text: ConfigText, block: Block, variants: Mapping[str, type] | None = None) -> type | None:
         """The class of a typed block, by its first label: one that a plugin brings, or one of the `variants`."""
         known = self.types[block.type] if variants is None else variants
-        said = next((_text(one.value) for one in block.body.attributes if one.name == "type"), None)
-        meant = meant_type(said, known) if said else None
+        argument = block.attribute("type")
+        given = _text(argument.value) if argument else None
+        meant = meant_type(given, known) if given else None
         if not block.labels:
             has_name = variants is None and block.type != "source"
-            hint = f'write {block.type} "{meant or said or "TYPE"}"' + (' "NAME"' if has_name else "") + " { … }"
+            hint = f'write {block.type} "{meant or given or "TYPE"}"' + (' "NAME"' if has_name else "") + " { … }"
             hint += f"; there are: {', '.join(known)}" if variants else ""
             self.report(text, Problem(f'the block "{block.type}" has no type', block.span, hint))
             return None
@@ -105,6 +106,10 @@ class Decoder:
         """Keep a problem, with its place."""
         self.problems.append(text.diagnostic(problem, *notes))
 
+    def report_all(self, text: ConfigText, problems: Iterable[Problem]) -> None:
+        """Keep problems, with their places."""
+        self.problems += map(text.diagnostic, problems)
+
     def _labels(
         self, text: ConfigText, block: Block, given: list[Label], declared: type, *, is_inner: bool
     ) -> dict[str, Any]:
@@ -116,12 +121,11 @@ class Decoder:
         missing = [option.name for option in wanted[len(given) :] if option.is_required]
         if block.type in ("connection", "format") and not given and not is_inner:
             missing = ["name"]
+        hint = f"write {_shape(block.type, declared)}"
         if missing:
             shown = f' "{block.labels[0].text}"' if block.labels else ""
-            hint = f"write {_shape(block.type, declared)}"
             self.report(text, Problem(f'the block "{block.type}"{shown} has no {missing[0]}', block.span, hint))
         for label in given[len(wanted) :]:
-            hint = f"write {_shape(block.type, declared)}"
             self.report(text, Problem(f'"{label.text}" is an unexpected label of "{block.type}"', label.span, hint))
         return values
 
@@ -154,7 +158,7 @@ class Decoder:
             value = _paths(expression) if option.takes_paths else value
             value = self.evaluate(text, expression) if value is None else value
             if value is None and not option.is_required:
-                del values[option.name]  # null is as if it were not said
+                del values[option.name]  # null counts as no value
                 return
             values[option.name] = convert(option.annotation, value, expression, self.resolve)
         except Problem as problem:
@@ -162,7 +166,10 @@ class Decoder:
                 self.unresolved.append(text.diagnostic(problem))
                 values[option.name] = Unresolved(problem.call, self.unresolved[-1])
                 return
-            self.report(text, _unquoted(expression) if option.is_secret and _is_bare(expression) else problem)
+            if option.is_secret and _is_bare(expression):
+                hint = 'write it in quotes, or take it from env("NAME")'
+                problem = Problem("a secret must be text", expression.span, hint)
+            self.report(text, problem)
         else:
             self._check(text, option, values[option.name], expression.span)
 
@@ -178,8 +185,8 @@ class Decoder:
             if option is None:
                 self.report(text, self._unknown_block(block, inner, options, by_block))
                 continue
-            if (said := _attribute(block, option)) is not None:
-                note = ("first here", said.span)
+            if option.kind == "option" and (argument := block.attribute(option.name)):
+                note = ("first here", argument.span)
                 self.report(text, Problem(f'"{inner.type}" is both an argument and a block', inner.span, "", note))
             element, is_many = _element(option.annotation) if option.element is None else (option.element, False)
             variants = variants_of(option.annotation)
@@ -215,9 +222,9 @@ class Decoder:
     def _check(self, text: ConfigText, option: Option, value: Any, span: tuple[int, int]) -> None:
         if option.check is not None and value is not None:
             check = option.check
-            self._ask(text, span, lambda: check(value))
+            self._answer(text, span, lambda: check(value))
 
-    def _ask(self, text: ConfigText, span: Span, answer: Callable[[], Any]) -> Any:
+    def _answer(self, text: ConfigText, span: Span, answer: Callable[[], Any]) -> Any:
         """What a declared class answers; whatever it raises is a problem at the span."""
         try:
             return answer()
@@ -233,8 +240,8 @@ class Decoder:
         for option in options.values():
             if option.kind == "block" and name in (option.name, option.block):
                 hint = f"write it as a block: {_shape(option.block, option.element or _element(option.annotation)[0])}"
-                if (said := _text(attribute.value)) in self.types.get(name, ()):
-                    hint = hint.replace('"TYPE"', f'"{said}"')
+                if (given := _text(attribute.value)) in self.types.get(name, ()):
+                    hint = hint.replace('"TYPE"', f'"{given}"')
                 return Problem(f'"{name}" is a block, not an argument', attribute.span, hint)
             if option.kind == "label" and name == option.name:
                 hint = f'write it after "{block.type}", in quotes and without ='
@@ -248,7 +255,7 @@ class Decoder:
 
     def _of_sources(self, block: Block) -> set[str]:
         """The arguments that the sources in a block take."""
-        types = {inner.labels[0].text for inner in block.body.blocks if inner.type == "source" and inner.labels}
+        types = {inner.labels[0].text for inner in block.inner("source") if inner.labels}
         sources = [declared for name, declared in self.types["source"].items() if name in types]
         return {option.name for one in sources for option in options_of(one).values() if option.kind == "option"}
 
@@ -270,13 +277,13 @@ class Decoder:
 
 
 def _is_misspelt(name: str, block: Block, known: Mapping[str, Option]) -> bool:
-    """Whether something in the block, which is told as unknown, was meant to be this."""
-    said = [*(attribute.name for attribute in block.body.attributes), *(inner.type for inner in block.body.blocks)]
-    return any(name in (nearest(word, known), former_argument(word, known)) for word in said)
+    """Whether the block has an unknown argument or block that is a misspelling of this name."""
+    words = [*(attribute.name for attribute in block.body.attributes), *(inner.type for inner in block.body.blocks)]
+    return any(name in (nearest(word, known), former_argument(word, known)) for word in words)
 
 
 def _verbatim(expression: Expression) -> str | None:
-    """A text whose `${…}` are names for somebody else, as it stands; None for anything else."""
+    """The source of a text in which each `${…}` is a single name; None for anything else."""
     if not isinstance(expression, Template):
         return None
     if not all(isinstance(part, str) or (isinstance(part, Name) and len(part.parts) == 1) for part in expression.parts):
@@ -285,7 +292,7 @@ def _verbatim(expression: Expression) -> str | None:
 
 
 def _paths(expression: Expression) -> Any:
-    """Names that stand without quotes as a list of paths; None if there are none."""
+    """Names without quotes as a list of paths; None if there are none."""
     if isinstance(expression, Name):
         return [".".join(part if is_plain_path(part) else f'"{part}"' for part in expression.parts)]
     if isinstance(expression, List) and any(isinstance(item, Name) for item in expression.items):
@@ -298,19 +305,11 @@ def _text(expression: Expression) -> str | None:
     return expression.value if isinstance(expression, Literal) and isinstance(expression.value, str) else None
 
 
-def _attribute(block: Block, option: Option) -> Attribute | None:
-    return next((one for one in block.body.attributes if option.kind == "option" and one.name == option.name), None)
-
-
 def _is_bare(expression: Expression) -> bool:
-    """Whether it looks like a secret that stands without quotes, which a message must not show."""
+    """Whether it may be a secret without quotes, which a message must not show."""
     if isinstance(expression, Binary):
         return _is_bare(expression.left) or _is_bare(expression.right)
     return isinstance(expression, Literal) or (isinstance(expression, Name) and expression.parts[0] not in LABELS)
-
-
-def _unquoted(expression: Expression) -> Problem:
-    return Problem("a secret must be text", expression.span, 'write it in quotes, or take it from env("NAME")')
 
 
 def _title(block: Block) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tailpipe.config.config import Config
-from tailpipe.config.log_levels import LogLevels
-from tailpipe.config.settings import WorkspaceSettings
+from tailpipe.config.settings import LogLevels, WorkspaceSettings
 from tailpipe.errors import UsageError
 from tailpipe.frozen import frozen
 from tailpipe.model.nearest import did_you_mean
@@ -48,7 +47,13 @@ class Environment:
         named = config_path or env.get("TAILPIPE_CONFIG_PATH")
         paths = [_expand(part, home) for part in named.split(os.pathsep) if part] if named else [install / "config"]
         for path in paths if named else ():
-            _check_there(path)
+            try:
+                path.stat()
+            except (FileNotFoundError, NotADirectoryError):
+                hint = "see --config-path and TAILPIPE_CONFIG_PATH"
+                raise UsageError(f'there is no "{path}" to read config from', hint=hint) from None
+            except OSError as error:
+                raise UsageError(f'cannot read config from "{path}": {error.strerror}') from None
         level = env.get("TAILPIPE_LOG_LEVEL") or None
         if level is not None:
             LogLevels.parse(level)
@@ -87,16 +92,6 @@ class Settings:
         data_dir = _expand(block.data_dir, environment.home) if block.data_dir else location
         default = block.log_level or "warning"
         return cls(block, location, data_dir, LogLevels.parse(environment.log_level or default, default))
-
-
-def _check_there(path: Path) -> None:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        hint = "see --config-path and TAILPIPE_CONFIG_PATH"
-        raise UsageError(f'there is no "{path}" to read config from', hint=hint) from None
-    except OSError as error:
-        raise UsageError(f'cannot read config from "{path}": {error.strerror}') from None
 
 
 def _expand(path: str, home: Path) -> Path:

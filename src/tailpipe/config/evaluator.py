@@ -7,23 +7,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from tailpipe.config import syntax
 from tailpipe.config.convert import Reference
 from tailpipe.config.functions import FUNCTIONS, MissingError, Surroundings, a_kind, arity, shown
 from tailpipe.config.printer import quote
-from tailpipe.config.syntax import (
-    Binary,
-    Call,
-    Conditional,
-    Expression,
-    Index,
-    List,
-    Literal,
-    Map,
-    Name,
-    Span,
-    Template,
-    Unary,
-)
 from tailpipe.config.text import Absent, Problem
 from tailpipe.errors import UsageError
 from tailpipe.model.nearest import did_you_mean, listed
@@ -49,52 +36,50 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 class Evaluator:
     """Gives the value of an expression. `resolve` answers for names, which are references to blocks."""
 
-    def __init__(self, around: Surroundings, resolve: Callable[[Name], Value]) -> None:
+    def __init__(self, around: Surroundings, resolve: Callable[[syntax.Name], Value]) -> None:
         self.around = around
         self.resolve = resolve
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: syntax.Expression) -> Value:
         """The value, or a `Problem` at the part that has none."""
         match expression:
-            case Literal():
+            case syntax.Literal():
                 return expression.value
-            case Template():
+            case syntax.Template():
                 return self._template(expression)
-            case List():
+            case syntax.List():
                 return [self.value(item) for item in expression.items]
-            case Map():
+            case syntax.Map():
                 return self._map(expression)
-            case Name():
+            case syntax.Name():
                 return self.resolve(expression)
-            case Index():
+            case syntax.Index():
                 return self._index(expression)
-            case Call():
+            case syntax.Call():
                 return self._call(expression)
-            case Unary():
-                return self._unary(expression)
-            case Binary():
+            case syntax.Unary():
+                operand = expression.operand
+                return not self._boolean(operand) if expression.operator == "!" else -self._number(operand)
+            case syntax.Binary():
                 return self._binary(expression)
-            case Conditional():
+            case syntax.Conditional():
                 condition = self._boolean(expression.condition)
                 return self.value(expression.then if condition else expression.otherwise)
 
-    def _template(self, template: Template) -> Value:
+    def _template(self, template: syntax.Template) -> Value:
         if len(template.parts) == 1 and not isinstance(template.parts[0], str):
             return self.value(template.parts[0])  # "${x}" is x itself, whatever its type
         texts: list[str] = []
         for part in template.parts:
-            if isinstance(part, str):
-                texts.append(part)
-                continue
             try:
-                texts.append(shown(self.value(part)))
+                texts.append(part if isinstance(part, str) else shown(self.value(part)))
             except ValueError as error:
-                raise Problem(str(error), part.span) from None
+                raise Problem(str(error), part.span) from None  # type: ignore[union-attr] # text has a value
         return self._bounded("".join(texts), template)
 
-    def _map(self, expression: Map) -> dict[str, Value]:
+    def _map(self, expression: syntax.Map) -> dict[str, Value]:
         items: dict[str, Value] = {}
-        first: dict[str, Span] = {}
+        first: dict[str, syntax.Span] = {}
         for key_expression, value_expression in expression.items:
             key = self.value(key_expression)
             if isinstance(key, bool) or not isinstance(key, str | int | float):
@@ -107,7 +92,7 @@ class Evaluator:
             items[name] = self.value(value_expression)
         return items
 
-    def _index(self, expression: Index) -> Value:
+    def _index(self, expression: syntax.Index) -> Value:
         value, key = self.value(expression.value), self.value(expression.key)
         if isinstance(value, list):
             if isinstance(key, bool) or not isinstance(key, int):
@@ -117,7 +102,7 @@ class Evaluator:
                 raise Problem(f"the list has {items}, none at {key}", expression.key.span, "the first is at 0")
             return value[key]
         if isinstance(value, Reference) and isinstance(key, str):
-            return self.resolve(Name([value.kind, *value.labels, key], expression.span))
+            return self.resolve(syntax.Name([value.kind, *value.labels, key], expression.span))
         if isinstance(value, dict):
             if not isinstance(key, str):
                 raise Problem(f"expected text as the key, got {a_kind(key)}", expression.key.span)
@@ -127,7 +112,7 @@ class Evaluator:
             return value[key]
         raise Problem(f"{a_kind(value)} has no parts", expression.value.span)
 
-    def _call(self, call: Call) -> Value:
+    def _call(self, call: syntax.Call) -> Value:
         function = FUNCTIONS.get(call.function)
         name_span = (call.span[0], call.span[0] + len(call.function))
         if function is None:
@@ -146,18 +131,14 @@ class Evaluator:
         except (UsageError, ValueError) as error:
             raise Problem(f"{call.function}: {error}", call.span, getattr(error, "hint", "")) from None
 
-    def _unary(self, expression: Unary) -> Value:
-        if expression.operator == "!":
-            return not self._boolean(expression.operand)
-        return -self._number(expression.operand)
-
-    def _binary(self, expression: Binary) -> Value:
+    def _binary(self, expression: syntax.Binary) -> Value:
         sign = expression.operator
         if sign in ("&&", "||"):
             left = self._boolean(expression.left)
             return self._boolean(expression.right) if left == (sign == "&&") else left
         if sign in ("==", "!="):
-            is_equal = _equal(self.value(expression.left), self.value(expression.right))
+            one, other = self.value(expression.left), self.value(expression.right)
+            is_equal = isinstance(one, bool) == isinstance(other, bool) and one == other  # to Python, true is 1
             return is_equal == (sign == "==")
         first, second = self._number(expression.left), self._number(expression.right)
         try:
@@ -171,20 +152,20 @@ class Evaluator:
         is_whole = sign == "/" and isinstance(result, float) and result.is_integer() and abs(result) < 2**53
         return int(result) if is_whole else result
 
-    def _boolean(self, expression: Expression) -> bool:
+    def _boolean(self, expression: syntax.Expression) -> bool:
         value = self.value(expression)
         if not isinstance(value, bool):
             raise Problem(f"expected true or false, got {a_kind(value)}", expression.span)
         return value
 
-    def _number(self, expression: Expression) -> int | float:
+    def _number(self, expression: syntax.Expression) -> int | float:
         value = self.value(expression)
         if isinstance(value, bool) or not isinstance(value, int | float):
             hint = 'text is joined by "${a}${b}"' if isinstance(value, str) else ""
             raise Problem(f"expected a number, got {a_kind(value)}", expression.span, hint)
         return value
 
-    def _bounded(self, value: Value, expression: Expression) -> Value:
+    def _bounded(self, value: Value, expression: syntax.Expression) -> Value:
         if isinstance(value, str | list) and len(value) > _SIZE_LIMIT:
             raise Problem(f"the value is larger than {_SIZE_LIMIT:,}", expression.span)
         return value
@@ -200,9 +181,3 @@ def _arguments(fewest: int, most: int | None) -> str:
     if fewest != most:
         return f"{fewest} to {most} arguments"
     return "1 argument" if most == 1 else f"{most or 'no'} arguments"
-
-
-def _equal(left: Value, right: Value) -> bool:
-    if isinstance(left, bool) != isinstance(right, bool):
-        return False  # Python would say that true is 1
-    return bool(left == right)

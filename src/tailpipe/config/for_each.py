@@ -11,7 +11,7 @@ from typing import Any
 from tailpipe.config.convert import Reference
 from tailpipe.config.functions import a_kind
 from tailpipe.config.scope import LABELS, Located, Scope
-from tailpipe.config.syntax import Attribute, Block, Body, Expression, Label, List, Literal, Name, Span
+from tailpipe.config.syntax import Block, Body, Expression, Label, List, Literal, Name, Span
 from tailpipe.config.text import EACH_NOTE, ConfigText, Problem
 from tailpipe.errors import Diagnostic, Note
 from tailpipe.model.nearest import did_you_mean
@@ -40,16 +40,16 @@ class ForEach:
 
     def takes(self, text: ConfigText, block: Block, *, is_pack: bool) -> bool:
         """Whether the block has a `for_each`; it is then expanded later."""
-        said = _said(block)
-        if said is None:
+        given = block.attribute(_NAME)
+        if given is None:
             return False
         if is_pack:
-            self.report(text, Problem("a pack has no for_each", said.span, "write each block out"))
+            self.report(text, Problem("a pack has no for_each", given.span, "write each block out"))
         elif len(block.labels) != LABELS[block.type]:
             # The decoder says what is wrong with the labels.
             self.gather(text, dataclasses.replace(block, body=Body(is_broken=True)))
         elif (reference := _reference(block)) in self._waiting:
-            self._twice(text, block, self._waiting[reference])
+            self.twice(text, block, self._waiting[reference])
         else:
             self._waiting[reference] = Located(text, block)
         return True
@@ -58,7 +58,7 @@ class ForEach:
         """Expand all blocks, and the sources inside of blocks; blocks stay in the order of the texts."""
         for reference, located in self._waiting.items():
             if reference in self.scope.blocks:
-                self._twice(located.text, located.block, self.scope.blocks[reference])
+                self.twice(located.text, located.block, self.scope.blocks[reference])
             else:
                 self.members(reference)
         blocks = self.scope.blocks
@@ -67,7 +67,7 @@ class ForEach:
             ordered = sorted(blocks, key=lambda one: (order[blocks[one].text.name], blocks[one].block.span))
             self.scope.blocks = blocks = {one: blocks[one] for one in ordered}
         for reference, located in blocks.items():
-            if any(_said(inner) for inner in located.block.body.blocks if inner.type == _INNER):
+            if any(inner.attribute(_NAME) for inner in located.block.inner(_INNER)):
                 blocks[reference] = Located(located.text, self._with_inner(located))
 
     def members(self, reference: Reference) -> Mapping[str, Reference] | None:
@@ -96,7 +96,7 @@ class ForEach:
     def _with_inner(self, located: Located) -> Block:
         body, inner = located.block.body, list[Block]()
         for one in body.blocks:
-            if one.type != _INNER or _said(one) is None:
+            if one.type != _INNER or one.attribute(_NAME) is None:
                 inner.append(one)
                 continue
             try:
@@ -107,35 +107,38 @@ class ForEach:
         return dataclasses.replace(located.block, body=dataclasses.replace(body, blocks=inner))
 
     def _instances(self, text: ConfigText, block: Block) -> Iterator[tuple[str, ConfigText, Block]]:
-        said = _said(block)
-        assert said is not None  # noqa: S101 - only such blocks are expanded
+        given = block.attribute(_NAME)
+        assert given is not None  # noqa: S101 - only such blocks are expanded
+        others = [one for one in block.body.attributes if one is not given]
         names: dict[str, str] = {}
-        for key, value in _items(self.scope.evaluate(text, said.value), said.value).items():
+        for key, value in _items(self.scope.evaluate(text, given.value), given.value).items():
             self._count += 1
             if self._count > _LIMIT:
-                raise Problem(f"for_each makes more than {_LIMIT:,} blocks", said.span)
-            name = _name(key, block.type)
+                raise Problem(f"for_each makes more than {_LIMIT:,} blocks", given.span)
+            # What a name cannot have becomes `_`.
+            name = re.sub(r"[^A-Za-z0-9_]" if block.type in _IN_SQL else r"[^A-Za-z0-9_-]", "_", key)
             if name in names:
                 message = f'the items "{names[name]}" and "{key}" make the same name "{name}"'
-                raise Problem(message, said.value.span, "write a map, with another key for one of them")
+                raise Problem(message, given.value.span, "write a map, with another key for one of them")
             names[name] = key
-            own = text.in_each(key, said.span)
+            own = text.in_each(key, given.span)
             try:
-                body = _bound(_without(block.body), key, value)
+                body = _bound(dataclasses.replace(block.body, attributes=others), key, value)
             except Problem as problem:
                 self.report(own, problem)
                 body = Body(is_broken=True)
-            made = dataclasses.replace(block, labels=_labels(block, name), body=body, each=(key, said.span))
+            made = dataclasses.replace(block, labels=_labels(block, name), body=body, each=(key, given.span))
             yield key, own, made
 
-    def _twice(self, text: ConfigText, block: Block, first: Located) -> None:
+    def twice(self, text: ConfigText, block: Block, first: Located) -> None:
+        """Report a block that is already defined."""
         note = Note("first defined here", first.text.place(first.block.span))
         shown = ".".join(label.text for label in block.labels)
         self.report(text, Problem(f'{block.type} "{shown}" is defined twice', block.span), note)
 
 
 def once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Leave out what a block with `for_each` has said for an earlier key at the same place."""
+    """Drop problems that a block with `for_each` repeats for further keys."""
     seen: set[tuple[str, int, int]] = set()
     for one in diagnostics:
         place = (one.place.file, one.place.line, one.place.column)
@@ -146,16 +149,8 @@ def once(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
             seen.add(place)
 
 
-def _said(block: Block) -> Attribute | None:
-    return next((one for one in block.body.attributes if one.name == _NAME), None)
-
-
 def _reference(block: Block) -> Reference:
     return Reference(block.type, tuple(label.text for label in block.labels))
-
-
-def _without(body: Body) -> Body:
-    return dataclasses.replace(body, attributes=[one for one in body.attributes if one.name != _NAME])
 
 
 def _labels(block: Block, name: str) -> list[Label]:
@@ -164,11 +159,6 @@ def _labels(block: Block, name: str) -> list[Label]:
     if block.type == _INNER and not others:
         return [*block.labels, Label(name, block.span)]
     return [*others, Label(f"{last.text}_{name}", last.span)]
-
-
-def _name(key: str, kind: str) -> str:
-    """A key as part of a name: what a name cannot have becomes `_`."""
-    return re.sub(r"[^A-Za-z0-9_]" if kind in _IN_SQL else r"[^A-Za-z0-9_-]", "_", key)
 
 
 def _items(value: Any, expression: Expression) -> dict[str, Any]:
@@ -212,9 +202,9 @@ def _bound(node: Any, key: str, value: Any) -> Any:
         return _each(node, key, value)
     if not dataclasses.is_dataclass(node) or isinstance(node, Literal | Name | Label):
         return node
-    if isinstance(node, Block) and (said := _said(node)) is not None:
-        others = [one for one in node.body.attributes if one is not said]
-        bound = dataclasses.replace(said, value=_bound(said.value, key, value))
+    if isinstance(node, Block) and (given := node.attribute(_NAME)) is not None:
+        others = [one for one in node.body.attributes if one is not given]
+        bound = dataclasses.replace(given, value=_bound(given.value, key, value))
         return dataclasses.replace(node, body=dataclasses.replace(node.body, attributes=[bound, *others]))
     changed = {
         one.name: _bound(getattr(node, one.name), key, value)

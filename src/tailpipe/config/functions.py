@@ -44,23 +44,16 @@ class MissingError(UsageError):
     """The config is right, but this machine lacks what it names: a variable or a file."""
 
 
+_KINDS = {bool: "boolean", str: "text", int: "number", float: "number", list: "list", dict: "map", type(None): "null"}
+
+
 def kind_of(value: Value) -> str:
     """What a person calls the value's type."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, list):
-        return "list"
-    return "map" if isinstance(value, dict) else "reference"
+    return _KINDS.get(type(value), "reference")
 
 
 def a_kind(value: Value) -> str:
-    """The same behind «not»: `a number`, but `text`."""
+    """The value's type with its article: `a number`, but `text`."""
     kind = kind_of(value)
     return kind if kind in ("null", "text") else f"a {kind}"
 
@@ -98,10 +91,6 @@ def _env(around: Surroundings, name: Value, default: Value = None) -> Value:
     return value if value is not None else default
 
 
-def _timestamp(around: Surroundings) -> Value:
-    return _rfc3339(around.now)
-
-
 def _rfc3339(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
@@ -111,10 +100,6 @@ def _timeadd(_: Surroundings, time: Value, duration: Value) -> Value:
         return _rfc3339(parse_timestamp(_text(time)) + parse_duration(_text(duration)))
     except OverflowError:
         raise ValueError("the time is out of range") from None
-
-
-def _formatdate(_: Surroundings, layout: Value, time: Value) -> Value:
-    return format_date(_text(layout), parse_timestamp(_text(time)))
 
 
 def _pathexpand(around: Surroundings, path: Value) -> Value:
@@ -142,32 +127,6 @@ def _file(around: Surroundings, path: Value) -> Value:
         raise ValueError(f'cannot read "{path}": too many symbolic links') from None
     except UnicodeDecodeError:
         raise ValueError(f'"{path}" is not UTF-8 text') from None
-
-
-def _join(_: Surroundings, separator: Value, items: Value) -> Value:
-    return _text(separator).join(shown(item) for item in _list(items))
-
-
-def _split(_: Surroundings, separator: Value, text: Value) -> Value:
-    if not _text(separator):
-        return list(_text(text))
-    return _text(text).split(separator)
-
-
-def _concat(_: Surroundings, *lists: Value) -> Value:
-    return [item for items in lists for item in _list(items)]
-
-
-def _lower(_: Surroundings, text: Value) -> Value:
-    return _text(text).lower()
-
-
-def _upper(_: Surroundings, text: Value) -> Value:
-    return _text(text).upper()
-
-
-def _trimspace(_: Surroundings, text: Value) -> Value:
-    return _text(text).strip()
 
 
 def _replace(_: Surroundings, text: Value, old: Value, new: Value) -> Value:
@@ -227,16 +186,9 @@ def _json(value: Value) -> str:
         raise ValueError("a reference cannot be part of a text") from None
 
 
-def _coalesce(_: Surroundings, *values: Value) -> Value:
-    for value in values:
-        if value is not None and value != "":
-            return value
-    return None
-
-
 def _jsondecode(_: Surroundings, text: Value) -> Value:
     try:
-        return json.loads(_text(text), parse_constant=_no_constant, parse_float=_float)
+        return json.loads(_text(text), parse_constant=_refuse_constant, parse_float=_float)
     except RecursionError:
         raise ValueError("the JSON is nested too deep") from None
     except json.JSONDecodeError as error:
@@ -244,7 +196,7 @@ def _jsondecode(_: Surroundings, text: Value) -> Value:
         raise ValueError(f"not JSON: {why} at line {error.lineno}, column {error.colno} of it") from None
 
 
-def _no_constant(word: str) -> Value:
+def _refuse_constant(word: str) -> Value:
     raise ValueError(f"not JSON: {word} is no number there")
 
 
@@ -256,23 +208,24 @@ def _float(digits: str) -> float:
 
 Function = Callable[..., Value]
 
+# The first parameter is always the surroundings.
 FUNCTIONS: Mapping[str, Function] = {
-    "coalesce": _coalesce,
-    "concat": _concat,
+    "coalesce": lambda _, *values: next((value for value in values if value is not None and value != ""), None),
+    "concat": lambda _, *lists: [item for items in lists for item in _list(items)],
     "env": _env,
     "file": _file,
     "format": _format,
-    "formatdate": _formatdate,
-    "join": _join,
+    "formatdate": lambda _, layout, time: format_date(_text(layout), parse_timestamp(_text(time))),
+    "join": lambda _, separator, items: _text(separator).join(shown(item) for item in _list(items)),
     "jsondecode": _jsondecode,
-    "lower": _lower,
+    "lower": lambda _, text: _text(text).lower(),
     "pathexpand": _pathexpand,
     "replace": _replace,
-    "split": _split,
+    "split": lambda _, separator, text: _text(text).split(separator) if _text(separator) else list(_text(text)),
     "timeadd": _timeadd,
-    "timestamp": _timestamp,
-    "trimspace": _trimspace,
-    "upper": _upper,
+    "timestamp": lambda around: _rfc3339(around.now),
+    "trimspace": lambda _, text: _text(text).strip(),
+    "upper": lambda _, text: _text(text).upper(),
 }
 
 

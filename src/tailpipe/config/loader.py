@@ -77,9 +77,8 @@ def _is_special(path: Path, problems: list[Diagnostic]) -> bool:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return False
     hint = "move it out of the config directory"
-    problems.append(
-        Diagnostic("cannot read the file: it is a pipe, a socket or a device", Place(_shown(path), 0, 0), hint)
-    )
+    message = "cannot read the file: it is a pipe, a socket or a device"
+    problems.append(Diagnostic(message, Place(_shown(path), 0, 0), hint))
     return True
 
 

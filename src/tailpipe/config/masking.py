@@ -1,8 +1,8 @@
 """Config text as it may be shown: every value that is, or may be, a secret becomes dots.
 
-Mistakes are shown with their line, and a mistake may stand right beside a secret: the parser cannot tell then
-what is a value and whose. So this scanner never trusts the syntax. A value is shown only if it clearly
-belongs to an argument that is known and no secret; all others are dots. Every character keeps its column.
+Mistakes are shown with their line, and a mistake may be next to a secret: then the parser does not know what is a
+value, and of which argument. So this scanner never trusts the syntax. A value is shown only if it clearly belongs to a
+known argument that is no secret; all others are dots. Every character keeps its column.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _GUESSES = 200
 
 @frozen
 class Masked:
-    """A text with dots in it, and what they stand for."""
+    """A text with dots in place of values, and the values that were hidden."""
 
     text: str
     whole: str = field(repr=False)
@@ -61,7 +61,7 @@ class Masked:
 
     @cached_property
     def hidden(self) -> frozenset[str]:
-        """The words that the dots stand for."""
+        """The words that are hidden."""
         return frozenset(_words(self.whole, self.spans)) - self.shown
 
     def message(self, words: str) -> str:
@@ -104,9 +104,8 @@ def _assigned(text: str, names: frozenset[str]) -> Iterable[Span]:
         start, end = match.span("value")
         opening = text[start]
         if opening == "[":
-            yield from (
-                (start + one.start(), start + one.end()) for one in re.finditer(r'[^\s",`\[\]]+', match["value"])
-            )
+            words = re.finditer(r'[^\s",`\[\]]+', match["value"])
+            yield from ((start + one.start(), start + one.end()) for one in words)
         elif opening in ('"', "`"):
             yield start + 1, end - (end - start > 1 and text[end - 1] == opening)
         else:
@@ -311,8 +310,8 @@ class _Scanner:
             return True
         if self.before == "x" and self._is_secret(self.named):
             self.is_stuck = True  # its value has not come yet, so this is no name, or one too many
-        is_told = follows != "" and follows in '=:{"`=='
-        known = word if self._is_known(word) else self._nearest(word) if is_told and not is_quoted else None
+        is_assigned = follows != "" and follows in '=:{"`=='
+        known = word if self._is_known(word) else self._nearest(word) if is_assigned and not is_quoted else None
         is_argument = follows in ("=", ":") or known not in self.words.blocks
         self.in_header = not is_argument and not self.is_stuck
         # A block that is written as an argument may have got the secret that belongs inside of it.
@@ -320,7 +319,7 @@ class _Scanner:
         is_plain = not is_secret and not is_guarded and (known in self.words.plain or known in self.words.blocks)
         self.is_hot = self.is_stuck or not is_plain
         self.named, self.has_value = word if is_argument else "", False
-        if known is None and not is_secret and not is_told:
+        if known is None and not is_secret and not is_assigned:
             return False
         self.shown.add(word)
         return True

@@ -50,7 +50,7 @@ def install_pack(source: Path, packs: Path, registry: Registry, *, force: bool) 
 
 
 def check_pack(plugin: Plugin, registry: Registry) -> None:
-    """Read every table, format and detection of a pack beside the other plugins, and check the SQL of tables."""
+    """Read every table, format and detection of a pack together with the other plugins, and check the SQL of tables."""
     from tailpipe.sql.check import check_table  # late, because it loads DuckDB
 
     others = [one for one in registry.plugins.values() if one.name != plugin.name]
@@ -76,9 +76,8 @@ def _check_names(plugin: Plugin, registry: Registry, target: Path, *, force: boo
     present = registry.plugins.get(plugin.name)
     if present is not None and Path(present.folder or os.sep) != target:
         where = "is built in" if present.package in ("tailpipe", "pack") else f"comes from package {present.package}"
-        raise UsageError(
-            f'a plugin named "{plugin.name}" already exists, which {where}', hint="give the pack another name"
-        )
+        hint = "give the pack another name"
+        raise UsageError(f'a plugin named "{plugin.name}" already exists, which {where}', hint=hint)
     if target.exists() and not force:
         raise UsageError(f'pack "{plugin.name}" is already installed', hint="replace it with --force")
     for kind, what in (("table", "table"), ("preset", "format")):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.config.builder import build_config
-from tailpipe.config.config import Config
 from tailpipe.config.decoder import Decoder
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.loader import read_file
 from tailpipe.config.parser import parse
-from tailpipe.config.syntax import Block
 from tailpipe.config.text import ConfigText, Problem
 from tailpipe.errors import ConfigError, Diagnostic, PluginError
 from tailpipe.model.detection import Detection
@@ -24,9 +22,6 @@ from tailpipe.model.table import Table
 from tailpipe.plugin.packs import PACK, table_files
 from tailpipe.plugin.plugin import Late, Plugin
 from tailpipe.plugin.registry import Registry
-
-if TYPE_CHECKING:
-    from tailpipe.config.vocabulary import Vocabulary
 
 __all__ = ["PackInfo", "load_file", "read_pack"]
 
@@ -48,7 +43,8 @@ def read_pack(folder: str) -> Plugin:
     path = Path(folder) / PACK
     text = _text(path)
     body, problems = parse(text.text)
-    decoder = Decoder({}, lambda _, expression: _value(expression), _refuse, [text.diagnostic(one) for one in problems])
+    decoder = Decoder({}, lambda _, one: getattr(one, "value", None), _refuse)
+    decoder.report_all(text, problems)
     found: list[PackInfo] = []
     for block in body.blocks:
         if block.type not in _BLOCKS:
@@ -59,16 +55,15 @@ def read_pack(folder: str) -> Plugin:
     if decoder.problems:
         raise ConfigError(tuple(decoder.problems))
     if len(found) != 1:
-        raise PluginError(
-            f'"{path}" has {len(found)} blocks "plugin"', plugins=(), hint='write one: plugin "NAME" { … }'
-        )
+        hint = 'write one: plugin "NAME" { … }'
+        raise PluginError(f'"{path}" has {len(found)} blocks "plugin"', plugins=(), hint=hint)
     info = found[0]
-    presets = [Late(".".join(_labels(block)), str(path)) for block in body.blocks if block.type == "format"]
+    presets = [".".join(label.text for label in block.labels) for block in body.blocks if block.type == "format"]
     return Plugin(
         name=info.name,
         description=info.description,
         tables=table_files(folder),
-        presets=presets,
+        presets=[Late(name, str(path)) for name in presets],
         detections=Path(folder) / "detections",
         package="pack",
         version=info.version,
@@ -81,7 +76,7 @@ def load_file(kind: str, name: str, place: str, registry: Registry | None) -> An
     path = Path(place)
     text = _text(path)
     folder = path.parent if path.name == PACK else path.parent.parent
-    config = _built([text], _context(registry, str(folder)))
+    config = build_config([text], _context(registry, str(folder)), _NOWHERE, is_pack=True)
     kinds: Mapping[str, Mapping[str, Any]] = {"table": config.tables, "detection": config.detections}
     found: Any = kinds.get(kind, config.formats).get(name)
     if found is None:
@@ -89,10 +84,6 @@ def load_file(kind: str, name: str, place: str, registry: Registry | None) -> An
     if isinstance(found, Detection):
         return dataclasses.replace(found, is_shipped=True, origin=place)
     return dataclasses.replace(found, is_shipped=True) if isinstance(found, Table) else found
-
-
-def _built(texts: Sequence[ConfigText], registry: Registry) -> Config:
-    return build_config(texts, registry, _NOWHERE, is_pack=True)
 
 
 def _context(registry: Registry | None, folder: str) -> Registry:
@@ -109,27 +100,15 @@ def _context(registry: Registry | None, folder: str) -> Registry:
     return Registry(found.values())
 
 
-def _no_names() -> Vocabulary:
-    from tailpipe.config.vocabulary import Vocabulary  # late, because most packs have no problem to show
-
-    return Vocabulary()
-
-
 def _text(path: Path) -> ConfigText:
     problems: list[Diagnostic] = []
     text = read_file(path, problems)
     if text is None:
         raise ConfigError(tuple(problems))
-    text.hide(_no_names)
+    from tailpipe.config.vocabulary import Vocabulary
+
+    text.hide(Vocabulary)
     return text
-
-
-def _labels(block: Block) -> list[str]:
-    return [label.text for label in block.labels]
-
-
-def _value(expression: Any) -> Any:
-    return getattr(expression, "value", None)
 
 
 def _refuse(reference: object) -> Any:

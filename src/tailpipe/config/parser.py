@@ -5,28 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
-from typing import Literal as OneOf
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
+from tailpipe.config import syntax
 from tailpipe.config.cursor import Cursor
 from tailpipe.config.strings import StringReader
-from tailpipe.config.syntax import (
-    Attribute,
-    Binary,
-    Block,
-    Body,
-    Call,
-    Conditional,
-    Expression,
-    Index,
-    Label,
-    List,
-    Literal,
-    Map,
-    Name,
-    Span,
-    Unary,
-)
 from tailpipe.config.text import Problem
 
 __all__ = ["parse"]
@@ -52,8 +35,8 @@ _DIGITS_LIMIT = 400
 _CHAIN_LIMIT = 64
 
 
-def parse(text: str) -> tuple[Body, list[Problem]]:
-    """Read a whole file; what cannot be read is told in the problems, and the rest is there."""
+def parse(text: str) -> tuple[syntax.Body, list[Problem]]:
+    """Read a whole file; return the syntax tree of all that can be read, and the problems of the rest."""
     parser = _Parser(Cursor(text))
     return parser.file(), parser.problems
 
@@ -66,18 +49,16 @@ class _Parser:
         self.is_swallowed = False
         """Whether something that is not closed reached to the end, and with it what would have closed the blocks."""
         self.strings = StringReader(cursor, self.expression)
-        self.readers: dict[str, Callable[[], Expression]] = {
+        self.readers: dict[str, Callable[[], syntax.Expression]] = {
             '"': self.strings.quoted,
             "`": self.strings.raw,
-            "[": self.list_literal,
-            "{": self.map_literal,
             "(": self.group,
         }
 
     # Bodies
 
-    def file(self) -> Body:
-        body, cursor = Body(), self.cursor
+    def file(self) -> syntax.Body:
+        body, cursor = syntax.Body(), self.cursor
         while True:
             self.body_items(body)
             if cursor.at_end:
@@ -86,7 +67,7 @@ class _Parser:
                 self.problems.append(Problem('"}" has no matching "{"', closing.span(), "remove it"))
                 cursor.position = closing.end()
 
-    def body_items(self, body: Body) -> None:
+    def body_items(self, body: syntax.Body) -> None:
         """Attributes and blocks, up to a closing brace or the end."""
         cursor, depth = self.cursor, self.cursor.depth
         while True:
@@ -102,7 +83,7 @@ class _Parser:
                 cursor.depth = depth
                 self.resume(problem.span[0])
 
-    def item(self, body: Body) -> None:
+    def item(self, body: syntax.Body) -> None:
         cursor = self.cursor
         start = cursor.position
         name = cursor.word()
@@ -117,7 +98,7 @@ class _Parser:
         if following == "=" and not self.text.startswith("==", cursor.position):
             cursor.position += 1
             cursor.skip()
-            body.attributes.append(Attribute(name, self.expression(), span))
+            body.attributes.append(syntax.Attribute(name, self.expression(), span))
             self.end_of_item()
         elif following == ":":
             raise Problem(f'":" is not allowed after the argument "{name}"', cursor.here(), "write = instead")
@@ -125,7 +106,7 @@ class _Parser:
             body.blocks.append(self.block(name, span))
 
     def end_of_item(self) -> None:
-        """Several arguments may stand on one line, as in `spark { master = "local" conf = {} }`."""
+        """Require the end of an argument: a line may have several, as in `spark { master = "local" conf = {} }`."""
         cursor = self.cursor
         cursor.skip()
         if not (cursor.at_end or cursor.peek() in "\n}" or _ITEM_FOLLOWS.match(self.text, cursor.position)):
@@ -136,14 +117,17 @@ class _Parser:
                 hint = "a blank or a new line divides arguments"
             raise Problem(f"unexpected {cursor.shown_here()}", cursor.here(), hint)
 
-    def block(self, kind: str, span: Span) -> Block:
+    def block(self, kind: str, span: syntax.Span) -> syntax.Block:
         cursor = self.cursor
         try:
             labels = self.labels(kind)
         except Problem:
-            self.back_to_brace(span[1])
+            # Go to the brace at the end of the line, so that the body is skipped.
+            head = self.text[span[1] :].partition("\n")[0].rstrip()
+            if head.endswith("{"):
+                cursor.position = span[1] + len(head) - 1
             raise
-        block = Block(kind, labels, Body(), span)
+        block = syntax.Block(kind, labels, syntax.Body(), span)
         opening = cursor.position
         with cursor.deeper():
             cursor.position += 1
@@ -155,17 +139,17 @@ class _Parser:
         cursor.position += 1
         return block
 
-    def labels(self, kind: str) -> list[Label]:
-        cursor, labels = self.cursor, list[Label]()
+    def labels(self, kind: str) -> list[syntax.Label]:
+        cursor, labels = self.cursor, list[syntax.Label]()
         while (following := cursor.peek()) != "{":
             start = cursor.position
             if following in ('"', "`"):
                 value = self.strings.quoted() if following == '"' else self.strings.raw()
-                if not isinstance(value, Literal):
+                if not isinstance(value, syntax.Literal):
                     raise Problem("a label cannot contain ${…}", value.span)
-                labels.append(Label(cast(str, value.value), value.span))
+                labels.append(syntax.Label(cast(str, value.value), value.span))
             elif (word := cursor.word()) is not None:
-                labels.append(Label(word, (start, cursor.position)))
+                labels.append(syntax.Label(word, (start, cursor.position)))
             elif match := _BRACE_BELOW.match(self.text, start):
                 cursor.position = match.end() - 1
                 raise Problem(f'the "{{" of "{kind}" is on another line', cursor.here(), f'put it after "{kind}"')
@@ -177,12 +161,6 @@ class _Parser:
                 raise Problem(f'expected "=" or "{{" after "{kind}"', cursor.here(), hint)
             cursor.skip()
         return labels
-
-    def back_to_brace(self, start: int) -> None:
-        """After a mistake in a block's labels, go to the brace at the end of its line, so that its body is skipped."""
-        head = self.text[start:].partition("\n")[0].rstrip()
-        if head.endswith("{"):
-            self.cursor.position = start + len(head) - 1
 
     def resume(self, start: int) -> None:
         """Go on behind the line of the mistake, and behind the brackets that are open there."""
@@ -212,7 +190,7 @@ class _Parser:
 
     # Expressions
 
-    def expression(self) -> Expression:
+    def expression(self) -> syntax.Expression:
         cursor = self.cursor
         with cursor.deeper():
             value = self.binary(0)
@@ -222,16 +200,15 @@ class _Parser:
                 cursor.position += 1
                 then = cursor.inside(self.expression)
                 cursor.expect(":", "the second value of the conditional is missing", question)
-                otherwise = cursor.inside(self.expression) if cursor.brackets else self.otherwise()
-                value = Conditional(value, then, otherwise, (value.span[0], otherwise.span[1]))
+                if cursor.brackets:
+                    otherwise = cursor.inside(self.expression)
+                else:  # the newline behind the last value ends the argument, so only those before it are blanks
+                    cursor.skip(newlines=True)
+                    otherwise = self.expression()
+                value = syntax.Conditional(value, then, otherwise, (value.span[0], otherwise.span[1]))
         return value
 
-    def otherwise(self) -> Expression:
-        # The newline behind the last value ends the argument, so only those before it are blanks.
-        self.cursor.skip(newlines=True)
-        return self.expression()
-
-    def binary(self, lowest: int) -> Expression:
+    def binary(self, lowest: int) -> syntax.Expression:
         cursor = self.cursor
         left = self.unary()
         for count in itertools.count():
@@ -244,7 +221,7 @@ class _Parser:
             cursor.skip(newlines=True)
             with cursor.deeper():
                 right = self.binary(_PRECEDENCE[match[0]] + 1)
-            left = Binary(match[0], left, right, (left.span[0], right.span[1]))
+            left = syntax.Binary(match[0], left, right, (left.span[0], right.span[1]))
         return left
 
     def not_too_many(self, count: int, what: str) -> None:
@@ -252,7 +229,7 @@ class _Parser:
         if count >= _CHAIN_LIMIT:
             raise Problem(f"more than {_CHAIN_LIMIT} {what} in a row", self.cursor.here())
 
-    def unary(self) -> Expression:
+    def unary(self) -> syntax.Expression:
         cursor = self.cursor
         start, following = cursor.position, cursor.peek()
         if following not in ("-", "!") or _NUMBER.match(self.text, start):
@@ -261,9 +238,9 @@ class _Parser:
         cursor.skip()
         with cursor.deeper():
             operand = self.unary()
-        return Unary(cast('OneOf["-", "!"]', following), operand, (start, operand.span[1]))
+        return syntax.Unary(cast('Literal["-", "!"]', following), operand, (start, operand.span[1]))
 
-    def postfix(self, value: Expression) -> Expression:
+    def postfix(self, value: syntax.Expression) -> syntax.Expression:
         cursor = self.cursor
         for count in itertools.count():
             following = cursor.peek()
@@ -281,24 +258,33 @@ class _Parser:
                 word = cursor.word()
                 if word is None:
                     raise Problem("expected a name after the dot", cursor.here())
-                if isinstance(value, Name):
-                    value = Name([*value.parts, word], (value.span[0], cursor.position))
+                if isinstance(value, syntax.Name):
+                    value = syntax.Name([*value.parts, word], (value.span[0], cursor.position))
                     continue
-                key = Literal(word, (start, cursor.position))
-            value = Index(value, key, (value.span[0], cursor.position))
+                key = syntax.Literal(word, (start, cursor.position))
+            value = syntax.Index(value, key, (value.span[0], cursor.position))
         return value
 
-    def primary(self) -> Expression:
+    def primary(self) -> syntax.Expression:
         cursor = self.cursor
         start, following = cursor.position, cursor.peek()
         if following in self.readers:
             return self.readers[following]()
+        if following == "[":
+            return syntax.List(self.items("]", self.expression, "the list"), (start, cursor.position))
+        if following == "{":
+            return syntax.Map(self.items("}", self.map_item, "the map"), (start, cursor.position))
         if self.text.startswith("<<", start):
             return self.strings.heredoc()
         if match := _NUMBER.match(self.text, start):
             return self.number(match)
         if (word := cursor.word()) is not None:
-            return self.name_or_call(word, start)
+            if word in _CONSTANTS:
+                return syntax.Literal(_CONSTANTS[word], (start, cursor.position))
+            if cursor.peek() != "(":
+                return syntax.Name([word], (start, cursor.position))
+            arguments = self.items(")", self.expression, f'the call of "{word}"')
+            return syntax.Call(word, arguments, (start, cursor.position))
         if not following.strip():
             raise Problem("expected a value", cursor.here())
         hint = 'write text in quotes: "…"' if following not in ")]}," else ""
@@ -306,14 +292,14 @@ class _Parser:
             hint = 'write text in straight double quotes: "…"'
         raise Problem(f"expected a value, got {cursor.shown_here()}", cursor.here(), hint)
 
-    def group(self) -> Expression:
+    def group(self) -> syntax.Expression:
         opening = self.cursor.position
         self.cursor.position += 1
         value = self.cursor.inside(self.expression)
         self.cursor.expect(")", "the bracket is not closed", opening)
         return value
 
-    def number(self, match: re.Match[str]) -> Literal:
+    def number(self, match: re.Match[str]) -> syntax.Literal:
         cursor, span = self.cursor, match.span()
         cursor.position = span[1]
         if more := _MORE_THAN_A_NUMBER.match(self.text, span[1]):
@@ -322,36 +308,17 @@ class _Parser:
         if len(match[0]) > _DIGITS_LIMIT:
             raise Problem("the number is too long", span)
         if match[1] is None and match[2] is None:
-            return Literal(int(match[0]), span)
+            return syntax.Literal(int(match[0]), span)
         value = float(match[0])
         if value in (float("inf"), float("-inf")):
             raise Problem("the number is too large", span)
-        return Literal(value, span)
+        return syntax.Literal(value, span)
 
-    def name_or_call(self, word: str, start: int) -> Expression:
-        cursor = self.cursor
-        if word in _CONSTANTS:
-            return Literal(_CONSTANTS[word], (start, cursor.position))
-        if cursor.peek() != "(":
-            return Name([word], (start, cursor.position))
-        arguments = self.items(")", self.expression, f'the call of "{word}"')
-        return Call(word, arguments, (start, cursor.position))
-
-    def list_literal(self) -> List:
-        start = self.cursor.position
-        items = self.items("]", self.expression, "the list")
-        return List(items, (start, self.cursor.position))
-
-    def map_literal(self) -> Map:
-        start = self.cursor.position
-        items = self.items("}", self.map_item, "the map")
-        return Map(items, (start, self.cursor.position))
-
-    def map_item(self) -> tuple[Expression, Expression]:
+    def map_item(self) -> tuple[syntax.Expression, syntax.Expression]:
         cursor = self.cursor
         start = cursor.position
         word = cursor.word()
-        key = self.expression() if word is None else Literal(word, (start, cursor.position))
+        key = self.expression() if word is None else syntax.Literal(word, (start, cursor.position))
         cursor.skip()
         if cursor.peek() not in ("=", ":"):
             hint = "a key with points in it needs quotes" if cursor.peek() == "." else "write { key = value }"
@@ -361,7 +328,7 @@ class _Parser:
         return key, self.expression()
 
     def items(self, closing: str, read: Callable[[], T], what: str) -> list[T]:
-        """What stands between brackets: commas between, one more at the end allowed; a map needs none."""
+        """The items between brackets; commas divide them, and may follow the last one. A map needs none."""
         cursor, found = self.cursor, []
         start = cursor.position
         cursor.position += 1
@@ -383,7 +350,7 @@ class _Parser:
         cursor.brackets.pop()
         return found
 
-    def not_closed(self, closing: str, what: str, opening: Span) -> Problem:
+    def not_closed(self, closing: str, what: str, opening: syntax.Span) -> Problem:
         cursor = self.cursor
         if cursor.at_end:
             return Problem(f"{what} is not closed", opening, f'add "{closing}"')

@@ -1,4 +1,4 @@
-"""Partitions: what is wrong with one beside its table, and what it takes from it."""
+"""Partitions: checks that need the table, and the defaults that the table gives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def partition_problems(
     partition: Partition, block: Block, table: Table, table_block: Block | None
 ) -> Iterable[Problem]:
     """What is wrong with a partition; `table_block` is that of its table, if the config has it."""
-    inner = [candidate for candidate in block.body.blocks if candidate.type == "source"]
+    inner = block.inner("source")
     names: dict[str, Span] = {}
     for source, source_block in zip(partition.sources, inner, strict=True):
         span = source_block.labels[-1].span
@@ -29,7 +29,7 @@ def partition_problems(
             yield Problem(f'two sources are named "{source.name}"', span, "give each its own name", note)
         names.setdefault(source.name, span)
     if partition.dedupe and not partition.dedupe_key and not table.row_key:
-        span = next((one.span for one in block.body.attributes if one.name == "dedupe"), block.span)
+        span = (block.attribute("dedupe") or block).span
         yield Problem(f'table "{table.name}" has no row_key', span, 'name the columns: dedupe_key = ["…"]')
     for source, source_block in zip(partition.sources, inner, strict=True):
         if source.format is None and table.format is None and not _says_format(source_block, table_block):
@@ -39,9 +39,7 @@ def partition_problems(
 
 def _says_format(*blocks: Block | None) -> bool:
     """Whether a format is named that could not be made; its own block reports why."""
-    return any(
-        says(block, "format") or any(one.type == "format" for one in block.body.blocks) for block in blocks if block
-    )
+    return any(says(block, "format") or block.inner("format") for block in blocks if block)
 
 
 def completed(partition: Partition, table: Table | None) -> Partition:

@@ -5,21 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tailpipe.config.syntax import (
-    Binary,
-    Block,
-    Body,
-    Call,
-    Conditional,
-    Expression,
-    Index,
-    List,
-    Literal,
-    Map,
-    Name,
-    Template,
-    Unary,
-)
+from tailpipe.config import syntax
 
 __all__ = ["literal", "print_body", "print_expression", "quote"]
 
@@ -30,7 +16,7 @@ _SHORT = ("column",)
 """Blocks of which there are many: each is on one line if it fits."""
 
 
-def print_body(body: Body, indent: str = "") -> str:
+def print_body(body: syntax.Body, indent: str = "") -> str:
     """A body with its attributes first, `=` in one column, and a blank line between blocks."""
     width = max((len(attribute.name) for attribute in body.attributes), default=0)
     lines = [f"{indent}{a.name:<{width}} = {print_expression(a.value, indent)}\n" for a in body.attributes]
@@ -42,43 +28,43 @@ def print_body(body: Body, indent: str = "") -> str:
     return "".join(lines)
 
 
-def print_expression(value: Expression, indent: str = "") -> str:
+def print_expression(value: syntax.Expression, indent: str = "") -> str:
     """An expression on one line, or with one item on each line if that would be too long."""
     match value:
-        case Literal():
+        case syntax.Literal():
             return _print_literal(value.value)
-        case Template():
+        case syntax.Template():
             return '"' + "".join(_print_part(value.parts, i) for i in range(len(value.parts))) + '"'
-        case List():
+        case syntax.List():
             return _print_items("[", [print_expression(item, indent + "  ") for item in value.items], "]", indent)
-        case Map():
+        case syntax.Map():
             pairs = [f"{_print_key(key)} = {print_expression(item, indent + '  ')}" for key, item in value.items]
             return _print_items("{ ", pairs, " }", indent) if pairs else "{}"
-        case Name():
+        case syntax.Name():
             return ".".join(value.parts)
-        case Index():
+        case syntax.Index():
             return f"{_operand(value.value)}[{print_expression(value.key)}]"
-        case Call():
+        case syntax.Call():
             return f"{value.function}({', '.join(print_expression(argument) for argument in value.arguments)})"
-        case Unary():
+        case syntax.Unary():
             # Brackets, because -5 would be read as a number and not as a sign before one.
             operand = print_expression(value.operand)
             return f"{value.operator}({operand})"
-        case Binary():
+        case syntax.Binary():
             return f"{_operand(value.left)} {value.operator} {_operand(value.right)}"
-        case Conditional():
+        case syntax.Conditional():
             then, otherwise = _operand(value.then), _operand(value.otherwise)
             return f"{_operand(value.condition)} ? {then} : {otherwise}"
 
 
-def literal(value: object) -> Expression:
+def literal(value: object) -> syntax.Expression:
     """A plain Python value as an expression."""
     if isinstance(value, Mapping):
-        return Map([(Literal(str(key)), literal(item)) for key, item in value.items()])
+        return syntax.Map([(syntax.Literal(str(key)), literal(item)) for key, item in value.items()])
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return List([literal(item) for item in value])
+        return syntax.List([literal(item) for item in value])
     if value is None or isinstance(value, str | int | float):
-        return Literal(value)
+        return syntax.Literal(value)
     raise TypeError(f"{type(value).__name__} has no place in a config")
 
 
@@ -88,7 +74,7 @@ def quote(text: str) -> str:
     return '"' + escaped.replace("${", "$${") + '"'
 
 
-def _print_block(block: Block, indent: str) -> str:
+def _print_block(block: syntax.Block, indent: str) -> str:
     labels = "".join(f" {quote(label.text)}" for label in block.labels)
     if block.type in _SHORT and not block.body.blocks:
         items = " ".join(f"{one.name} = {print_expression(one.value, indent)}" for one in block.body.attributes)
@@ -108,7 +94,7 @@ def _print_literal(value: str | int | float | bool | None) -> str:
     return repr(value)
 
 
-def _print_part(parts: list[str | Expression], position: int) -> str:
+def _print_part(parts: list[str | syntax.Expression], position: int) -> str:
     part = parts[position]
     if not isinstance(part, str):
         return "${" + print_expression(part) + "}"
@@ -117,21 +103,21 @@ def _print_part(parts: list[str | Expression], position: int) -> str:
     return text[:-1] + _code("$") if text.endswith("$") and position + 1 < len(parts) else text
 
 
-def _print_key(key: Expression) -> str:
-    if isinstance(key, Literal) and isinstance(key.value, str) and _WORD.fullmatch(key.value):
+def _print_key(key: syntax.Expression) -> str:
+    if isinstance(key, syntax.Literal) and isinstance(key.value, str) and _WORD.fullmatch(key.value):
         return key.value
     text = print_expression(key)
     # A bare word as the key means itself, so whatever begins with one needs brackets.
-    is_plain = isinstance(key, Template | List | Map) or (
-        isinstance(key, Literal) and key.value is not None and not isinstance(key.value, bool)
+    is_plain = isinstance(key, syntax.Template | syntax.List | syntax.Map) or (
+        isinstance(key, syntax.Literal) and key.value is not None and not isinstance(key.value, bool)
     )
     return text if is_plain else f"({text})"
 
 
-def _operand(value: Expression) -> str:
+def _operand(value: syntax.Expression) -> str:
     text = print_expression(value)
-    is_negative = isinstance(value, Literal) and isinstance(value.value, int | float) and text.startswith("-")
-    return f"({text})" if isinstance(value, Binary | Conditional | Unary) or is_negative else text
+    is_negative = isinstance(value, syntax.Literal) and isinstance(value.value, int | float) and text.startswith("-")
+    return f"({text})" if isinstance(value, syntax.Binary | syntax.Conditional | syntax.Unary) or is_negative else text
 
 
 def _print_items(opening: str, items: list[str], closing: str, indent: str) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from tailpipe.config.syntax import Block, Span
 from tailpipe.config.text import ConfigText, Problem
@@ -35,7 +34,7 @@ class SavedQueries:
             self.report(text.diagnostic(Problem(f'query "{query.name}" has {both}', block.span, hint)))
             return query
         if query.file is not None:
-            span = _span(block, "file")
+            span = block.span_of("file")
             content = self._content(text, span, self.path(text, query.file), query.file)
             if content is None:
                 return query
@@ -51,7 +50,7 @@ class SavedQueries:
         self, text: ConfigText, block: Block, directory: QueryDirectory
     ) -> Iterator[tuple[Place, SavedQuery]]:
         """The queries of a directory, each with the place of its file."""
-        span, path = _span(block, "path"), self.path(text, directory.path)
+        span, path = block.span_of("path"), self.path(text, directory.path)
         try:
             files = sorted(file for file in path.iterdir() if file.suffix == ".sql" and not file.name.startswith("."))
         except OSError as error:
@@ -111,19 +110,13 @@ def _place(file: str, content: str, span: Span) -> Place:
     return Place(file, line + 1, column, max(1, min(span[1] - span[0], len(written) - column + 1)), written)
 
 
-def _span(block: Block, name: str) -> Span:
-    return next((one.value.span for one in block.body.attributes if one.name == name), block.span)
-
-
 def _flaw_span(text: ConfigText, block: Block, flaw: Flaw) -> Span:
-    """Where a flaw stands in the config: at the name in the statement, else where the parameter is declared."""
-    declared: list[Any] = [
-        one for one in block.body.blocks if one.type == "param" and one.labels and one.labels[0].text == flaw.name
-    ]
+    """The span of a flaw in the config: the name in the statement, else the declaration of the parameter."""
+    declared = [one for one in block.inner("param") if one.labels and one.labels[0].text == flaw.name]
     if flaw.span == (0, 0) and declared:
         if flaw.message.startswith("the default"):
-            return _span(declared[-1], "default")
-        return declared[-1].labels[0].span  # type: ignore[no-any-return]
-    start, end = _span(block, "sql")
+            return declared[-1].span_of("default")
+        return declared[-1].labels[0].span
+    start, end = block.span_of("sql")
     found = text.text.find(f"${flaw.name}", start, end)
     return (start, end) if found < 0 else (found, found + len(flaw.name) + 1)

@@ -46,7 +46,7 @@ class _Circle(Problem):
 
 @frozen
 class Located:
-    """A block and the text it stands in."""
+    """A block and the text that contains it."""
 
     text: ConfigText
     block: Block
@@ -54,7 +54,7 @@ class Located:
 
 @dataclass
 class Scope:
-    """Answers for names in expressions. Arguments are evaluated when asked for, which finds cycles."""
+    """Resolves names in expressions. Arguments are evaluated on first use, which finds cycles."""
 
     around: Surroundings
     classes: Mapping[str, Mapping[str, type]]
@@ -92,7 +92,12 @@ class Scope:
         reference = Reference(kind, tuple(name.parts[1 : count + 1]))
         rest = name.parts[count + 1 :]
         if reference not in self.blocks and reference not in self.made:
-            members = self._members(reference, name)
+            try:
+                members = self.members(reference)
+            except ValueError as error:
+                raise _Circle(str(error), name.span) from None
+            if members is None:
+                raise Problem(f"there is no {reference}", name.span, self._nearest(reference))
             if not rest:
                 return dict(members)
             if rest[0] not in members:
@@ -100,15 +105,6 @@ class Scope:
                 raise Problem(f'{reference} has for_each and no key "{rest[0]}"', name.span, hint)
             reference, rest = members[rest[0]], rest[1:]
         return self._argument(reference, rest, name) if rest else reference
-
-    def _members(self, reference: Reference, name: Name) -> Mapping[str, Reference]:
-        try:
-            members = self.members(reference)
-        except ValueError as error:
-            raise _Circle(str(error), name.span) from None
-        if members is None:
-            raise Problem(f"there is no {reference}", name.span, self._nearest(reference))
-        return members
 
     def _nearest(self, reference: Reference) -> str:
         """A hint with another name of the same type, or another type with the same name."""
@@ -155,9 +151,8 @@ class Scope:
         if reference not in self.blocks:
             return _plain(getattr(self.made[reference], option.field))
         located = self.blocks[reference]
-        for attribute in located.block.body.attributes:
-            if attribute.name == option.name:
-                return self._guarded(f"{reference}.{option.name}", located, attribute.value, name)
+        if attribute := located.block.attribute(option.name):
+            return self._guarded(f"{reference}.{option.name}", located, attribute.value, name)
         if option.is_required:
             raise Problem(f'{reference} does not say "{option.name}"', name.span, "add it there")
         return _plain(option.default)

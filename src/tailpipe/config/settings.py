@@ -1,24 +1,29 @@
-"""Settings of a workspace, as its block in the config states them."""
+"""Settings of a workspace, as its block in the config states them, and levels of logs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Literal
 
 from tailpipe.errors import UsageError
+from tailpipe.frozen import frozen
 from tailpipe.model.host import check_host
 from tailpipe.model.names import check_directory, check_partition_name
+from tailpipe.model.nearest import did_you_mean
 from tailpipe.model.option import Declared, Secret, label, nested, option
 from tailpipe.model.store import PARTITION_BY, Store, check_partition_by, check_span
 
-__all__ = ["LOG_LEVELS", "SparkSettings", "WorkspaceSettings"]
+__all__ = ["LOG_LEVELS", "LogLevels", "SparkSettings", "WorkspaceSettings"]
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 _SIZE = re.compile(r"([1-9][0-9]*) ?(kB|MB|GB|TB)")
 _REMOTE = re.compile(r"sc://(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]{1,5})?(/(;[\w-]+=[^;=]+)*)?")
 _LOOPBACK = re.compile(r"localhost|127(\.[0-9]{1,3}){3}|\[::1\]")
 _MASTER = "local[*,4]"
+_LOGGER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_LEVELS = "write LEVEL, or LEVEL,NAME=LEVEL, such as info,botocore=debug"
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -74,9 +79,8 @@ class SparkSettings(Declared):
         if self.remote_token is not None and self.remote is None:
             raise UsageError("remote_token requires remote", hint="set the address of the server, or remove the token")
         if self.remote_token is not None and not self.is_remote_private:
-            raise UsageError(
-                "remote_token would be sent without encryption", hint="add /;use_ssl=true to the address in remote"
-            )
+            hint = "add /;use_ssl=true to the address in remote"
+            raise UsageError("remote_token would be sent without encryption", hint=hint)
 
     @property
     def is_remote_private(self) -> bool:
@@ -118,3 +122,34 @@ class WorkspaceSettings(Declared):
         """How many bytes of what queries fetch from stores are kept."""
         match = _SIZE.fullmatch(self.cache_size)
         return int(match[1]) * _UNITS[match[2]] if match else 0
+
+
+@frozen
+class LogLevels:
+    """The level of our own loggers, and those of others that were named."""
+
+    level: str = "warning"
+    named: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str, default: str = "warning") -> LogLevels:
+        """The levels that `TAILPIPE_LOG_LEVEL` says, whatever the case; if it only names loggers, with the default."""
+        variable = "TAILPIPE_LOG_LEVEL"
+        level: str | None = None
+        named: dict[str, str] = {}
+        for part in text.split(","):
+            name, equals, value = (one.strip() for one in part.rpartition("="))
+            if value.lower() not in LOG_LEVELS:
+                hint = did_you_mean(value, LOG_LEVELS, "the levels are: " + ", ".join(LOG_LEVELS)) if value else _LEVELS
+                raise UsageError(f'{variable} is "{text}": there is no level "{value}"', hint=hint)
+            if not equals and level is not None:
+                raise UsageError(f'{variable} is "{text}": it has two levels, {level} and {value}', hint=_LEVELS)
+            if not equals:
+                level = value.lower()
+            elif not _LOGGER.fullmatch(name):
+                raise UsageError(f'{variable} is "{text}": "{name}" is not the name of a logger', hint=_LEVELS)
+            elif name in named:
+                raise UsageError(f'{variable} is "{text}": "{name}" is duplicated', hint=_LEVELS)
+            else:
+                named[name] = value.lower()
+        return cls(level or default, named)

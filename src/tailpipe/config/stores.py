@@ -1,4 +1,4 @@
-"""What no single option of a store can tell: whether its connection opens its location, and what else is there."""
+"""Checks across the options of a store: whether its connection opens its location, and whether locations overlap."""
 
 from __future__ import annotations
 
@@ -106,9 +106,6 @@ def _index_problems(
     indexes: Mapping[str, str] = {one.tp_index.lower(): one.tp_index for one in partitions if one.tp_index}
     for name in index_names(partition_by):
         if name.lower() not in indexes:
-            hint = did_you_mean(
-                name, [*indexes.values(), *FILE_COLUMNS], 'write "tp_index" for the index of any partition'
-            )
-            yield StoreProblem(
-                address, f'no partition of this {address.partition(".")[0]} has tp_index = "{name}"', hint
-            )
+            otherwise = 'write "tp_index" for the index of any partition'
+            message = f'no partition of this {address.partition(".")[0]} has tp_index = "{name}"'
+            yield StoreProblem(address, message, did_you_mean(name, [*indexes.values(), *FILE_COLUMNS], otherwise))

@@ -25,7 +25,7 @@ _CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})")
 
 
 class StringReader:
-    """Reads the three kinds of text at the cursor; `expression` reads what stands in `${…}`."""
+    """Reads the three kinds of text at the cursor; `expression` reads the content of `${…}`."""
 
     def __init__(self, cursor: Cursor, expression: Callable[[], Expression]) -> None:
         self.cursor = cursor
@@ -88,7 +88,10 @@ class StringReader:
         start = cursor.position
         opening = _HEREDOC.match(cursor.text, start)
         if opening is None:
-            self._pass_over_heredoc()
+            # Go behind the heredoc, if its end can be found.
+            word = _HEREDOC_WORD.match(cursor.text, start)
+            if word and (last := _last_line(word[1]).search(cursor.text, word.end())):
+                cursor.position = last.end()
             hint = "write the word without quotes, and nothing after it"
             raise Problem("a heredoc begins with <<WORD at the end of a line", (start, start + 2), hint)
         end = _last_line(opening[2]).search(cursor.text, opening.end())
@@ -107,12 +110,6 @@ class StringReader:
         if opening[1]:
             parts = _without_indent(parts)
         return _template(parts, start, cursor.position)
-
-    def _pass_over_heredoc(self) -> None:
-        """After a mistake in its first line, go behind a heredoc, if it can be told where that is."""
-        word = _HEREDOC_WORD.match(self.cursor.text, self.cursor.position)
-        if word and (end := _last_line(word[1]).search(self.cursor.text, word.end())):
-            self.cursor.position = end.end()
 
     def _heredoc_parts(self, end: re.Match[str]) -> list[str | Expression]:
         cursor = self.cursor
@@ -191,8 +188,7 @@ def _without_indent(parts: list[str | Expression]) -> list[str | Expression]:
         if isinstance(part, str):
             head, newline, tail = ("", "", part) if at_line_start else part.partition("\n")
             result.append(head + newline + strip.sub("", tail) if tail else head + newline)
-            at_line_start = part.endswith("\n")
         else:
             result.append(part)
-            at_line_start = False
+        at_line_start = isinstance(part, str) and part.endswith("\n")
     return result

@@ -27,7 +27,7 @@ _DATE = ("year", "month", "day")
 
 
 def unknown_tables(config: Config, known: Iterable[str], schemas: Iterable[str] | None = None) -> Iterator[Diagnostic]:
-    """The names in `tables` of schemas that no known table has, where they stand; of all schemas, or of some.
+    """Report the names in `tables` of schemas, or of some, that no known table has.
 
     It is no error: a plugin may bring the table tomorrow, and a schema without it shows its other tables.
     """
@@ -79,9 +79,9 @@ def odd_layouts(config: Config) -> Iterator[Diagnostic]:
             continue
         missing = [part for part in _DATE if part not in groups]
         if missing and "day" in groups:
-            said = " and ".join(f'"{part}"' for part in missing)
+            names = " and ".join(f'"{part}"' for part in missing)
             hint = "the groups year, month and day date a file together"
-            yield Diagnostic(f"the layout has a day and no {said}, so its files have no date", place, hint)
+            yield Diagnostic(f"the layout has a day and no {names}, so its files have no date", place, hint)
         for name in groups:
             if name.startswith("tp_") and name not in PATH_COLUMNS:
                 hint = f"a layout can fill: {', '.join(sorted(PATH_COLUMNS))}"
@@ -105,13 +105,13 @@ def undated_files(config: Config, tables: Mapping[str, Table], today: date) -> I
             except TailpipeError:
                 continue  # a collection reports it
             if found := date_layout(paths):
-                said = f'{found[1]:,} of {len(paths):,} files of source "{source.name}" have a date in the path'
+                dated = f'{found[1]:,} of {len(paths):,} files of source "{source.name}" have a date in the path'
                 hint = f"to collect them by day: file_layout = {print_expression(literal(found[0]))}"
-                yield Diagnostic(f"{said}, and no file_layout takes it", place, hint)
+                yield Diagnostic(f"{dated}, and no file_layout takes it", place, hint)
 
 
 def _laid_out(config: Config) -> Iterator[tuple[str, Any]]:
-    """The sources with a layout of their own, and where it stands."""
+    """The sources with a layout of their own, each with the address of the layout."""
     for partition in config.partitions.values():
         for source in partition.sources:
             layout, patterns = getattr(source, "file_layout", None), getattr(source, "patterns", None)

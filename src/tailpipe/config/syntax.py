@@ -57,7 +57,7 @@ def _span() -> Span:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Literal(_Node):
-    """A value that stands there as it is: text, number, boolean or null."""
+    """A constant: text, number, boolean or null."""
 
     value: Any  # text, number, boolean or null; filled in for `each.value`, any value of the language
     span: Span = _span()
@@ -171,12 +171,25 @@ class Block(_Node):
     body: Body
     span: Span = _span()
     each: tuple[str, Span] | None = field(default=None, compare=False, repr=False)
-    """The key that it was made for by `for_each`, and where that stands."""
+    """The key that `for_each` made it for, and the span of the `for_each`."""
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The argument of that name, if the block has one."""
+        return next((one for one in self.body.attributes if one.name == name), None)
+
+    def span_of(self, name: str) -> Span:
+        """The span of an argument's value, or that of the block without one."""
+        attribute = self.attribute(name)
+        return attribute.value.span if attribute else self.span
+
+    def inner(self, kind: str) -> list[Block]:
+        """The blocks of a type inside it."""
+        return [one for one in self.body.blocks if one.type == kind]
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Body(_Node):
-    """What stands between braces, or in a whole file."""
+    """The content of braces, or of a whole file."""
 
     attributes: list[Attribute] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Tables of the config: what is wrong with one as a whole, and what it takes from the table that it extends."""
+"""Tables of the config: checks across options and against the format, and what a table takes from another."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tailpipe.config.syntax import Attribute, Block, List, Literal, Map, Span
+from tailpipe.config.syntax import Block, List, Literal, Map, Span
 from tailpipe.config.text import Problem
-from tailpipe.model.nearest import did_you_mean, nearest
+from tailpipe.errors import UsageError
+from tailpipe.model.format import Format
+from tailpipe.model.nearest import did_you_mean, listed, nearest
 from tailpipe.model.option import options_of
+from tailpipe.model.paths import parse_path
 from tailpipe.model.table import ANY_BUCKET, COMMON_COLUMNS, OPTIONAL_COLUMNS, STAMPED_COLUMNS, Column, Table
 
-__all__ = ["extended", "mapped", "says", "table_problems"]
+__all__ = ["extended", "mapped", "path_problems", "reversed_names", "says", "table_problems"]
 
 _COMMON = {column.name: column for column in (*COMMON_COLUMNS, *OPTIONAL_COLUMNS)}
 _MAPPED_BY_US = STAMPED_COLUMNS | {"tp_index"}
@@ -20,15 +23,12 @@ _TIMES = ("timestamp", "date")
 
 
 def table_problems(table: Table | None, block: Block, sources: Collection[str]) -> Iterator[Problem]:
-    """What is wrong with a table as a whole, told by its block, so that it is told beside other problems of it."""
-    inner = [candidate for candidate in block.body.blocks if candidate.type == "column" and candidate.labels]
-    common = [
-        one.name for candidate in block.body.blocks if candidate.type == "common" for one in candidate.body.attributes
-    ]
+    """What is wrong with a table as a whole, also if its block has other problems, so that all are reported at once."""
+    inner = [column for column in block.inner("column") if column.labels]
+    common = [one.name for candidate in block.inner("common") for one in candidate.body.attributes]
     names = {column.labels[0].text.lower() for column in inner}
-    has_time = "tp_timestamp" in {*names, *common} or (
-        table is not None and (table.time_column is not None or table.maps_time)
-    )
+    has_time = table is not None and (table.time_column is not None or table.maps_time)
+    has_time = has_time or "tp_timestamp" in {*names, *common}
     if not block.body.is_broken and not has_time and (table is not None or not says(block, "extend")):
         hint = 'add column "tp_timestamp" { source = "…" }'
         title = f'table "{block.labels[0].text}"' if block.labels else "the table"
@@ -66,7 +66,7 @@ def _name_problems(table: Table, block: Block) -> Iterator[Problem]:
     known = {name.lower() for name in names}
     given = {"row_key": table.row_key, "tp_index": (table.tp_index,) if table.tp_index else ()}
     for argument, columns in given.items():
-        attribute = _attribute(block, argument)
+        attribute = block.attribute(argument)
         for number, name in enumerate(columns):
             if attribute is None or name.lower() in known or (argument == "tp_index" and table.map_fields):
                 continue
@@ -78,7 +78,7 @@ def _name_problems(table: Table, block: Block) -> Iterator[Problem]:
 
 def _layout_problems(block: Block, sources: Collection[str]) -> Iterator[Problem]:
     """Types of sources that look misspelt; others may belong to a plugin that is not installed here."""
-    attribute = _attribute(block, "layouts")
+    attribute = block.attribute("layouts")
     if attribute is None or not isinstance(attribute.value, Map):
         return
     for key, _ in attribute.value.items:
@@ -124,15 +124,12 @@ def _joined(own: Sequence[Column], base: Sequence[Column], table: Table) -> list
 def _changed(column: Column, change: Column | None) -> Column:
     if change is None:
         return column
-    said = {
-        option.field: value
-        for option in options_of(Column).values()
-        if (value := getattr(change, option.field)) != option.default
-    }
+    given = {one.field: getattr(change, one.field) for one in options_of(Column).values()}
+    given = {name: value for name, value in given.items() if value != options_of(Column)[name].default}
     for one, other in (("source", "transform"), ("transform", "source")):
-        if one in said:
-            said.setdefault(other, None)
-    return dataclasses.replace(column, **said)
+        if one in given:
+            given.setdefault(other, None)
+    return dataclasses.replace(column, **given)
 
 
 def mapped(table: Table) -> Table:
@@ -141,22 +138,39 @@ def mapped(table: Table) -> Table:
     time = table.time_column
     if not table.maps_time and time is not None:
         field = None if time.transform is not None else time.source or time.name
-        columns.append(
-            Column(
-                "tp_timestamp",
-                source=field,
-                transform=time.transform,
-                null_if=time.null_if,
-                time_format=time.time_format,
-            )
-        )
+        given: dict[str, Any] = {"transform": time.transform, "null_if": time.null_if, "time_format": time.time_format}
+        columns.append(Column("tp_timestamp", source=field, **given))
     return dataclasses.replace(table, columns=columns)
 
 
 def says(block: Block, name: str) -> bool:
-    """Whether an argument is there with a value; null is as if it were not said."""
-    return any(one.name == name and one.value != Literal(None) for one in block.body.attributes)
+    """Whether an argument has a value; null counts as none."""
+    attribute = block.attribute(name)
+    return attribute is not None and attribute.value != Literal(None)
 
 
-def _attribute(block: Block, name: str) -> Attribute | None:
-    return next((one for one in block.body.attributes if one.name == name), None)
+def path_problems(table: Table, format: Format | None, block: Block) -> Iterator[Problem]:
+    """The columns of a table block whose source cannot be read as a path, though the format is JSON."""
+    if format is None or not format.is_json:
+        return
+    for inner in block.body.blocks:
+        column = table.column(inner.labels[0].text) if inner.type == "column" and inner.labels else None
+        source = column.source if column else None
+        if source is None or source.endswith("*"):
+            continue
+        try:
+            parse_path(source)
+        except UsageError as error:
+            yield Problem(error.message, inner.span_of("source"), error.hint)
+
+
+def reversed_names(table: Table, format: Format | None) -> str:
+    """How to write a `field_map` that maps fields to the names of columns instead of the reverse; empty if it is right.
+
+    It is the wrong way round if the table has a column for what should be the field, and none for what should be
+    its name.
+    """
+    columns = {name for column in table.columns for name in (column.name, column.source) if name}
+    mapped = {name: key for key, name in format.json_names.items()} if format is not None else {}
+    wrong = {name: field for name, field in mapped.items() if field in columns and name not in columns}
+    return listed((f'{field} = "{name}"' for name, field in wrong.items()), 3)

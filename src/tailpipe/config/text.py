@@ -59,7 +59,7 @@ class ConfigText:
         self._shown_lines.clear()
 
     def in_each(self, key: str, span: Span) -> ConfigText:
-        """The same text for the block that `for_each` at the span makes for the key; its problems say so."""
+        """The text for the block that `for_each` at the span makes for the key; its problems name the key."""
         own = copy(self)
         own._each = (key, span)
         return own

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from tailpipe.config.chosen import choose_ready
+from tailpipe.config.config import choose_ready
 from tailpipe.errors import SparkError
 from tailpipe.follow.loop import TaskResult
 from tailpipe.follow.schedule import DETECT, MAINTAIN, PUSH

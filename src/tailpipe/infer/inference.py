@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from tailpipe.config.encoder import encode
+from tailpipe.config.encoder import encode, table_text
 from tailpipe.config.printer import print_body
 from tailpipe.config.syntax import Body
-from tailpipe.config.table_text import table_text
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.formats.grok import compile_layout
 from tailpipe.formats.path_templates import Template

@@ -50,7 +50,7 @@ def evolve(stored: Mapping[str, str], table: Table, types: Mapping[str, str]) ->
 
     `types` are the types of undeclared fields, as a task gets them. Nothing is said of what stays.
     """
-    now = {output.name: output.told for output in output_columns(table, types)}
+    now = {output.name: output.catalog_type for output in output_columns(table, types)}
     now = {**now, **{name: kind.stored for name, kind in common_types(now).items()}}
     old = {name.lower(): (name, kind) for name, kind in stored.items()}
     changes = []

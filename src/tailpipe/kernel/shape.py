@@ -196,7 +196,7 @@ class Shape:
     @property
     def columns(self) -> dict[str, str]:
         """Name and type of each column of a file, in order, as the catalog notes them."""
-        own = {o.name: o.told for o in self.outputs if o.name not in COMMON_TYPES}
+        own = {o.name: o.catalog_type for o in self.outputs if o.name not in COMMON_TYPES}
         common = common_types(output.name for output in self.outputs)
         return own | {name: kind.stored for name, kind in common.items()}
 

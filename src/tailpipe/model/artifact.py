@@ -86,11 +86,4 @@ class Accounts:
         return {why: count for why, count in found.items() if count}
 
     def __add__(self, other: Accounts) -> Accounts:
-        return Accounts(
-            self.read + other.read,
-            self.kept + other.kept,
-            self.filtered + other.filtered,
-            self.rejected + other.rejected,
-            self.out_of_window + other.out_of_window,
-            self.duplicate + other.duplicate,
-        )
+        return Accounts(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))

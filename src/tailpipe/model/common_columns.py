@@ -5,7 +5,8 @@ The macros that the SQL calls are those of `tailpipe.sql.macros`, which tables m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
+from functools import reduce
 
 from tailpipe.frozen import frozen
 from tailpipe.model.paths import Path, is_plain_path, path_field
@@ -45,15 +46,11 @@ class CommonPart:
 
 def path_parts(given: str | Sequence[str], reserved: Collection[str]) -> list[CommonPart] | None:
     """The entries that are given; None for a text that is SQL as a whole."""
-    if isinstance(given, str):
-        part = _part(given, reserved)
-        return [part] if part.path else None
-    return [_part(text, reserved) for text in dict.fromkeys(given)]
-
-
-def _part(text: str, reserved: Collection[str]) -> CommonPart:
-    is_path = is_plain_path(text.strip()) and text.strip().lower() not in reserved
-    return CommonPart(text.strip(), path_field(text.strip())[1] if is_path else ())
+    parts = []
+    for text in dict.fromkeys([given] if isinstance(given, str) else given):
+        is_path = is_plain_path(text.strip()) and text.strip().lower() not in reserved
+        parts.append(CommonPart(text.strip(), path_field(text.strip())[1] if is_path else ()))
+    return None if isinstance(given, str) and not parts[0].path else parts
 
 
 def common_sql(name: str, kind: ColumnType, parts: Sequence[CommonPart]) -> str:
@@ -70,7 +67,8 @@ def common_sql(name: str, kind: ColumnType, parts: Sequence[CommonPart]) -> str:
     scalars = [value for value, part in zip(values, parts, strict=True) if not part.is_list]
     lists = [value for value, part in zip(values, parts, strict=True) if part.is_list]
     joined = [f"[{', '.join(scalars)}]", *lists] if scalars else lists
-    return f"{many}({_concat(joined)})"
+    concatenated = reduce(lambda one, other: f"list_concat({one}, {other})", joined)
+    return f"{many}({concatenated})"
 
 
 def _distinct(values: Sequence[str]) -> str:
@@ -79,17 +77,7 @@ def _distinct(values: Sequence[str]) -> str:
         return f"CASE WHEN {values[0]} <> '' THEN [{values[0]}] END"
     fresh = [values[0]]
     for number, value in enumerate(values[1:], 1):
-        fresh.append(f"CASE WHEN {_unlike(value, values[:number])} THEN {value} END")
+        is_new = " AND ".join(f"{value} IS DISTINCT FROM {other}" for other in values[:number])
+        fresh.append(f"CASE WHEN {is_new} THEN {value} END")
     is_any = " OR ".join(f"{value} <> ''" for value in values)
     return f"CASE WHEN {is_any} THEN list_filter([{', '.join(fresh)}], lambda _value: _value <> '') END"
-
-
-def _unlike(value: str, others: Iterable[str]) -> str:
-    return " AND ".join(f"{value} IS DISTINCT FROM {other}" for other in others)
-
-
-def _concat(lists: Sequence[str]) -> str:
-    one = lists[0]
-    for other in lists[1:]:
-        one = f"list_concat({one}, {other})"
-    return one

@@ -24,7 +24,7 @@ class Connection(Declared):
 
     @property
     def holds_secrets(self) -> bool:
-        """Whether one of its options is a secret that was given: then it may only travel where nobody listens."""
+        """Whether one of its options is a secret that was given: then it may only travel over private channels."""
         return bool(secrets_in(self))
 
     @property
@@ -38,7 +38,5 @@ class Connection(Declared):
         A type of connection that can open one overrides this, and names the schemes in `object_schemes`. The
         caller sets the prefix, time limits and retries.
         """
-        raise UsageError(
-            f'{self.address} cannot open "{location}"',
-            hint=f'a connection of type "{self.type}" opens no buckets: name one that fits the location',
-        )
+        hint = f'a connection of type "{self.type}" opens no buckets: name one that fits the location'
+        raise UsageError(f'{self.address} cannot open "{location}"', hint=hint)

@@ -40,8 +40,7 @@ _LAST = date.max.toordinal()
 class DaySet:
     """A set of days, kept as spans that include both ends.
 
-    Whatever spans it is made of, the set holds them sorted, apart from each other and never empty, so
-    that equal sets compare equal. A set may reach to `date.max`: that is how «from then on» is written.
+    The spans are sorted, separate and never empty, so that equal sets are equal. One that ends at `date.max` is open.
     """
 
     spans: tuple[tuple[date, date], ...] = ()
@@ -55,9 +54,8 @@ class DaySet:
                 merged[-1] = (merged[-1][0], max(merged[-1][1], last))
             else:
                 merged.append((first, last))
-        object.__setattr__(
-            self, "spans", tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
-        )
+        spans = tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in merged)
+        object.__setattr__(self, "spans", spans)
 
     @classmethod
     def of(cls, days: Iterable[date]) -> DaySet:
@@ -66,7 +64,7 @@ class DaySet:
 
     @classmethod
     def span(cls, first: date, last: date) -> DaySet:
-        """All days from `first` to `last`, both included; none if `last` lies before `first`."""
+        """All days from `first` to `last`, both included; none if `last` is before `first`."""
         return cls(((first, last),))
 
     @classmethod
@@ -77,7 +75,7 @@ class DaySet:
 
     @classmethod
     def within(cls, window: Window) -> DaySet:
-        """The days that lie in a window whole; a day that is cut by one of its ends does not."""
+        """The days that a window contains completely."""
         first = window.start.date() if window.start.time() == time() else window.start.date() + timedelta(days=1)
         last = window.end.date() - timedelta(days=1) if window.has_end else date.max
         return cls.span(first, last)
@@ -88,9 +86,11 @@ class DaySet:
         return cls(tuple(span for one in sets for span in one.spans))
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def parse(text: str) -> DaySet:
-        """The set that `str` has written as `text`; so a set can be stored as text."""
-        return _parsed(text)
+        """The set that `str` has written as `text`."""
+        ends = (span.partition("..") for span in text.split(", ") if span)
+        return DaySet(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
 
     @property
     def first(self) -> date | None:
@@ -133,23 +133,16 @@ class DaySet:
     def __sub__(self, other: DaySet) -> DaySet:
         edges = [(0, 0), *((a.toordinal(), b.toordinal()) for a, b in other.spans), (_LAST + 1, _LAST + 1)]
         holes = ((before[1] + 1, after[0] - 1) for before, after in pairwise(edges))
-        return self & DaySet(
-            tuple((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
-        )
+        days = ((date.fromordinal(first), date.fromordinal(last)) for first, last in holes if first <= last)
+        return self & DaySet(tuple(days))
 
     def __str__(self) -> str:
         return _text(self.spans)
 
 
-@lru_cache(maxsize=64)  # a Day of thousands of artifacts spells the same few again and again
+@lru_cache(maxsize=64)  # a Day of thousands of artifacts spells the same few many times
 def _text(spans: tuple[tuple[date, date], ...]) -> str:
     return ", ".join(str(first) if first == last else f"{first}..{last}" for first, last in spans)
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> DaySet:
-    ends = (span.partition("..") for span in text.split(", ") if span)
-    return DaySet(tuple((date.fromisoformat(a), date.fromisoformat(b or a)) for a, _, b in ends))
 
 
 NO_DAYS = DaySet()
@@ -160,13 +153,12 @@ EVERY_DAY = DaySet.span(date.min, date.max)
 class Coverage:
     """What is known of the days of one source of a partition; no day has two states.
 
-    A *covered* day was listed and all that it held is committed. A *missing* one was requested and has not
-    been done. A *dropped* one was deleted or has expired. A day without a state was never requested.
-    `unsettled` days are covered, but late artifacts may have come since they were listed, or are known to
-    have: they are listed once more.
+    A *covered* day was listed and all that it held is committed. A *missing* one was requested and is not done. A
+    *dropped* one was deleted or has expired. A day without a state was never requested. `unsettled` days are covered,
+    but are listed once more, because late artifacts may have come.
 
-    `frontier` is the newest day that a run without an end has requested; the next plain run goes on from it.
-    A window with an end never moves it. None if only such windows were ever requested.
+    `frontier` is the newest day that a run without an end has requested, where the next plain run continues; None if
+    only windows with an end were requested.
     """
 
     covered: DaySet = field(default=NO_DAYS)
@@ -185,13 +177,8 @@ class Coverage:
     @classmethod
     def parse(cls, states: Mapping[str, str], frontier: str | None = None) -> Coverage:
         """The coverage whose sets of days and frontier are written as text."""
-        return cls(
-            DaySet.parse(states.get("covered", "")),
-            DaySet.parse(states.get("missing", "")),
-            DaySet.parse(states.get("dropped", "")),
-            DaySet.parse(states.get("unsettled", "")),
-            date.fromisoformat(frontier) if frontier else None,
-        )
+        days = {name: DaySet.parse(states.get(name, "")) for name in _SETS}
+        return cls(**days, frontier=date.fromisoformat(frontier) if frontier else None)
 
     @property
     def known(self) -> DaySet:
@@ -200,11 +187,11 @@ class Coverage:
 
     @property
     def requested(self) -> DaySet:
-        """The days that somebody has requested and nobody has dropped since."""
+        """The days that were requested and not dropped since."""
         return self.covered | self.missing
 
     def state(self, day: date) -> State | None:
-        """The recorded state of a day, or None if nobody ever requested it."""
+        """The recorded state of a day, or None if it was never requested."""
         if day in self.covered:
             return "covered"
         if day in self.missing:
@@ -217,127 +204,75 @@ class Coverage:
         return (self.missing | since) - self.covered - self.dropped
 
     def not_requested(self, since: date, today: date) -> DaySet:
-        """The days from `since` on that nobody has requested and that no plain run reaches from the frontier."""
+        """The days from `since` on that were never requested and that no plain run reaches from the frontier."""
         return DaySet.span(since, min(self.frontier or today, today)) - self.known
-
-    def cover(self, days: DaySet, *, settled_before: date) -> Coverage:
-        """The coverage once these days are done; those before `settled_before` need no second look."""
-        early = days & DaySet.span(settled_before, date.max)
-        return replace(
-            self,
-            covered=self.covered | days,
-            missing=self.missing - days,
-            dropped=self.dropped - days,
-            unsettled=(self.unsettled - days) | early,
-        )
-
-    def request(self, days: DaySet) -> Coverage:
-        """The coverage once somebody has requested these days: missing, or unsettled if they were covered."""
-        return replace(
-            self,
-            missing=self.missing | (days - self.covered),
-            dropped=self.dropped - days,
-            unsettled=self.unsettled | (self.covered & days),
-        )
-
-    def advance(self, today: date) -> Coverage:
-        """The coverage once a run without an end has begun today.
-
-        Days after today that are known were requested while the clock was ahead: what was seen of them then
-        says nothing, and they are requested again when they come.
-        """
-        past = DaySet.span(date.min, today)
-        return replace(
-            self,
-            covered=self.covered & past,
-            missing=self.missing & past,
-            unsettled=self.unsettled & past,
-            frontier=today,
-        )
 
     def after(self, operation: Operation) -> Coverage:
         """The coverage once an operation was applied."""
+        covered, missing, dropped, unsettled = self.covered, self.missing, self.dropped, self.unsettled
         match operation:
             case Request(days):
-                return self.request(days)
-            case Advance(day):
-                return self.advance(day)
+                missing, unsettled = missing | (days - covered), unsettled | (covered & days)
+                return replace(self, missing=missing, dropped=dropped - days, unsettled=unsettled)
+            case Advance(today):
+                # Days after today were requested while the clock was ahead: what was seen of them then says nothing,
+                # and they are requested again when they come.
+                past = DaySet.span(date.min, today)
+                known = {"covered": covered & past, "missing": missing & past, "unsettled": unsettled & past}
+                return replace(self, **known, frontier=today)
             case Cover(days, settled_before):
-                return self.cover(days, settled_before=settled_before)
+                unsettled = (unsettled - days) | (days & DaySet.span(settled_before, date.max))
+                return Coverage(covered | days, missing - days, dropped - days, unsettled, self.frontier)
             case Lose(days):
-                return self.lose(days)
+                lost = covered & days
+                return replace(self, covered=covered - lost, missing=missing | lost, unsettled=unsettled - lost)
             case Drop(days):
-                return self.drop(days)
+                return Coverage(covered - days, missing - days, dropped | days, unsettled - days, self.frontier)
             case Known(coverage):
                 return coverage
             case _:
                 assert_never(operation)
 
-    def lose(self, days: DaySet) -> Coverage:
-        """The coverage once files of these days were lost: what was covered is missing."""
-        lost = self.covered & days
-        return replace(self, covered=self.covered - lost, missing=self.missing | lost, unsettled=self.unsettled - lost)
 
-    def drop(self, days: DaySet) -> Coverage:
-        """The coverage once these days are deleted or have expired."""
-        return replace(
-            self,
-            covered=self.covered - days,
-            missing=self.missing - days,
-            dropped=self.dropped | days,
-            unsettled=self.unsettled - days,
-        )
+class _Change:
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lower()} {_SETTLED.join(map(str, vars(self).values()))}"
 
 
 @frozen
-class Request:
-    """Somebody has requested these days; see `Coverage.request`."""
+class Request(_Change):
+    """These days were requested: they are missing, or unsettled if they were covered."""
 
     days: DaySet
 
-    def __str__(self) -> str:
-        return f"request {self.days}"
-
 
 @frozen
-class Advance:
-    """A run without an end has begun on this day; see `Coverage.advance`."""
+class Advance(_Change):
+    """A run without an end has begun on this day."""
 
     day: date
 
-    def __str__(self) -> str:
-        return f"advance {self.day}"
-
 
 @frozen
-class Cover:
-    """These days are done; see `Coverage.cover`."""
+class Cover(_Change):
+    """These days are done; those before `settled_before` are not listed again."""
 
     days: DaySet
     settled_before: date
 
-    def __str__(self) -> str:
-        return f"cover {self.days}{_SETTLED}{self.settled_before}"
-
 
 @frozen
-class Lose:
-    """Files of these days were lost; see `Coverage.lose`."""
+class Lose(_Change):
+    """Files of these days were lost: what was covered is missing."""
 
     days: DaySet
 
-    def __str__(self) -> str:
-        return f"lose {self.days}"
-
 
 @frozen
-class Drop:
-    """These days were deleted or have expired; see `Coverage.drop`."""
+class Drop(_Change):
+    """These days were deleted or have expired."""
 
     days: DaySet
-
-    def __str__(self) -> str:
-        return f"drop {self.days}"
 
 
 @frozen

@@ -182,7 +182,7 @@ class SigmaRules(Declared):
 
 @frozen
 class Flaw:
-    """What no single option of a detection can tell: the argument that is wrong, why, and what to do."""
+    """A problem between the options of a detection: the argument that is wrong, why, and what to do."""
 
     argument: str
     message: str
@@ -201,9 +201,8 @@ def detection_flaws(one: Detection) -> list[Flaw]:
             found.append(Flaw(name, f"{name} is empty"))
     found += _counting_flaws(one)
     if one.group_by and not one.is_counting and one.suppress is None:
-        found.append(
-            Flaw("group_by", "group_by needs threshold or suppress", "without them, each row is a hit of its own")
-        )
+        hint = "without them, each row is a hit of its own"
+        found.append(Flaw("group_by", "group_by needs threshold or suppress", hint))
     if one.sql is not None and one.threshold is not None:
         found.append(Flaw("sql", "sql and threshold exclude each other", "count in the statement, or write where"))
     return found

@@ -30,5 +30,5 @@ class Event(NamedTuple):
 
 
 def event_columns(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """The names under which the facts of an event stand beside the fields of the format."""
+    """The names of the facts of an event, which follow the fields of the format."""
     return (*EVENT_COLUMNS, *(f"_{name}" for name in fields))

@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     overridable = property
 else:
 
-    class overridable:  # noqa: N801 - it stands in for `property`
-        """A property that an option of a subclass, with a default or without, may take the place of."""
-
-        def __init__(self, function: Any) -> None:
-            self.function = function
-            self.__doc__ = function.__doc__
-
-        def __get__(self, instance: Any, owner: type) -> Any:
-            return self if instance is None else self.function(instance)
+    def overridable(function: Any) -> Any:
+        """Give the constant of a property, which an option of a subclass may replace, with a default or without."""
+        return function(None)
 
 
 __all__ = ["ENCODINGS", "FIELDS_LIMIT", "RESERVED_FIELDS", "Format", "Joining"]
@@ -93,7 +87,7 @@ class Format(Declared):
 
     @overridable
     def header_prefix(self) -> str | None:
-        """What lines begin with that say how to read those after them, wherever they stand; None if there are none.
+        """The prefix of lines, anywhere in a file, that say how to read those after them; None if there are none.
 
         A file that has grown is then read from its beginning, because such a line may be anywhere in it.
         """

@@ -25,9 +25,8 @@ _KINDS = frozenset({"file", "run"})
 def check_host(name: str) -> None:
     """Refuse a name that an origin or a key of coverage could not spell."""
     if not _NAME.fullmatch(name):
-        raise UsageError(
-            f'"{name}" is not the name of a host', hint="use letters, digits, '.', '_' and '-', at most 253 characters"
-        )
+        hint = "use letters, digits, '.', '_' and '-', at most 253 characters"
+        raise UsageError(f'"{name}" is not the name of a host', hint=hint)
 
 
 def qualified(source: str, host: str) -> str:
@@ -37,12 +36,7 @@ def qualified(source: str, host: str) -> str:
 
 def place_of(origin: str, host: str | None) -> str:
     """The name that an artifact of an origin was first seen under."""
-    return origin if host is None else origin.removeprefix(_prefix(host))
-
-
-def _prefix(host: str) -> str:
-    # No absolute path and no URL begins so.
-    return f"@{host}:"
+    return origin if host is None else origin.removeprefix(f"@{host}:")  # no absolute path and no URL begins so
 
 
 @frozen
@@ -66,7 +60,7 @@ class Host:
     def origin(self, uri: str, kind: str) -> str:
         """The origin of a new artifact."""
         host = self.of(kind)
-        return uri if host is None else _prefix(host) + uri
+        return uri if host is None else f"@{host}:{uri}"
 
     def key(self, source: str, known: Collection[str]) -> str:
         """The key that the coverage of a source is kept under: a known source keeps its key."""

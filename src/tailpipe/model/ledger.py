@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
 from datetime import date, datetime
+from functools import partial
 from typing import Literal, Protocol
 
 from tailpipe.frozen import frozen
@@ -43,6 +44,7 @@ DAMAGED: Span = (-2, -2)
 
 _PIECE = 1024 * 1024
 _TAIL = "tail:"
+_digest = partial(hashlib.blake2b, digest_size=16)
 
 
 @frozen
@@ -75,17 +77,13 @@ class Unit:
 class LedgerEntry:
     """One artifact that was taken, as it was found then, and how far it was read.
 
-    `origin` and `generation` are its identity for ever and part of each row's `tp_id`. `uri` is the name
-    under which its content was last seen: the origin, another name after a rotation, or None once another
-    entry was committed under that name. So no two entries of a partition have the same `uri`, and whoever
-    commits an entry clears its `uri` from all others.
+    `origin` and `generation` identify it for ever and are part of each row's `tp_id`. `uri` is the name under which its
+    content was last seen: the origin, another name after a rotation, or None once another entry was committed under
+    that name, so no two entries of a partition have the same `uri`.
 
-    Prints are over decompressed bytes: `fingerprint` over the last of the `committed_bytes` (see `printed`),
-    `head` over the first of them (see `_head_length`). `unread_bytes` were there after them but ended no
-    line. `as_of` is the `now` of the run that took it.
-
-    `host` is whose file or command it is. None for one that was collected without a store, which is this
-    workspace's own, and for objects and ranges, which are the same for all hosts.
+    Prints are over decompressed bytes: `fingerprint` over the last of the `committed_bytes`, `head` over the first of
+    them. `unread_bytes` came after them and ended no line. `as_of` is the `now` of the run that took it. `host` owns
+    the file or command; None without a store, and for objects and ranges, which are the same for all hosts.
     """
 
     origin: str
@@ -111,7 +109,7 @@ class LedgerEntry:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What tells it from every other artifact of the partition."""
+        """The key of the artifact in its partition."""
         return self.origin, self.generation
 
     @property
@@ -165,7 +163,8 @@ def printed(size: int, head: bytes, tail: bytes) -> tuple[str, str]:
 
     It begins with `head` and ends with `tail`: HEAD_BYTES and TAIL_BYTES, or all that it has.
     """
-    return _print(head[: _head_length(size)]), f"{_TAIL if size > len(tail) else ''}{_print(tail)}"
+    first, last = _digest(head[: _head_length(size)]).hexdigest(), _digest(tail).hexdigest()
+    return first, f"{_TAIL if size > len(tail) else ''}{last}"
 
 
 def fingerprints(content: Content, spans: Iterable[Span]) -> dict[Span, str | None]:
@@ -195,13 +194,9 @@ def fingerprints(content: Content, spans: Iterable[Span]) -> dict[Span, str | No
                 return found
             place += passed
         if edge in last:
-            begun[edge] = hashlib.blake2b(digest_size=16)
+            begun[edge] = _digest()
         for start in ends[edge]:
             found[start, edge] = begun[start].hexdigest()
             if last[start] == edge:
                 del begun[start]
     return found
-
-
-def _print(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, ParamSpec, TypeVar
 
 __all__ = ["PHASES", "Meter", "Spent", "added", "ordered"]
@@ -49,32 +49,24 @@ class Meter:
         self._open: list[str] = []
         self._mark = (0.0, 0.0)
 
-    def __call__(self, phase: str) -> _Phase:
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
         """A context in which time is counted for the phase."""
-        return _Phase(self, phase)
+        self._charge()
+        self._open.append(phase)
+        try:
+            yield
+        finally:
+            self._charge()
+            self._open.pop()
 
     def timed(self, phase: str, function: Callable[P, T]) -> Callable[P, T]:
         """The function, whose time is counted for the phase."""
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            with self(phase):
-                return function(*args, **kwargs)
-
-        return call
+        return self(phase)(function)
 
     def add(self, spent: Mapping[str, Spent]) -> None:
         """Count what others have spent."""
         self.spent = added(self.spent, spent)
-
-    def enter(self, phase: str) -> None:
-        """Begin a phase."""
-        self._charge()
-        self._open.append(phase)
-
-    def leave(self) -> None:
-        """End the phase that was begun last."""
-        self._charge()
-        self._open.pop()
 
     def _charge(self) -> None:
         """Count the time since the last change of phases for the one that is open."""
@@ -84,17 +76,3 @@ class Meter:
             passed = Spent(now[0] - self._mark[0], now[1] - self._mark[1])
             self.spent[phase] = self.spent.get(phase, Spent()).plus(passed)
         self._mark = now
-
-
-class _Phase:
-    def __init__(self, meter: Meter, phase: str) -> None:
-        self._meter = meter
-        self._phase = phase
-
-    def __enter__(self) -> None:
-        self._meter.enter(self._phase)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._meter.leave()

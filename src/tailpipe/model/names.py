@@ -1,4 +1,4 @@
-"""Names: what may stand in SQL, in a path, and in a reference of the config."""
+"""Names: which are valid in SQL, in a path, and in a reference of the config."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import Literal
 
 from tailpipe.errors import UsageError
 
-__all__ = [
-    "Spelling",
-    "check_directory",
-    "check_name",
-    "check_partition_name",
-    "check_reference_name",
-    "spelt",
-]
+__all__ = ["Spelling", "check_directory", "check_name", "check_partition_name", "check_reference_name", "spelt"]
 
 Spelling = Literal["camel", "pascal"]
 
@@ -26,12 +19,12 @@ _LENGTH_LIMIT = 100
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that could not stand in SQL and in a path as it is."""
+    """Refuse a name that is not valid in SQL and in a path without quotes."""
     _check(_NAME, name, "use letters, digits and _, not beginning with a digit")
 
 
 def check_partition_name(name: str) -> None:
-    """Refuse a name that could not stand in a path as it is."""
+    """Refuse a name that is not valid in a path."""
     _check(_PARTITION, name, "use letters, digits, _ and -, not beginning with -")
 
 
@@ -43,9 +36,8 @@ def check_reference_name(name: str) -> None:
 def check_directory(path: str) -> None:
     """Refuse an address: it would silently become a local directory of that name."""
     if match := _SCHEME.match(path):
-        raise UsageError(
-            f'"{path}" is not a directory', hint=f"{match[1]}:// addresses are not supported here; name a mounted path"
-        )
+        hint = f"{match[1]}:// addresses are not supported here; name a mounted path"
+        raise UsageError(f'"{path}" is not a directory', hint=hint)
 
 
 def spelt(name: str, keys: Spelling) -> str:

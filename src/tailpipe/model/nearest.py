@@ -26,7 +26,7 @@ def nearest(word: str, known: Iterable[Any]) -> str | None:
 
 
 def listed(names: Iterable[Any], most: int) -> str:
-    """The first names with commas between; `…` stands for the others."""
+    """The first names with commas between, and `…` if there are more."""
     known = [str(name) for name in names]
     return ", ".join(known[:most]) + (" …" if len(known) > most else "")
 

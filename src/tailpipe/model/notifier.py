@@ -104,8 +104,7 @@ class File(Notifier):
 
     type = "file"
     path: str = option(
-        "File to append to, an absolute path or one below `~`; it is created if it does not exist.",
-        check=_check_path,
+        "File to append to, an absolute path or one below `~`; it is created if it does not exist.", check=_check_path
     )
     alerts_per_hour = 1000
 

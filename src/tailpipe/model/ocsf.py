@@ -29,15 +29,15 @@ _METHODS = (
     " WHEN 'OPTIONS' THEN 5 WHEN 'POST' THEN 6 WHEN 'PUT' THEN 7 WHEN 'TRACE' THEN 8 WHEN 'PATCH' THEN 9 ELSE 99 END"
 )
 
+
+def _texts(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, "VARCHAR")
+
+
 _EVERY = {
     "status_id": "INTEGER",
     "severity_id": "INTEGER",
-    "message": "VARCHAR",
-    "user_name": "VARCHAR",
-    "src_endpoint_ip": "VARCHAR",
-    "dst_endpoint_ip": "VARCHAR",
-    "device_hostname": "VARCHAR",
-    "service_name": "VARCHAR",
+    **_texts("message", "user_name", "src_endpoint_ip", "dst_endpoint_ip", "device_hostname", "service_name"),
 }
 """The columns of every class that a table may give."""
 
@@ -55,29 +55,25 @@ class EventClass:
     @property
     def columns(self) -> dict[str, str]:
         """All columns of its view, with their types."""
-        tp = {"tp_id": "VARCHAR", "tp_table": "VARCHAR", "tp_partition": "VARCHAR", "tp_index": "VARCHAR"}
-        tp |= {"tp_date": "DATE", "tp_timestamp": "TIMESTAMP"}
         head = {"time": "TIMESTAMP", "class_uid": "INTEGER", "activity_id": "INTEGER", "type_uid": "BIGINT"}
-        return {**head, **_EVERY, **self.own, "metadata_product": "VARCHAR", **tp}
+        tail = _texts("metadata_product", "tp_id", "tp_table", "tp_partition", "tp_index")
+        return {**head, **_EVERY, **self.own, **tail, "tp_date": "DATE", "tp_timestamp": "TIMESTAMP"}
 
     def default(self, column: str, has: Collection[str]) -> str:
         """The usual SQL for a column, by the common columns that a table `has`; `{name}` is that of another column."""
+        status = _OUTCOMES if "tp_outcome" in has else "0"
+        if "http_status" in self.own:
+            status = "CASE WHEN ({http_status}) < 400 THEN 1 WHEN ({http_status}) >= 400 THEN 2 ELSE 0 END"
         usual = {
             "activity_id": self.activity,
-            "status_id": "CASE WHEN ({http_status}) < 400 THEN 1 WHEN ({http_status}) >= 400 THEN 2 ELSE 0 END"
-            if "http_status" in self.own
-            else _OUTCOMES
-            if "tp_outcome" in has
-            else "0",
+            "status_id": status,
             "severity_id": _LEVELS if "tp_level" in has else "1",
-            "message": "tp_message" if "tp_message" in has else "NULL",
             "user_name": "tp_usernames[1]",
             "src_endpoint_ip": "tp_source_ip",
             "dst_endpoint_ip": "tp_destination_ip",
-            "device_hostname": "tp_host" if "tp_host" in has else "NULL",
-            "service_name": "tp_service" if "tp_service" in has else "NULL",
         }
-        return usual.get(column, "NULL")
+        optional = {"message": "tp_message", "device_hostname": "tp_host", "service_name": "tp_service"}
+        return usual.get(column) or (optional[column] if optional.get(column) in has else "NULL")
 
 
 _ALL = (
@@ -92,13 +88,7 @@ _ALL = (
         "api_activity",
         6003,
         "Calls of the API of a service: who did what with which resource.",
-        {
-            "api_operation": "VARCHAR",
-            "resource_name": "VARCHAR",
-            "cloud_account_uid": "VARCHAR",
-            "cloud_region": "VARCHAR",
-            "user_agent": "VARCHAR",
-        },
+        _texts("api_operation", "resource_name", "cloud_account_uid", "cloud_region", "user_agent"),
         "99",
     ),
     EventClass(
@@ -106,12 +96,9 @@ _ALL = (
         4002,
         "Requests of web servers, proxies and load balancers.",
         {
-            "http_method": "VARCHAR",
-            "url": "VARCHAR",
+            **_texts("http_method", "url"),
             "http_status": "INTEGER",
-            "hostname": "VARCHAR",
-            "user_agent": "VARCHAR",
-            "referrer": "VARCHAR",
+            **_texts("hostname", "user_agent", "referrer"),
             "bytes_out": "BIGINT",
         },
         _METHODS,
@@ -121,8 +108,7 @@ _ALL = (
         4001,
         "Connections and flows.",
         {
-            "src_endpoint_port": "INTEGER",
-            "dst_endpoint_port": "INTEGER",
+            **dict.fromkeys(("src_endpoint_port", "dst_endpoint_port"), "INTEGER"),
             "protocol_name": "VARCHAR",
             "bytes": "BIGINT",
             "packets": "BIGINT",
@@ -134,14 +120,14 @@ _ALL = (
         "dns_activity",
         4003,
         "DNS queries and their answers.",
-        {"query_hostname": "VARCHAR", "query_type": "VARCHAR", "rcode": "VARCHAR", "answers": "VARCHAR"},
+        _texts("query_hostname", "query_type", "rcode", "answers"),
         "1",
     ),
     EventClass(
         "detection_finding",
         2004,
         "What detectors have found.",
-        {"finding_title": "VARCHAR", "finding_uid": "VARCHAR", "rule_name": "VARCHAR", "resource_name": "VARCHAR"},
+        _texts("finding_title", "finding_uid", "rule_name", "resource_name"),
         "1",
     ),
 )
@@ -208,8 +194,7 @@ class OcsfEvents(Declared):
     @property
     def given(self) -> dict[str, str]:
         """The SQL that is given, by column."""
-        names = [name for name in type(self).__dataclass_fields__ if name not in ("name", "when")]
-        return {name: sql for name in names if (sql := getattr(self, name)) is not None}
+        return {name: sql for name, sql in vars(self).items() if name not in ("name", "when") and sql is not None}
 
     def expressions(self, has: Collection[str]) -> dict[str, str]:
         """SQL for every column of the class that is taken from the table; `has` are the table's common columns."""

@@ -1,4 +1,4 @@
-"""Declarations: a noun's options are stated once, and decoding, `show`, docs and masking all follow from that.
+"""Declarations: an object's options are declared once, for decoding, `show`, docs and masking.
 
 A subclass of `Declared` is a frozen dataclass whose fields say how config fills them:
 
@@ -8,8 +8,7 @@ A subclass of `Declared` is a frozen dataclass whose fields say how config fills
         paths: tuple[str, ...] = option("Files, directories or globs.")
         recursive: bool = option("Whether directories are entered.", default=True)
 
-The annotation is the type that the decoder checks; `Secret` as the annotation keeps the value out of
-every output.
+The annotation is the type that the decoder checks; `Secret` keeps the value out of every output.
 """
 
 from __future__ import annotations
@@ -102,8 +101,8 @@ class Option:
     annotation: Any
     default: Any
     """The value when config says nothing, or `dataclasses.MISSING` if it must say something."""
-    check: Check | None
-    block: str
+    check: Check | None = None
+    block: str = ""
     is_verbatim: bool = False
     takes_paths: bool = False
     """Whether names that stand there without quotes are paths into the record, not references."""
@@ -137,13 +136,21 @@ def option(
     `${name}` stands for itself. Where it `takes_paths`, names without quotes are paths. A format may also be written as
     a `block` inside.
     """
-    facts = {"config_default": config_default, "is_verbatim": is_verbatim, "takes_paths": takes_paths, "block": block}
-    return _field("option", description, default, check, **facts)
+    return _field(
+        default,
+        kind="option",
+        description=description,
+        check=check,
+        config_default=config_default,
+        is_verbatim=is_verbatim,
+        takes_paths=takes_paths,
+        block=block,
+    )
 
 
 def label(description: str, *, default: Any = MISSING, check: Check | None = None) -> Any:
     """A label of a block, in the order of the fields."""
-    return _field("label", description, default, check)
+    return _field(default, kind="label", description=description, check=check)
 
 
 def nested(description: str, *, block: str, default: Any = MISSING, element: type | None = None) -> Any:
@@ -152,21 +159,17 @@ def nested(description: str, *, block: str, default: Any = MISSING, element: typ
     With several classes, all of them variants, the first label of the block says which one it is. A field that is a
     map names the class of its block as `element`.
     """
-    return _field("block", description, default, None, block=block, element=element)
+    return _field(default, kind="block", description=description, block=block, element=element)
 
 
 def fact(description: str, *, default: Any) -> Any:
     """What only Python declares; config cannot say it."""
-    return _field("fact", description, default, None)
+    return _field(default, kind="fact", description=description)
 
 
-def _field(kind: str, description: str, default: Any, check: Check | None, **facts: Any) -> Any:
-    metadata = {_KEY: {"kind": kind, "description": description, "check": check, **facts}}
-    return _with_default(default, metadata)
-
-
-def _with_default(default: Any, metadata: Mapping[Any, Any]) -> Any:
-    """A field that no two values share: a map is copied for each, a list becomes a tuple."""
+def _field(default: Any, metadata: Mapping[Any, Any] | None = None, **facts: Any) -> Any:
+    """A field whose default no two values share: a map is copied for each, a list becomes a tuple."""
+    metadata = {_KEY: facts} if metadata is None else metadata
     if isinstance(default, dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=tuple(default) if isinstance(default, list) else default, metadata=metadata)
@@ -189,23 +192,20 @@ def _adopt_defaults(cls: type) -> None:
         inherited.update(getattr(base, "__dataclass_fields__", {}))
     own = dict(inspect.get_annotations(cls))
     for name, field in inherited.items():
-        if name in own or name not in cls.__dict__ or _is_class_variable(field):
+        is_class_variable = str(field.type).removeprefix("typing.").startswith("ClassVar")
+        if name in own or name not in cls.__dict__ or is_class_variable:
             continue
         value = cls.__dict__[name]
         # As a value, because its text would be read with the names of another module.
         own[name] = next(_hints(base)[name] for base in cls.__mro__[1:] if name in inspect.get_annotations(base))
         if not isinstance(value, dataclasses.Field):  # `name = option(…)` brings its own facts
-            setattr(cls, name, _with_default(value, field.metadata))
+            setattr(cls, name, _field(value, field.metadata))
     cls.__annotations__ = own
 
 
 @cache
 def _hints(declared: Any) -> Mapping[str, Any]:
     return get_type_hints(declared)
-
-
-def _is_class_variable(field: dataclasses.Field[Any]) -> bool:
-    return str(field.type).removeprefix("typing.").startswith("ClassVar")
 
 
 def _holds_secret(annotation: Any) -> bool:
@@ -222,27 +222,14 @@ def _options_of(declared: Any) -> Mapping[str, Option]:
     hints = get_type_hints(declared)
     found: dict[str, Option] = {}
     for field in dataclasses.fields(declared):
-        facts = field.metadata.get(_KEY)
-        if facts is None or facts["kind"] == "fact":
+        facts = dict(field.metadata.get(_KEY, {"kind": "fact"}))
+        if facts["kind"] == "fact":
             continue
-        default = field.default
-        if field.default_factory is not MISSING:
-            default = field.default_factory()
-        if facts.get("config_default", MISSING) is not MISSING:
-            default = facts["config_default"]
-        found[field.name.rstrip("_")] = Option(
-            name=field.name.rstrip("_"),  # `from_`, because `from` is a word of Python
-            field=field.name,
-            kind=facts["kind"],
-            description=facts["description"],
-            annotation=hints[field.name],
-            default=default,
-            check=facts["check"],
-            block=facts.get("block", ""),
-            is_verbatim=facts.get("is_verbatim", False),
-            takes_paths=facts.get("takes_paths", False),
-            element=facts.get("element"),
-        )
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if (config_default := facts.pop("config_default", MISSING)) is not MISSING:
+            default = config_default
+        name = field.name.rstrip("_")  # `from_`, because `from` is a word of Python
+        found[name] = Option(name, field.name, annotation=hints[field.name], default=default, **facts)
     return found
 
 
@@ -271,7 +258,7 @@ def secrets_in(value: Any) -> tuple[str, ...]:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The values of all options, however deep they stand."""
+    """The values of all options, at any depth."""
     if isinstance(value, Declared):
         parts: Iterable[Any] = [getattr(value, field.name) for field in dataclasses.fields(value)]  # type: ignore[arg-type]
     elif isinstance(value, Mapping):
@@ -316,19 +303,10 @@ def type_name(annotation: Any) -> str:
         return f"list of {type_name(arguments[0])}"
     if origin in (Mapping, dict):
         return f"map of {type_name(arguments[1])}"
-    plain = {
-        str: "text",
-        bool: "true or false",
-        int: "integer",
-        float: "number",
-        Secret: "secret",
-        Any: "any value",
-    }
+    plain = {str: "text", bool: "true or false", int: "integer", float: "number", Secret: "secret", Any: "any value"}
     if annotation in plain:
         return plain[annotation]
     kind = annotation.__mro__[-3 if annotation.__mro__[-2] is Declared else -2].__name__.lower()
-    return (
-        f"{kind} {getattr(annotation, 'type', '')}".strip()
-        if kind in ("connection", "format", "notifier", "store")
-        else "block"
-    )
+    if kind in ("connection", "format", "notifier", "store"):
+        return f"{kind} {getattr(annotation, 'type', '')}".strip()
+    return "block"

@@ -32,10 +32,8 @@ COMMON_TYPES: Mapping[str, ColumnType] = {
     if (kind := column.column_type) is not None
 }
 """All common columns, by name; a table has those of `common_types`."""
-_OPTIONAL = frozenset(column.name for column in OPTIONAL_COLUMNS)
 SECOND = "_2"
-"""What is put behind the name of a field that another one, or the line itself, has already."""
-_TEXT = parse_type("varchar")
+"""The suffix of a field whose name is taken, by another field or by the line itself."""
 _BARE_NAME = re.compile(r'([A-Za-z_]\w*)|"([^"]+)"')
 _NO_NAMES = frozenset({"null", "true", "false", "current_date", "current_time", "current_timestamp", "localtimestamp"})
 
@@ -44,7 +42,7 @@ _NO_NAMES = frozenset({"null", "true", "false", "current_date", "current_time", 
 class Output:
     """A column that the table fills: from a field, or from an expression over the fields.
 
-    If its type is `is_open`, nobody has declared it, and a value that does not fit asks for a wider one.
+    A type that `is_open` was not declared, so a value that does not fit makes it wider.
     """
 
     name: str
@@ -62,8 +60,8 @@ class Output:
     """The fields of the expression that are paths of `common`: they claim nothing of the record for themselves."""
 
     @property
-    def told(self) -> str:
-        """The type that the catalog notes: the stored one, or JSON for text that nobody but its values says is JSON."""
+    def catalog_type(self) -> str:
+        """The type in the catalog: the stored one, or JSON for an undeclared field whose values are JSON."""
         return "JSON" if self.is_open and self.kind.name == "json" else self.kind.stored
 
     @property
@@ -77,7 +75,13 @@ def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]
 
     `types` are the types that were found for fields without a column, and for columns without a type.
     """
-    own = _told_apart([_declared(column, types) for column in table.columns if column.name not in COMMON_TYPES])
+    own: list[Output] = []
+    paths: dict[str, Path] = {}
+    for output in (_declared(column, types) for column in table.columns if column.name not in COMMON_TYPES):
+        source = output.source  # paths that differ in case alone get different fields, because DuckDB ignores case
+        while output.path and source is not None and paths.setdefault(source.lower(), output.path) != output.path:
+            source += SECOND
+        own.append(output if source == output.source else dataclasses.replace(output, source=source))
     taken = {output.name.lower() for output in own} | set(COMMON_TYPES)
     declared = {column.name for column in table.columns}
     for field, kind in types.items():
@@ -93,19 +97,8 @@ def output_columns(table: Table, types: Mapping[str, str]) -> tuple[Output, ...]
 
 def common_types(mapped: Iterable[str]) -> dict[str, ColumnType]:
     """The common columns of a table that maps the named columns: the optional ones are there only then."""
-    left_out = _OPTIONAL.difference(mapped)
-    return {name: kind for name, kind in COMMON_TYPES.items() if name not in left_out}
-
-
-def _told_apart(outputs: list[Output]) -> list[Output]:
-    """The columns, whose paths get different fields if they differ in case alone: DuckDB would take them for one."""
-    seen: dict[str, Path] = {}
-    for number, output in enumerate(outputs):
-        name = output.source
-        while output.path and name is not None and seen.setdefault(name.lower(), output.path) != output.path:
-            name += SECOND
-        outputs[number] = output if name == output.source else dataclasses.replace(output, source=name)
-    return outputs
+    missing = {column.name for column in OPTIONAL_COLUMNS}.difference(mapped)
+    return {name: kind for name, kind in COMMON_TYPES.items() if name not in missing}
 
 
 def _common(name: str, given: str | Sequence[str], own: Sequence[Output]) -> Output:
@@ -128,12 +121,10 @@ def _common(name: str, given: str | Sequence[str], own: Sequence[Output]) -> Out
 def _like_column(name: str, text: str, own: Sequence[Output]) -> Output:
     """A field as the column of the same field has it: its spelling, and how its times are written."""
     source, path = path_field(text)
-    twin = next(
-        (output for output in own if output.source is not None and output.source.lower() == source.lower()), None
-    )
-    if twin is None:
-        return Output(name, COMMON_TYPES[name], _field(source), path=path)
-    return Output(name, COMMON_TYPES[name], twin.source, path=twin.path, time_format=twin.time_format)
+    twin = next((one for one in own if one.source is not None and one.source.lower() == source.lower()), None)
+    if twin is not None:
+        return Output(name, COMMON_TYPES[name], twin.source, path=twin.path, time_format=twin.time_format)
+    return Output(name, COMMON_TYPES[name], source + SECOND if source.lower() in RESERVED_FIELDS else source, path=path)
 
 
 def _is_list(part: CommonPart, own: Sequence[Output]) -> bool:
@@ -142,39 +133,29 @@ def _is_list(part: CommonPart, own: Sequence[Output]) -> bool:
         return True
     for output in own:
         place = output.path or ((output.source,) if output.source is not None else ())
-        if (
-            place
-            and part.path[: len(place)] == place
-            and isinstance(_inside(output.read, part.path[len(place) :]), ListType)
-        ):
-            return True
+        if place and part.path[: len(place)] == place:
+            kind: ColumnType | None = output.read
+            for key in part.path[len(place) :]:
+                kind = dict(kind.fields).get(key or "") if isinstance(kind, StructType) else None
+            if isinstance(kind, ListType):
+                return True
     return False
-
-
-def _inside(kind: ColumnType, rest: Path) -> ColumnType | None:
-    for key in rest:
-        kind_ = dict(kind.fields).get(key or "") if isinstance(kind, StructType) else None
-        if kind_ is None:
-            return None
-        kind = kind_
-    return kind
-
-
-def _field(name: str) -> str:
-    return name + SECOND if name.lower() in RESERVED_FIELDS else name
 
 
 def _declared(column: Column, types: Mapping[str, str]) -> Output:
     kind, is_open = column.column_type or COMMON_TYPES.get(column.name), False
     if kind is None:
-        kind, is_open = parse_type(types[column.name]) if column.name in types else _TEXT, True
-    source, path = (None, ()) if column.transform is not None else path_field(column.source or column.name)
-    if column.source is None:
-        source, path = (None if column.transform is not None else column.name), ()
+        kind, is_open = parse_type(types.get(column.name, "varchar")), True
+    path: Path = ()
+    source = None if column.transform is not None else column.name
+    if source is not None and column.source is not None:
+        source, path = path_field(column.source or column.name)
+    if source is not None and source.lower() in RESERVED_FIELDS:
+        source += SECOND
     return Output(
         column.name,
         kind,
-        _field(source) if source is not None else None,
+        source,
         column.transform,
         column.null_if,
         column.required,
@@ -194,9 +175,9 @@ def _respelt(kind: ColumnType, keys: Spelling) -> ColumnType:
 
 
 def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:
-    """The columns that somebody has named a field for, with the field: one that no log has is a mistake.
+    """The columns that the user has named a field for, with the field: a field that no log has is a mistake.
 
-    Tables of plugins are left out: a field that a service writes now and then is none.
+    Tables of plugins have none, because a service may write a field rarely.
     """
     if table.is_shipped:
         return {}
@@ -210,15 +191,13 @@ def mapped_fields(table: Table, format: Format | None) -> dict[str, str]:
 def is_wanted(table: Table, field: str) -> bool:
     """Whether a field without a column of its own becomes one."""
     for column in table.columns:
-        if field.lower() == column.name.lower():
-            return False
-        if column.source == field and column.name not in COMMON_TYPES:
+        if field.lower() == column.name.lower() or (column.source == field and column.name not in COMMON_TYPES):
             return False
     return any(fnmatchcase(field, pattern) for pattern in table.map_fields)
 
 
 def free_name(field: str, taken: Iterable[str]) -> str:
-    """A column name for an undeclared field that no other column has; DuckDB does not tell cases apart."""
+    """A column name for an undeclared field that no other column has; DuckDB ignores case."""
     name = field or "_"
     # Names with tp_ are kept for us, those of DuckDB's hidden columns could not be asked for.
     while name.lower() in taken or name.lower().startswith("tp_") or name.lower() in ("rowid", "filename"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import UsageError
@@ -110,11 +110,17 @@ def _scalar(kind: str, given: Any, now: datetime) -> Any:
     if kind == "boolean":
         return given if isinstance(given, bool) else {"true": True, "false": False}[_text(given).lower()]
     if kind in _WHOLE:
-        return _whole(given, _WHOLE[kind])
+        given = int(given) if isinstance(given, str) and _WHOLE_TEXT.fullmatch(given) else given
+        if isinstance(given, bool) or not isinstance(given, int) or given not in _WHOLE[kind]:
+            raise ValueError("not an integer, or too large")
+        return given
     if kind in ("float", "double"):
-        return _float(given)
+        return float(_number(given))
     if kind in ("date", "timestamp"):
-        return _time(kind, given, now)
+        given = parse_moment(given, now=now) if isinstance(given, str) else given
+        if not isinstance(given, date if kind == "date" else datetime):
+            raise ValueError("no date or time")
+        return given.date() if kind == "date" and isinstance(given, datetime) else given
     if kind == "uuid":
         from uuid import UUID  # few have one
 
@@ -132,28 +138,17 @@ def _text(given: Any) -> str:
     return given
 
 
-def _whole(given: Any, allowed: range) -> int:
-    if isinstance(given, str) and _WHOLE_TEXT.fullmatch(given):
-        given = int(given)
-    if isinstance(given, bool) or not isinstance(given, int) or given not in allowed:
-        raise ValueError("not an integer, or too large")
+def _number(given: Any, *others: type) -> Any:
+    is_number = isinstance(given, (str, int, float, *others)) and not isinstance(given, bool)
+    if not is_number or (isinstance(given, str) and not _NUMBER_TEXT.fullmatch(given)):
+        raise ValueError("no number")
     return given
-
-
-def _float(given: Any) -> float:
-    if isinstance(given, str) and not _NUMBER_TEXT.fullmatch(given):
-        raise ValueError("no number")
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
-        raise ValueError("no number")
-    return float(given)
 
 
 def _decimal(given: Any, kind: DecimalType) -> Decimal:
     from decimal import Decimal  # few have one
 
-    if isinstance(given, bool) or not isinstance(given, str | int | float | Decimal):
-        raise ValueError("no number")
-    text = str(given)
+    text = str(_number(given, Decimal))
     if not _NUMBER_TEXT.fullmatch(text):
         raise ValueError("no number")
     value = Decimal(text)
@@ -162,28 +157,12 @@ def _decimal(given: Any, kind: DecimalType) -> Decimal:
     return value
 
 
-def _time(kind: str, given: Any, now: datetime) -> Any:
-    from datetime import date
-
-    if isinstance(given, str):
-        given = parse_moment(given, now=now)
-    if kind == "date":
-        if not isinstance(given, date):
-            raise ValueError("no date")
-        return given.date() if isinstance(given, datetime) else given
-    if not isinstance(given, datetime):
-        raise ValueError("no time")
-    return given
-
-
 def _hint(kind: str) -> str:
-    if kind == "boolean":
-        return "write true or false"
     if kind in _WHOLE:
         return f"write an integer from {_WHOLE[kind].start} to {_WHOLE[kind].stop - 1}"
-    if kind in ("date", "timestamp"):
-        return "write 2024-01-31, 2024-01-31T10:00:00Z or T-7d"
-    return {"inet": "write an address or a network, such as 203.0.113.0/24"}.get(kind, "")
+    time = "write 2024-01-31, 2024-01-31T10:00:00Z or T-7d"
+    network = "write an address or a network, such as 203.0.113.0/24"
+    return {"boolean": "write true or false", "date": time, "timestamp": time, "inet": network}.get(kind, "")
 
 
 class Parameter(Declared):

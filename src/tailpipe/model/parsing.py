@@ -61,9 +61,8 @@ class ParseContext:
 class Lines:
     """A run of whole lines of one artifact. Blank lines are left out; they are no rows.
 
-    `text` is an Arrow array of strings (views into one buffer), valid UTF-8, without line ends.
-    `ordinals` are the lines' numbers in the artifact's decompressed text, from 1. For events of many
-    lines, an entry is the whole event and its ordinal that of its first line.
+    `text` is an Arrow array of strings (views into one buffer), valid UTF-8, without line ends. `ordinals` are line
+    numbers in the decompressed text, from 1; an event of many lines is one entry with the ordinal of its first line.
     """
 
     text: pa.Array
@@ -78,10 +77,9 @@ class Lines:
 class Parsed:
     """Rows with named fields, as a DuckDB query over Arrow tables, so that the next step is one query with it.
 
-    The query gives `_artifact` (integer), `_ordinal` (bigint), `_bad` (the reason why the row cannot be
-    read, or null), `_raw` (its text, at least where `_bad` is not null), then the fields under their own
-    names. One row for each row read: header and comment lines are none, bad lines are. Each row has the artifact
-    and the ordinal of a line that was given, and no two rows have the same.
+    The query gives `_artifact` (integer), `_ordinal` (bigint), `_bad` (why it cannot be read, or null), `_raw` (its
+    text, at least where `_bad` is not null), then fields by name. Bad lines are rows, headers and comments are not.
+    Each row has the artifact and the ordinal of a line that was given, and no two rows have the same.
     """
 
     sql: str
@@ -117,7 +115,7 @@ class Document(Protocol):
         ...
 
     def open(self) -> BinaryIO:
-        """The same bytes as a file that can seek."""
+        """The bytes as a seekable file."""
         ...
 
 

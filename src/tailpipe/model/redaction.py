@@ -61,7 +61,7 @@ def looks_secret(name: str) -> bool:
 
 
 def secret_spans(text: str, *, named: bool = True) -> Iterator[tuple[int, int]]:
-    """Where secrets of a well-known shape stand: headers, passwords in addresses, tokens, private keys, `--password x`.
+    """The spans of secrets of a well-known shape: headers, passwords in URLs, tokens, private keys, `--password x`.
 
     With `named`, also what is assigned to a name such as `SecretAccessKey`, in JSON, XML, forms and logs.
     """
@@ -130,7 +130,7 @@ REDACTOR = Redactor()
 
 
 def _encodings(value: str) -> Iterator[str]:
-    """A value as it stands in addresses, forms, JSON, XML and what Python prints."""
+    """A value as URLs, forms, JSON, XML and the `repr` of Python encode it."""
     import json  # late, because most runs have no secret to look for
     from urllib.parse import quote, quote_plus
     from xml.sax.saxutils import escape

@@ -16,9 +16,9 @@ __all__ = ["Collect", "Detect"]
 class Collect:
     """A request to collect partitions, or all of them.
 
-    Without a window a run continues from the frontier; with `fill` it also takes the days since the oldest one that
-    nobody has requested. `oldest` is the first day that the partition keeps: without a window nothing older is
-    requested. With `accept_loss`, overwriting may leave days without rows that have some.
+    Without a window a run continues from the frontier; with `fill` it also takes older days that were never requested,
+    but none before `oldest`, the first day that the partition keeps. With `accept_loss`, overwriting may leave days
+    without rows.
     """
 
     now: datetime
@@ -42,10 +42,8 @@ class Collect:
     def __post_init__(self) -> None:
         if self.fill and (self.overwrite or self.window is not None):
             other = "--overwrite" if self.overwrite else "--from or --to"
-            raise UsageError(
-                f"--fill cannot be combined with {other}",
-                hint="--fill collects the days since the oldest one that were never requested",
-            )
+            hint = "--fill collects the days since the oldest one that were never requested"
+            raise UsageError(f"--fill cannot be combined with {other}", hint=hint)
 
     @property
     def is_open(self) -> bool:

@@ -57,7 +57,7 @@ class SavedQuery(Declared):
 
     @property
     def text(self) -> str:
-        """The statement, wherever it stands."""
+        """The statement, from the config or from the file."""
         return self.sql if self.sql is not None else self.statement
 
     def values(self, given: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
@@ -94,21 +94,28 @@ def read_saved(name: str, text: str) -> tuple[SavedQuery, list[Flaw]]:
     Other comments may stand among them. What is wrong is told with its place, and left out.
     """
     flaws: list[Flaw] = []
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     params: list[Parameter] = []
     position = 0
     while (end := _comment_end(text, position)) is not None:
         match = _FRONT.match(text, position)
         if match is not None and match["key"].lower() in _KEYS:
-            flaw = _tell(match["key"].lower(), match["value"], match.span("value"), told, params)
-            flaws += [flaw] if flaw else []
+            key, value, span = match["key"].lower(), match["value"], match.span("value")
+            if key == "param":
+                flaws += _read_param(value, span, params)
+            elif key in facts and key == "description":
+                facts[key] += f" {value}"
+            elif key in facts:
+                flaws.append(Flaw(f'"{key}" is duplicated', span, "remove one"))
+            elif value:
+                facts[key] = value
         position = end
     statement = text[position:].strip()
     query = SavedQuery(
         name=name,
-        title=told.get("title"),
-        description=told.get("description"),
-        tags=tuple(tag for tag in re.split(r"[,\s]+", told.get("tags", "")) if tag),
+        title=facts.get("title"),
+        description=facts.get("description"),
+        tags=tuple(tag for tag in re.split(r"[,\s]+", facts.get("tags", "")) if tag),
         params=tuple(params),
         statement=statement,
         line=text[: len(text) - len(text[position:].lstrip())].count("\n"),
@@ -131,31 +138,19 @@ def _comment_end(text: str, position: int) -> int | None:
     return len(text) if end < 0 else end + 1
 
 
-def _tell(key: str, value: str, span: Span, told: dict[str, str], params: list[Parameter]) -> Flaw | None:
-    if key == "param":
-        return _read_param(value, span, params)
-    if key in told and key == "description":
-        told[key] = f"{told[key]} {value}"
-    elif key in told:
-        return Flaw(f'"{key}" is duplicated', span, "remove one")
-    elif value:
-        told[key] = value
-    return None
-
-
-def _read_param(value: str, span: Span, params: list[Parameter]) -> Flaw | None:
+def _read_param(value: str, span: Span, params: list[Parameter]) -> list[Flaw]:
     match = _PARAM.fullmatch(value)
     if match is None:
-        return Flaw("a parameter is not written like this", span, _PARAM_FORM)
+        return [Flaw("a parameter is not written like this", span, _PARAM_FORM)]
     bare, quoted = match["bare"], match["quoted"]
     default = quoted.replace("''", "'") if quoted is not None else bare
     try:
         check_parameter_type(match["type"])
     except UsageError as error:
         start, end = match.span("type")
-        return Flaw(error.message, (span[0] + start, span[0] + end), error.hint)
+        return [Flaw(error.message, (span[0] + start, span[0] + end), error.hint)]
     params.append(Parameter(name=match["name"], type=match["type"], default=default, description=match["description"]))
-    return None
+    return []
 
 
 def _declared(text: str, name: str) -> Span:
@@ -165,7 +160,7 @@ def _declared(text: str, name: str) -> Span:
 
 
 def parameter_flaws(query: SavedQuery, form: str) -> list[Flaw]:
-    """What no single parameter can tell: names that do not match the statement, names twice, defaults that do not fit.
+    """Checks across parameters: names that do not match the statement, names twice, defaults that do not fit.
 
     Spans are those of the statement; where the declaration is wrong, there is none. `form` is how one is declared.
     """
@@ -186,14 +181,10 @@ def parameter_flaws(query: SavedQuery, form: str) -> list[Flaw]:
     for lower, parameter in declared.items():
         if lower not in names | meant and query.text:
             hint = f"write ${parameter.name} in it, or remove the parameter"
-            flaws.append(
-                Flaw(f'the statement does not use the parameter "{parameter.name}"', hint=hint, name=parameter.name)
-            )
+            message = f'the statement does not use the parameter "{parameter.name}"'
+            flaws.append(Flaw(message, hint=hint, name=parameter.name))
         try:
             parameter.value(parameter.default, now=_SOME_TIME)
         except UsageError as error:
-            message = f'the default of the parameter "{parameter.name}"' + error.message.removeprefix(
-                f'the parameter "{parameter.name}"'
-            )
-            flaws.append(Flaw(message, hint=error.hint, name=parameter.name))
+            flaws.append(Flaw(f"the default of {error.message}", hint=error.hint, name=parameter.name))
     return flaws

@@ -32,15 +32,14 @@ class Selector:
         if not dot:
             partition = "*"
         if not _PART.fullmatch(table) or not _PART.fullmatch(partition):
-            raise UsageError(
-                f'"{text}" is not a selector',
-                hint="use table, table.partition, or wildcards such as aws_* or *.prod",
-            )
+            hint = "use table, table.partition, or wildcards such as aws_* or *.prod"
+            raise UsageError(f'"{text}" is not a selector', hint=hint)
         return cls(table, partition)
 
     def matches(self, table: str, partition: str) -> bool:
         """Whether the partition of that table is meant."""
-        return _glob(self.table, table) and _glob(self.partition, partition)
+        parts = ((self.table, table), (self.partition, partition))
+        return all(re.fullmatch(translate(pattern), name) for pattern, name in parts)
 
     def __str__(self) -> str:
         return f"{self.table}.{self.partition}"
@@ -67,10 +66,6 @@ def select(selection: Selection, names: Iterable[str]) -> list[str]:
             raise UsageError(f"partition not found: {text}", hint=_nearest_hint(text, known))
         chosen |= found
     return [name for name in known if not given or name in chosen]
-
-
-def _glob(pattern: str, name: str) -> bool:
-    return re.fullmatch(translate(pattern), name) is not None
 
 
 def _nearest_hint(text: str, known: list[str]) -> str:

@@ -84,5 +84,5 @@ class Source(Declared, ABC):
 
     @property
     def event_columns(self) -> tuple[str, ...]:
-        """The fields that its rows have beside those of the format; none if it gives bytes."""
+        """The fields that its rows have in addition to those of the format; none if it gives bytes."""
         return event_columns(self.event_fields) if self.yields_events else ()

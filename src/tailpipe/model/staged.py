@@ -22,10 +22,9 @@ Role = Literal["data", "rejected"]
 class StagedFile:
     """A parquet file that a task wrote, fsynced and checksummed; it holds one date and one index.
 
-    `path` is relative to the transaction's staging directory, and to the internal directory once the
-    file is stored. Bounds are those of `tp_timestamp`; `columns` maps names to DuckDB types. Rejected
-    rows have neither bounds nor, perhaps, a date. `key` is that of its object, said by the log of a store alone; None
-    there says that the file was retired before it was ever pushed.
+    `path` is relative to the staging directory, or to the internal directory once the file is stored. Bounds are those
+    of `tp_timestamp`; `columns` maps names to DuckDB types. Rejected rows have no bounds, and may have no date. The log
+    of a store has the `key` of its object; None there means that the file was retired before it was pushed.
     """
 
     path: str
@@ -45,11 +44,10 @@ class StagedFile:
 
 @frozen
 class StagedArtifact:
-    """An artifact's entry as it will stand in the ledger, and the accounts of the rows read now.
+    """An artifact's future entry in the ledger, and the accounts of the rows read now.
 
-    `offset_bytes` and `offset_rows` are what the ledger said when the job was planned (0 for an
-    artifact that is new, or taken anew). The commit refuses if the ledger says something else by now:
-    that is what makes it impossible to take the same bytes twice.
+    `offset_bytes` and `offset_rows` are those of the ledger when the job was planned, 0 for a new artifact. The commit
+    refuses if the ledger has others by now, so that the same bytes are never taken twice.
     """
 
     entry: LedgerEntry
@@ -90,12 +88,11 @@ class Sample:
 class Staged:
     """All that one transaction brings.
 
-    A replacement retires all files of its unit and forgets its artifacts, but for those that are
-    staged as resumed. A rewrite retires exactly `retires` and forgets the artifacts `drops` (origin and
-    generation). `carried` counts the rows of retired files that the new files hold again, and
-    `carried_rejected` the rejected ones, so that files and accounts can be held against each other.
-    `restores` are lost dates that are whole again. `ingested_at` is the `tp_ingest_timestamp` of its new
-    rows; None if it has none. `cursors` are named positions that change with it; None removes one.
+    A replacement retires all files of its unit and forgets its artifacts, except resumed ones. A rewrite retires
+    exactly `retires` and forgets the artifacts `drops` (origin and generation). `carried` counts the rows of retired
+    files that the new files hold again, and `carried_rejected` the rejected ones, so that files and accounts can be
+    compared. `restores` are lost dates that are whole again. `ingested_at` is the `tp_ingest_timestamp` of new rows;
+    None if it has none. `cursors` are named positions that change with it; None removes one.
     """
 
     files: tuple[StagedFile, ...] = ()

@@ -45,22 +45,21 @@ def check_partition_by(names: Sequence[str]) -> None:
             raise UsageError(f'"{name}" is duplicated')
         if (outer := _WITHIN.get(name)) and outer not in names[:number]:
             raise UsageError(f'"{name}" needs "{outer}" before it')
+    flaw = ""
     if tuple(names[:1]) != PARTITION_BY[:1]:
-        raise UsageError('"tp_table" must be first', hint=_example())
-    if "tp_partition" not in names:
-        raise UsageError('"tp_partition" is missing', hint=_example())
-    if "tp_index" not in names and not index_names(names):
-        raise UsageError('the index is missing: add "tp_index"', hint=_example())
-    if "tp_date" not in names and "tp_day" not in names:
-        raise UsageError('the date is missing: add "tp_date", or "tp_year", "tp_month" and "tp_day"', hint=_example())
-
-
-def _example() -> str:
-    return "such as [" + ", ".join(f'"{name}"' for name in PARTITION_BY) + "]"
+        flaw = '"tp_table" must be first'
+    elif "tp_partition" not in names:
+        flaw = '"tp_partition" is missing'
+    elif "tp_index" not in names and not index_names(names):
+        flaw = 'the index is missing: add "tp_index"'
+    elif "tp_date" not in names and "tp_day" not in names:
+        flaw = 'the date is missing: add "tp_date", or "tp_year", "tp_month" and "tp_day"'
+    if flaw:
+        raise UsageError(flaw, hint="such as [" + ", ".join(f'"{name}"' for name in PARTITION_BY) + "]")
 
 
 def index_names(partition_by: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns that stand for the index."""
+    """The names of columns that replace `tp_index`."""
     return tuple(name for name in partition_by if name not in FILE_COLUMNS)
 
 

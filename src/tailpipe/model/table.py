@@ -115,11 +115,9 @@ class CommonColumns(Declared):
 
     @property
     def given(self) -> dict[str, str | tuple[str, ...]]:
-        """What is said, by the name of the column."""
-        said = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
-        return {
-            name: value if isinstance(value, str) else tuple(value) for name, value in said.items() if value is not None
-        }
+        """What is given, by the name of the column."""
+        values = {name: getattr(self, name) for name in type(self).__dataclass_fields__}
+        return {name: one if isinstance(one, str) else tuple(one) for name, one in values.items() if one is not None}
 
 
 def _check_types(types: Mapping[str, str]) -> None:
@@ -136,8 +134,7 @@ class Table(Declared):
     name: str = label("Name of the table.", check=check_name)
     description: str = option("What a row of the table is, in a sentence.", default="")
     extend: str | None = option(
-        "Table to extend: columns of the same name are changed, others are added.",
-        default=None,
+        "Table to extend: columns of the same name are changed, others are added.", default=None
     )
     format: Format | None = option("Format of the logs, unless the source names its own.", default=None, block="format")
     keys: Literal["camel", "pascal"] | None = option(
@@ -179,22 +176,20 @@ class Table(Declared):
     def __post_init__(self) -> None:
         if type(self) is not Table:
             object.__setattr__(self, "is_shipped", True)
-        columns = [self._spelt(column) for column in self.columns]
+        columns = list(self.columns)
+        if self.keys is not None:
+            columns = [one if one.name.startswith("tp_") else spelt_column(one, self.keys) for one in columns]
         if self.additional is not None:
             if not any(column.name == self.additional for column in columns):
                 columns.append(Column(self.additional, "json", _REST, source="*"))
             object.__setattr__(self, "map_fields", tuple(name for name in self.map_fields if name != "*"))
         object.__setattr__(self, "columns", tuple(columns))
-        object.__setattr__(self, "map_fields", tuple(self.map_fields))
-        object.__setattr__(self, "row_key", tuple(self.row_key))
-        object.__setattr__(self, "ocsf", tuple(self.ocsf))
+        for name in ("map_fields", "row_key", "ocsf"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if isinstance(self.common, CommonColumns):
             object.__setattr__(self, "common", self.common.given)
         if not self.description:
             object.__setattr__(self, "description", "" if type(self) is Table else description_of(type(self)))
-
-    def _spelt(self, column: Column) -> Column:
-        return column if self.keys is None or column.name.startswith("tp_") else spelt_column(column, self.keys)
 
     def column(self, name: str) -> Column | None:
         """The column of that name, if there is one."""
@@ -233,11 +228,7 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_domains", "varchar[]", "Domain names in the row."),
     Column("tp_emails", "varchar[]", "E-mail addresses in the row."),
     Column("tp_id", "varchar", "Identity of the row: the same each time it is collected, never twice."),
-    Column(
-        "tp_index",
-        "varchar",
-        "Value by which the partition's files are divided; `default` if it names no column.",
-    ),
+    Column("tp_index", "varchar", "Value by which the partition's files are divided; `default` if it names no column."),
     Column("tp_ingest_timestamp", "timestamp", "When the row was collected, in UTC."),
     Column("tp_ips", "varchar[]", "All IP addresses in the row; other values are dropped."),
     Column("tp_partition", "varchar", "Partition that the row was collected into."),
@@ -252,7 +243,7 @@ COMMON_COLUMNS: tuple[Column, ...] = (
     Column("tp_timestamp", "timestamp", "When the event happened, in UTC."),
     Column("tp_usernames", "varchar[]", "Names and ids of users in the row."),
 )
-"""The columns that every table has, beside its own."""
+"""The columns that every table has in addition to its own."""
 
 OPTIONAL_COLUMNS: tuple[Column, ...] = (
     Column("tp_host", "varchar", "Machine or resource that wrote the row."),

@@ -17,7 +17,7 @@ _DIRECTIVE = re.compile(r"%(?:-[dHIjmMSy]|[aAbBcdfgGHIjmMnpSuUVwWxXyYzZ%])?", re
 
 
 def check_time_formats(given: str | Sequence[str]) -> None:
-    """Refuse a format that says nothing about a time, or that nobody can read."""
+    """Refuse a format that is not a time format, or that has an unknown directive."""
     formats = [given] if isinstance(given, str) else given
     if not formats:
         raise UsageError("expected a time format")

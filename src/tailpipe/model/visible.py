@@ -17,7 +17,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same, line by line: those inside of the text are kept, what ends the last one is made visible too."""
+    """The text with invisible characters made visible, except line ends inside it."""
     if text.isprintable():
         return text
     inside = text.rstrip("\n")

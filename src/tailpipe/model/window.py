@@ -97,9 +97,8 @@ class Window:
         return self.end < EVER.end
 
     def widened(self) -> Window:
-        """The same window grown to whole days, as collecting needs it."""
-        start = datetime.combine(self.start.date(), time(), UTC)
-        end = datetime.combine(self.end.date(), time(), UTC)
+        """The window extended to whole days, as collecting needs it."""
+        start, end = (datetime.combine(moment.date(), time(), UTC) for moment in (self.start, self.end))
         return Window(start, end if end == self.end else end + DAY, is_open=self.is_open)
 
     def days(self) -> Iterator[date]:
@@ -114,7 +113,7 @@ class Window:
         return isinstance(moment, datetime) and self.start <= moment < self.end
 
     def touches(self, day: date) -> bool:
-        """Whether some moment of `day` lies in the window."""
+        """Whether some moment of `day` is in the window."""
         whole = Window.of_day(day)
         return self.start < whole.end and whole.start < self.end
 
@@ -132,7 +131,7 @@ def requested_window(start: str | None, end: str | None, *, now: datetime) -> Wi
 
 
 def window_between(start: str | None, end: str | None, *, now: datetime) -> Window:
-    """What lies between `--from` and `--to`; without one of them it reaches as far as the calendar does."""
+    """The window from `--from` to `--to`; without one of them it is open to that side."""
     if start is not None and end is not None:
         return Window.parse(start, end, now=now)
     since = None if start is None else parse_moment(start, now=now)
@@ -161,7 +160,7 @@ def check_moment(text: str) -> None:
 
 
 def day_before(text: str, *, now: datetime) -> date:
-    """The day that lies a span such as `400d` before `now`; the letters are `d W m Y`, as in `T-400d`."""
+    """The day that is a span such as `400d` before `now`; the letters are `d W m Y`, as in `T-400d`."""
     try:
         match = _SPAN.fullmatch(text.strip())
         if match is None or not int(match[1]):
@@ -195,17 +194,11 @@ def _read(text: str, now: datetime) -> tuple[datetime, bool]:
     if match := _US_DATE.fullmatch(text):
         month, day, year, clock = match.groups()
         text = f"{year}-{int(month):02d}-{int(day):02d}" + (f"T{clock}" if clock else "")
-    moment = datetime.fromisoformat(text)
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment, _is_bare_date(text)
-
-
-def _is_bare_date(text: str) -> bool:
     try:
-        date.fromisoformat(text)
+        return datetime.combine(date.fromisoformat(text), time(), UTC), True
     except ValueError:
-        return False
-    return True
+        moment = datetime.fromisoformat(text)
+    return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)), False
 
 
 def _back(now: datetime, count: int, unit: str) -> datetime:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
-from tailpipe.config.chosen import choose, choose_ready
+from tailpipe.config.config import choose, choose_ready
 from tailpipe.home.home import Home
 from tailpipe.model.request import Collect
 from tailpipe.model.window import Window, day_before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailpipe.config.chosen import choose
+from tailpipe.config.config import choose
 from tailpipe.frozen import frozen
 from tailpipe.home.home import Home
 from tailpipe.model.selector import Selection

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailpipe.config.chosen import choose, choose_ready
-from tailpipe.config.config import Config
+from tailpipe.config.config import Config, choose, choose_ready
 from tailpipe.errors import ConfigError
 from tailpipe.home.home import Home
 

@@ -40,7 +40,7 @@ class EntryPoint(NamedTuple):
 
 
 def value_at(place: str) -> Any:
-    """What stands at a place such as `lighthouse.plugin:plugin`."""
+    """Import the value at a place such as `lighthouse.plugin:plugin`."""
     module, _, attributes = place.partition("[")[0].partition(":")
     found: Any = import_module(module.strip())
     for attribute in filter(None, attributes.strip().split(".")):

@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def plain_name(text: str) -> str:
-    """A name that can stand in SQL and in a terminal: `_` for each control character."""
+    """A name that is safe in SQL and in a terminal: `_` for each control character."""
     return _CONTROL.sub("_", text)
 
 

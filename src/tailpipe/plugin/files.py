@@ -13,7 +13,7 @@ __all__ = ["file_id", "is_listed_file", "modified_at"]
 
 
 def file_id(facts: os.stat_result) -> FileId | None:
-    """What the file system knows a file by; None if it numbers its files not at all."""
+    """The identity of a file in its file system; None if the file system does not number files."""
     if not facts.st_ino:
         return None
     return FileId(_host(), facts.st_dev, facts.st_ino, facts.st_ctime_ns, facts.st_nlink)
@@ -27,10 +27,9 @@ def modified_at(facts: os.stat_result) -> datetime:
 def is_listed_file(artifact: Artifact, facts: os.stat_result) -> bool:
     """Whether an open file with these facts is the one that was listed; it may have grown since.
 
-    Its number tells. Where that is another, the file is the same only if nobody has written to it, renamed or
-    replaced it since: a rename sets the time of the last change. So mounts are borne that number their files anew
-    from time to time. Another host may number them, and tell times of changes, in its own way: there it is enough
-    that the file has not become shorter or older.
+    Its number decides. With another number, the file is the same only if it was not written, renamed or replaced since:
+    some mounts renumber their files. Another host may have other numbers and times of changes: there it is enough that
+    the file has not become shorter or older.
     """
     listed, found = artifact.file, file_id(facts)
     size, modified = artifact.size or 0, modified_at(facts)

@@ -42,7 +42,7 @@ def line_parser(function: LineFunction) -> LineParser:
 
 
 def run_parser(choose: Callable[[Lines], LineFunction]) -> LineParser:
-    """The same of a function that is chosen for each run of lines, because it remembers what the artifact has said.
+    """A parser of lines whose function is chosen for each run of lines, because it keeps state of the artifact.
 
     It is called for the lines of its run before the next one is chosen.
     """
@@ -89,9 +89,8 @@ class _LineFunction:
                 raise
             else:
                 reasons.append(None)
-        table = (table if is_row.all() else chosen_rows(table, is_row)).rename_columns(
-            ["_artifact", "_ordinal", "_raw"]
-        )
+        table = table if is_row.all() else chosen_rows(table, is_row)
+        table = table.rename_columns(["_artifact", "_ordinal", "_raw"])
         table = table.add_column(2, "_bad", pa.array(reasons, pa.string()))
         for name, column in columns.arrays(len(reasons)).items():
             table = table.append_column(name, column)
@@ -107,19 +106,20 @@ class _DocumentFunction(DocumentParser):
 
     def read(self, document: Document) -> Iterator[Found]:
         """The rows in columns of text, and what is rejected between them."""
-        file = document.open()
+        import pyarrow as pa
+
         columns, count = _Columns(self._names), 0
-        for fields in self._rows(file):
+        for fields in self._rows(document.open()):
             rejected = fields if isinstance(fields, Rejected) else columns.try_add(count, fields)
             if rejected is None:
                 count += 1
             if count == _ROWS or (count and rejected is not None):
-                yield columns.rows(count)
+                yield Rows(pa.table(columns.arrays(count)))
                 columns, count = _Columns(self._names), 0
             if rejected is not None:
                 yield rejected
         if count:
-            yield columns.rows(count)
+            yield Rows(pa.table(columns.arrays(count)))
 
     def _rows(self, file: BinaryIO) -> Iterator[Mapping[str, Any] | Rejected]:
         count = 0
@@ -181,12 +181,6 @@ class _Columns:
             places[rows] = np.arange(len(rows))
             found[name] = pa.array(values, pa.large_string()).take(pa.array(places, mask=places < 0))
         return found
-
-    def rows(self, count: int) -> Rows:
-        """All of it as rows."""
-        import pyarrow as pa
-
-        return Rows(pa.table(self.arrays(count)))
 
 
 def _text(field: str, value: Any) -> str:

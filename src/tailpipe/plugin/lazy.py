@@ -1,4 +1,4 @@
-"""A mapping whose values are made when they are asked for."""
+"""A mapping whose values are made on first use."""
 
 from __future__ import annotations
 

@@ -69,14 +69,14 @@ class RequestLimit:
             yield
 
     def hold(self, seconds: float) -> None:
-        """Let nobody send a request for so many seconds, because the service has said that no request remains."""
+        """Block all requests for so many seconds, because the service has said that no request remains."""
         until = self.clock() + min(seconds, _LONGEST_HOLD)
         with self._locked("hold") as place:
             if until > _moment(place):
                 os.pwrite(place, f"{until:032.9f}".encode(), 0)
 
     def _held_for(self) -> float:
-        """How long nobody may send a request; one that is too far away was left by a clock that has been set back."""
+        """How long requests are blocked; a moment too far away was left by a clock that has been set back."""
         try:
             place = os.open(self._place() / "hold", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
@@ -132,10 +132,8 @@ class RequestLimit:
         self.sleep(seconds)
 
     def _timeout(self) -> TailpipeError:
-        return TailpipeError(
-            f"no request to {self.name} could be sent for {self.time_limit:g} seconds",
-            hint="other tasks use up the limits, or the service requires a longer pause",
-        )
+        hint = "other tasks use up the limits, or the service requires a longer pause"
+        return TailpipeError(f"no request to {self.name} could be sent for {self.time_limit:g} seconds", hint=hint)
 
     def _place(self) -> Path:
         root = self.directory or Path(tempfile.gettempdir()) / f"tailpipe-limits-{os.getuid()}"
@@ -148,7 +146,7 @@ class RequestLimit:
 
 
 def _moment(place: int) -> float:
-    """What stands in a file; 0 if it is empty, or was written in part."""
+    """The moment in a file; 0 if it is empty, or was written in part."""
     with suppress(ValueError):
         return float(os.pread(place, 64, 0) or b"0")
     return 0.0

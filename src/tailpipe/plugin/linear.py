@@ -58,10 +58,10 @@ def compile_linear(text: str) -> Regex:
     try:
         return cast(Regex, re2.compile(text, options))
     except re2.error as error:
-        raise UsageError(
-            f"invalid regular expression: {_reason(error)}",
-            hint="tailpipe uses RE2: no look-around, no back-references",
-        ) from None
+        text = error.args[0] if error.args else ""
+        why = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        hint = "tailpipe uses RE2: no look-around, no back-references"
+        raise UsageError(f"invalid regular expression: {why}", hint=hint) from None
 
 
 def substitute(pattern: str, replacement: str, text: str) -> str:
@@ -77,8 +77,3 @@ def substitute(pattern: str, replacement: str, text: str) -> str:
         return _GROUP.sub(lambda name: match.group(int(name[1])) or "", replacement)
 
     return cast(str, re2.sub(regex, replaced, text))
-
-
-def _reason(error: Exception) -> str:
-    text = error.args[0] if error.args else ""
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)

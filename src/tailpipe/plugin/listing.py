@@ -37,7 +37,7 @@ _CURRENT: ContextVar[ListingRun | None] = ContextVar("listing_run", default=None
 
 
 def listing_run() -> ListingRun:
-    """The run that lists now; one that remembers nothing if nobody has said."""
+    """The run that lists now; outside a run, one that remembers nothing."""
     return _CURRENT.get() or ListingRun(datetime.now(UTC))
 
 

@@ -4,8 +4,8 @@
     my_pack/tables/NAME.tpc       the table NAME
     my_pack/samples/NAME.log      logs of the table, with NAME.expected.jsonl beside them
 
-A pack is known by the names of its files: a table is read when it is asked for. What is in the files, the room `config`
-knows, which stands above this one and so is imported by name.
+A pack is known by the names of its files; a table is read on first use. The room `config` reads the files; it is above
+this one, so it is imported by name.
 """
 
 # Without `Path`, which takes longer than the reading does.

@@ -31,8 +31,7 @@ def pages_by_token(
 
     An answer without events may still have a token. A token is anything: text, number, or a list or map of these.
     """
-    seen = _Seen("token")
-    token = first
+    seen, token = _Seen("token"), first
     for _ in range(max_pages):
         answer = fetch(token)
         yield answer
@@ -50,9 +49,8 @@ def pages_by_url(
 
     An address on another server is refused: it would be sent the token of this one.
     """
-    seen = _Seen("address")
+    seen, origin = _Seen("address"), _origin(url)
     seen.add(url)
-    origin = _origin(url)
     for _ in range(max_pages):
         answer = fetch(url)
         yield answer
@@ -123,9 +121,8 @@ def _numbered(
             return
         digest = _digest(found)
         if digest == before:
-            raise TailpipeError(
-                f"page {place} is equal to the page before", hint="check whether the service ignores the page number"
-            )
+            hint = "check whether the service ignores the page number"
+            raise TailpipeError(f"page {place} is equal to the page before", hint=hint)
         before = digest
         yield answer
         if size is not None and len(found) < size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tailpipe.frozen import frozen
 from tailpipe.model.connection import Connection
 from tailpipe.model.format import Format
-from tailpipe.model.saved import SavedQuery, read_saved
+from tailpipe.model.saved import read_saved
 from tailpipe.model.source import Source
 from tailpipe.model.table import Table
 from tailpipe.plugin.discovery import value_at
@@ -26,7 +26,7 @@ Kind = Literal["table", "source", "format", "preset", "connection", "query", "de
 
 
 class Late(NamedTuple):
-    """A part that is imported when it is asked for: `Late("x_log", "x.tables:XLog")`."""
+    """A part that is imported on first use: `Late("x_log", "x.tables:XLog")`."""
 
     name: str
     """As config spells it: the name of a table, the type of a source, `type.name` of a preset."""
@@ -59,16 +59,11 @@ class Plugin:
 
     def declared(self, kind: Kind) -> list[Any]:
         """The parts of a kind, those that come late as `Late`; a class of a table is made."""
-        parts: Mapping[Kind, Sequence[Any]] = {
-            "table": self.tables,
-            "source": self.sources,
-            "format": self.formats,
-            "preset": self.presets,
-            "connection": self.connections,
-            "query": _files(self.queries, ".sql") if kind == "query" else (),
-            "detection": _files(self.detections, ".tpc") if kind == "detection" else (),
-        }
-        return [_made(kind, part) for part in parts[kind]]
+        if kind in ("query", "detection"):
+            directory, suffix = (self.queries, ".sql") if kind == "query" else (self.detections, ".tpc")
+            files = sorted(directory.glob(f"*{suffix}")) if directory is not None else []
+            return [Late(file.stem, str(file)) for file in files]
+        return [_made(kind, part) for part in getattr(self, f"{kind}s")]
 
     def parts(self, kind: Kind) -> list[tuple[str, Any]]:
         """The parts of a kind with their names."""
@@ -83,14 +78,8 @@ class Plugin:
         return dataclasses.replace(self, sources=code.sources, connections=code.connections, pack=code.pack)
 
     def from_package(self, package: str, version: str) -> Plugin:
-        """The same plugin, knowing where it came from."""
+        """The plugin with the package that brings it."""
         return dataclasses.replace(self, package=package, version=version)
-
-
-def _files(directory: Path | None, suffix: str) -> list[Late]:
-    """The files of a directory, each a part of the file's name."""
-    files = [] if directory is None else sorted(directory.glob(f"*{suffix}"))
-    return [Late(file.stem, str(file)) for file in files]
 
 
 def load_part(kind: Kind, part: Any, registry: Registry | None = None) -> Any:
@@ -98,7 +87,10 @@ def load_part(kind: Kind, part: Any, registry: Registry | None = None) -> Any:
     if not isinstance(part, Late):
         return part
     if kind == "query":
-        return _saved(part)
+        query, flaws = read_saved(part.name, Path(part.place).read_text(encoding="utf-8"))
+        if flaws:
+            raise ValueError(f"{part.place}: {flaws[0].message}")
+        return dataclasses.replace(query, origin=part.place)
     if part.place.endswith(".tpc"):
         from tailpipe.plugin.packs import load_file
 
@@ -122,14 +114,6 @@ def refuse_misfit(kind: Kind, part: Any) -> None:
         raise TypeError(f"{part!r} is not a type of {kind}")
     if kind == "connection":
         part()  # the default one
-
-
-def _saved(part: Late) -> SavedQuery:
-    """The query that a file states."""
-    query, flaws = read_saved(part.name, Path(part.place).read_text(encoding="utf-8"))
-    if flaws:
-        raise ValueError(f"{part.place}: {flaws[0].message}")
-    return dataclasses.replace(query, origin=part.place)
 
 
 def _made(kind: Kind, part: Any) -> Any:

@@ -29,9 +29,8 @@ _WORDS: Mapping[Kind, str] = {"preset": "format", "query": "saved query"}
 class Registry:
     """All names that plugins bring. `Registry([plugin])` is the whole world of a test.
 
-    Nothing is imported before the first question is asked, and a part that comes late not before it is asked for
-    itself. A plugin that cannot be loaded is left out with a warning; two plugins that bring the same name are
-    refused.
+    Plugins are imported on first use, and late parts on their own first use. A plugin that cannot be loaded is skipped
+    with a warning; two plugins that bring the same name are refused.
     """
 
     def __init__(self, plugins: Iterable[Plugin] | Callable[[Registry], Iterable[Plugin]] = ()) -> None:
@@ -112,15 +111,11 @@ class Registry:
 
     @cached_property
     def _owners(self) -> Mapping[tuple[Kind, str], str]:
-        return {
-            (kind, name): plugin.name
-            for plugin in self.plugins.values()
-            for kind in _KINDS
-            for name, _ in plugin.parts(kind)
-        }
+        kinds = ((plugin, kind) for plugin in self.plugins.values() for kind in _KINDS)
+        return {(kind, name): plugin.name for plugin, kind in kinds for name, _ in plugin.parts(kind)}
 
     def _parts(self, kind: Kind) -> Mapping[str, Any]:
-        """The parts of a kind by name, each loaded when it is asked for; two plugins cannot bring the same."""
+        """The parts of a kind by name, each loaded on first use; two plugins cannot bring the same."""
         owners: dict[str, Plugin] = {}
         makers: dict[str, Callable[[], Any]] = {}
         for plugin in self.plugins.values():

@@ -43,7 +43,9 @@ def is_transient(error: Exception) -> bool:
         return is_transient(reason)
     names = {kind.__name__ for kind in type(error).__mro__}
     if "gaierror" in names:
-        return bool(error.args) and error.args[0] == _eai_again()
+        import socket
+
+        return bool(error.args) and error.args[0] == socket.EAI_AGAIN
     return isinstance(error, ConnectionError | TimeoutError) or not names.isdisjoint(_NETWORK)
 
 
@@ -71,6 +73,7 @@ def retry_after(headers: Mapping[str, Any], *, now: float) -> float | None:
 
 
 def _between(low: float, high: float) -> float:
+    # Not `random.uniform` itself, which would be pickled with its state, so that all tasks wait equally long.
     return random.uniform(low, high)  # noqa: S311 - chance, not secrecy
 
 
@@ -78,10 +81,9 @@ def _between(low: float, high: float) -> float:
 class Retry:
     """Calls a request again while it fails transiently, with longer and longer pauses.
 
-    Before the attempt n + 1 it waits between a quarter and all of `first_pause * 2**n` seconds, at most
-    `longest_pause`, by chance, so that tasks that failed together do not return together. If the server says how long
-    to wait, that is a lower bound, and the attempt does not count. After `retries`, or if the next pause would exceed
-    `time_limit` seconds in all, the error is raised.
+    Before attempt n + 1 it waits a random time between a quarter and all of `first_pause * 2**n` seconds, at most
+    `longest_pause`. If the server says how long to wait, that is a lower bound, and the attempt does not count. After
+    `retries`, or if the next pause would exceed `time_limit` seconds in all, the error is raised.
     """
 
     retries: int = 5
@@ -120,9 +122,9 @@ class Retry:
                     continue
                 if not retried(error):
                     raise
-                told = retry_after(_headers(error), now=self.clock())
-                counted += told is None or self.time_limit == math.inf
-                pause = max(self._pause(attempts), told or 0.0)
+                wait = retry_after(_headers(error), now=self.clock())
+                counted += wait is None or self.time_limit == math.inf
+                pause = max(self._pause(attempts), wait or 0.0)
                 if counted > self.retries or self.clock() - begun + pause > self.time_limit:
                     if attempts > 1:
                         error.add_note(f"gave up after {attempts} attempts")
@@ -174,9 +176,3 @@ def _until_date(text: str, now: float) -> float | None:
     except (ValueError, OverflowError, TypeError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now
-
-
-def _eai_again() -> int:
-    import socket
-
-    return socket.EAI_AGAIN

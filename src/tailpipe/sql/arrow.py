@@ -1,7 +1,7 @@
 """Arrow arrays from their bytes.
 
-Before Arrow converts objects of Python for the first time, it imports pandas if that is installed, which takes longer
-than all else that a small commit does. Arrays that are made of buffers need no conversion.
+Before its first conversion of Python objects, Arrow imports pandas if installed, which takes longer than a commit.
+Arrays that are made of buffers need no conversion.
 """
 
 from __future__ import annotations

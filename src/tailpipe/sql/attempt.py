@@ -24,7 +24,7 @@ class Attempt:
         self._note = mmap(-1, _SIZE)  # shared with the processes that are forked from this one
 
     def begin(self, name: str = "", text: str = "") -> None:
-        """Note that a statement runs, or that it ended; no name stands for several statements at once, or for none."""
+        """Note that a statement runs; an empty name means that several run at once, or none."""
         note = _BEGUN + name.encode()[: _SIZE - 2]
         self._note[: len(note) + 1] = note + b"\0"
         if name in self.crashed:

@@ -1,4 +1,4 @@
-"""Casts: the SQL that turns a value as it was read into a column's type, and tells a misfit from a null.
+"""Casts: the SQL that turns a value as it was read into a column's type, and distinguishes a misfit from a null.
 
 A misfit is a value that is there and does not fit. DuckDB's own casts are too kind for that: they round
 `1.7` to a whole number and drop the offset of a time.
@@ -17,7 +17,7 @@ from tailpipe.sql.quoting import json_shape, literal, quoted, text_list, text_ty
 __all__ = ["Cast", "Clock", "cast", "in_zone", "is_whole", "iso_moment", "kind_of", "month_day"]
 
 _INTEGERS = frozenset({"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"})
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+_WHOLE = frozenset(map(str.upper, _INTEGERS))
 _DATE_PARTS = r"^(\d{4})-?(\d{2})-?(\d{2})[Tt ]"
 _DIGITS = r"^((?:19[89]\d|20\d\d)\d{4})(\d{6})"
 """A date and a time with nothing between them."""
@@ -43,8 +43,7 @@ class Cast:
 
 @frozen
 class Clock:
-    """What is known of times beside their text: the zone of those that name none, UTC if not given; and, as SQL,
-    a date near which those lie that have no year; there are none of these if it is not given."""
+    """The zone of times that name none, UTC if not given; and, as SQL, a date near those that have no year, if any."""
 
     zone: str | None = None
     near: str | None = None
@@ -52,7 +51,7 @@ class Clock:
 
 def cast(value: str, given: str, wanted: ColumnType, clock: Clock = Clock(), depth: int = 0) -> Cast:  # noqa: B008
     """Turn `value`, an expression of the DuckDB type `given`, into the type `wanted`."""
-    if given == "JSON" and not _is_json(wanted):
+    if given == "JSON" and wanted.name != "json":
         if isinstance(wanted, ListType | StructType):
             return _from_text(value, wanted, clock, depth)
         return cast(f"json_extract_string({value}, '$')", "VARCHAR", wanted, clock, depth)
@@ -81,10 +80,6 @@ def kind_of(given: str) -> ColumnType:
         return parse_type("varchar")
 
 
-def _is_json(wanted: ColumnType) -> bool:
-    return isinstance(wanted, ScalarType) and wanted.name == "json"
-
-
 def _checked(cast_value: str, value: str, wanted: ColumnType) -> Cast:
     typed = cast_value if cast_value != "NULL" else f"NULL::{wanted.stored}"
     return Cast(typed, f"({value} IS NOT NULL AND {typed} IS NULL)", is_lost=True)
@@ -99,14 +94,17 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clo
         return _timestamp(value, given, clock)
     if given == wanted.stored and name in _TYPED:
         return Cast(value)
-    if name in _INTEGERS:
-        return _integer(value, given, wanted)
+    plain = f"try_cast({value} AS {wanted.stored})"
+    if name in _INTEGERS and given not in _WHOLE and given != "BOOLEAN":
+        # `1.7` must not become 2, but `12.0` is a whole number however it is written.
+        exact = f"CASE WHEN try_cast({value} AS DOUBLE) % 1 = 0 THEN {plain} END"
+        if is_text:
+            exact = f"CASE WHEN contains({value}, '.') OR contains(lower({value}), 'e-') THEN {exact} ELSE {plain} END"
+        return _checked(exact, value, wanted)
+    if name == "json" and is_text:
+        return _checked(f"CASE WHEN json_valid({value}) THEN {value} END", value, wanted)
     if name == "json":
-        if given == "JSON":
-            return Cast(f"{value}::VARCHAR")
-        return (
-            _checked(f"CASE WHEN json_valid({value}) THEN {value} END", value, wanted) if is_text else _as_json(value)
-        )
+        return Cast(f"{value}::VARCHAR" if given == "JSON" else f"to_json({value})::VARCHAR")
     if is_text and (isinstance(wanted, DecimalType) or name in ("float", "double")):
         return _checked(_fraction(value, wanted), value, wanted)
     text = f"{value}::VARCHAR"
@@ -117,25 +115,10 @@ def _scalar(value: str, given: str, wanted: ScalarType | DecimalType, clock: Clo
         "uuid": f"try_cast({value} AS UUID)::VARCHAR",
         "inet": f"CASE WHEN regexp_full_match({text}, {literal(NETWORK)}) THEN {plain_address(text)} END",
     }
-    return _checked(special.get(name, f"try_cast({value} AS {wanted.stored})"), value, wanted)
+    return _checked(special.get(name, plain), value, wanted)
 
 
 _TYPED = frozenset({*_INTEGERS, "boolean", "float", "double", "date", "time", "blob"})
-
-
-def _as_json(value: str) -> Cast:
-    return Cast(f"to_json({value})::VARCHAR")
-
-
-def _integer(value: str, given: str, wanted: ScalarType | DecimalType) -> Cast:
-    plain = f"try_cast({value} AS {wanted.stored})"
-    if given in _WHOLE or given == "BOOLEAN":
-        return _checked(plain, value, wanted)
-    # `1.7` must not become 2, but `12.0` is a whole number however it is written.
-    exact = f"CASE WHEN try_cast({value} AS DOUBLE) % 1 = 0 THEN {plain} END"
-    if given == "VARCHAR":
-        exact = f"CASE WHEN contains({value}, '.') OR contains(lower({value}), 'e-') THEN {exact} ELSE {plain} END"
-    return _checked(exact, value, wanted)
 
 
 def _fraction(value: str, wanted: ScalarType | DecimalType) -> str:
@@ -177,7 +160,7 @@ def _timestamp(value: str, given: str, clock: Clock) -> Cast:
 
 
 def iso_moment(value: str, clock: Clock) -> str:
-    """ISO 8601; the forms that DuckDB does not read are spelt anew for it."""
+    """A text in ISO 8601 as a time; the forms that DuckDB does not read are rewritten for it."""
     long = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}):?(\d{{2}})(?:[.,](\d+))?{_OFFSET}"
     short = rf"{_DATE_PARTS}(\d{{2}}):?(\d{{2}}){_OFFSET}"
     # `\70`: the seventh group, then a nought, so that there is a fraction.
@@ -228,14 +211,13 @@ def in_zone(naive: str, zone: str | None) -> str:
 
 
 def _number(number: str, zone: str | None) -> str:
-    """A whole number as a time: seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their
-    size, or the digits of a date, `20240131`, or of a date and a time. No two overlap; the rest is no time.
+    """A whole number as a time: by its size, seconds to nanoseconds since 1970, or the digits of a date and a time.
+
+    No two ranges overlap; any other number is no time.
     """
     scales = ("* 1000000", "* 1000", "", "// 1000")
-    branches = [
-        f"WHEN {_within(number, *span)} THEN make_timestamp({number} {scale})"
-        for span, scale in zip(_EPOCHS, scales, strict=True)
-    ]
+    spans = zip(_EPOCHS, scales, strict=True)
+    branches = [f"WHEN {_within(number, *span)} THEN make_timestamp({number} {scale})" for span, scale in spans]
     for count, form in ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S")):
         span = (1980 * 10 ** (count - 4), 2100 * 10 ** (count - 4))
         date = f"try_strptime({number}::VARCHAR, {literal(form)})"

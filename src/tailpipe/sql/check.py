@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -33,9 +33,8 @@ _WORDS = frozenset({"current_date", "current_time", "current_timestamp", "localt
 class SqlProblem:
     """One problem in an SQL text of the config.
 
-    `address` names the argument below its block: `filter`, `tp_index`, `dedupe_key`, `column.NAME.transform`,
-    `common.NAME`. `position` counts the characters of the text before the problem, and `length` is that of
-    the word there; None if DuckDB does not tell.
+    `address` names the argument below its block, such as `filter` or `column.NAME.transform`. `position` counts the
+    characters before the problem, and `length` those of the word there; None if DuckDB does not report it.
     """
 
     address: str
@@ -51,9 +50,21 @@ def check_table(table: Table) -> tuple[SqlProblem, ...]:
         problems: list[SqlProblem] = []
         fields = cache(partial(_fields, connection, table))
         for output in output_columns(table, {}):
-            if output.transform is not None:
-                load_for(connection, [output.transform])
-                problems += _transform_problems(connection, table, output.name, output.transform, fields)
+            if (sql := output.transform) is None:
+                continue
+            load_for(connection, [sql])
+            address = f"column.{output.name}.transform" if table.column(output.name) else f"common.{output.name}"
+            if problem := _misread(address, sql, read_expression(connection, sql)):
+                problems.append(problem)
+                continue
+            transforms, types = fields()
+            written = transforms[output.name] or ""
+            names = (word.name.lower() for word in read_expression(connection, written).columns)
+            relation = {field: types.get(field, "VARCHAR") for field in names}
+            select = f"SELECT TRY(struct_pack(v := ({written}\n))) FROM"
+            found = list(_binding(connection, address, sql, relation, select))
+            if found and (table.is_shipped or read_as_numbers(connection, written, relation) is None):
+                problems += found
         for events in table.ocsf:
             problems += _ocsf_problems(connection, table, events)
     return tuple(problems)
@@ -98,37 +109,14 @@ def _fields(connection: duckdb.DuckDBPyConnection, table: Table) -> tuple[dict[s
     return {output.name: output.transform for output in outputs}, types
 
 
-def _transform_problems(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    name: str,
-    sql: str,
-    known: Callable[[], tuple[dict[str, str | None], dict[str, str]]],
-) -> Iterator[SqlProblem]:
-    address = f"common.{name}" if table.column(name) is None else f"column.{name}.transform"
-    expression = read_expression(connection, sql)
-    if problem := _misread(address, sql, expression):
-        yield problem
-        return
-    transforms, types = known()
-    written = transforms[name]
-    fields = (word.name.lower() for word in read_expression(connection, written or "").columns)
-    relation = {field: types.get(field, "VARCHAR") for field in fields}
-    select = f"SELECT TRY(struct_pack(v := ({written}\n))) FROM"
-    problems = list(_binding(connection, address, sql, relation, select))
-    if problems and (table.is_shipped or read_as_numbers(connection, written or "", relation) is None):
-        yield from problems
-
-
 def _ocsf_problems(connection: duckdb.DuckDBPyConnection, table: Table, events: OcsfEvents) -> Iterator[SqlProblem]:
     """What is wrong with the SQL that makes events of an OCSF class of a table's rows."""
     columns = {output.name: output.kind.duckdb for output in output_columns(table, {})}
     columns |= {name: kind.duckdb for name, kind in common_types(columns).items()}
     if events.when is not None:
         load_for(connection, [events.when])
-        yield from _condition_problems(
-            connection, f"ocsf.{events.name}.when", events.when, columns, not table.map_fields
-        )
+        address = f"ocsf.{events.name}.when"
+        yield from _condition_problems(connection, address, events.when, columns, not table.map_fields)
     kinds = CLASSES[events.name].columns
     for name, sql in events.given.items():
         address = f"ocsf.{events.name}.{name}"
@@ -160,15 +148,16 @@ def _condition_problems(
 
 
 def _index_problems(name: str, columns: Mapping[str, str]) -> Iterator[SqlProblem]:
-    lower = {column.lower(): kind for column, kind in columns.items()}
-    kind = lower.get(name.lower())
+    kind = {column.lower(): kind for column, kind in columns.items()}.get(name.lower())
+    message, hint = "", ""
     if kind is None:
-        hint = _nearest(name, columns)
-        yield SqlProblem("tp_index", f'there is no column "{name}"', hint, 0, len(name))
+        message, hint = f'there is no column "{name}"', _nearest(name, columns)
     elif name.lower() in ("tp_id", "tp_index", "tp_date"):
-        yield SqlProblem("tp_index", f'"{name}" cannot be the index', "name a column with few values", 0, len(name))
+        message, hint = f'"{name}" cannot be the index', "name a column with few values"
     elif kind.endswith("]") or kind.startswith("STRUCT("):
-        yield SqlProblem("tp_index", f'"{name}" is {kind.lower()}', "an index is a single value", 0, len(name))
+        message, hint = f'"{name}" is {kind.lower()}', "an index is a single value"
+    if message:
+        yield SqlProblem("tp_index", message, hint, 0, len(name))
 
 
 def _key_problems(name: str, columns: Mapping[str, str], may_come: bool) -> Iterator[SqlProblem]:
@@ -238,43 +227,38 @@ def _binding(
         if wanted and kind != wanted:
             yield SqlProblem(address, f"it gives {kind.lower()}, not true or false", "compare it with something", 0)
     except duckdb.Error as error:
-        message, hint, word = _told(str(error))
-        position = _find(sql, word) if word else None
-        yield SqlProblem(address, message, hint, position, len(word) if position is not None else 1)
+        message, hint, word = _explained(str(error))
+        match = re.search(rf"(?<!\w){re.escape(word)}", sql, re.IGNORECASE) if word else None
+        yield SqlProblem(address, message, hint, match.start() if match else None, len(word) if match else 1)
 
 
-def _told(error: str) -> tuple[str, str, str]:
+def _explained(error: str) -> tuple[str, str, str]:
     """An error of DuckDB in our words: the message, the hint, and the word that it is about."""
-    said = error.partition(": ")[2] or error
+    detail = error.partition(": ")[2] or error
     near = re.search(r'Did you mean "(\w+)"', error)
     hint = f'did you mean "{near[1]}"?' if near else ""
-    if match := re.search(r"Function with name (\S+) does not exist", said):
+    if match := re.search(r"Function with name (\S+) does not exist", detail):
         return f'there is no function "{match[1]}"', hint, match[1]
-    if match := re.search(r"Type with name (\S+) does not exist", said):
+    if match := re.search(r"Type with name (\S+) does not exist", detail):
         return f'there is no type "{match[1]}"', hint, match[1]
-    if match := re.search(r"argument types '(.*?)\((.*?)\)'", said):
+    if match := re.search(r"argument types '(.*?)\((.*?)\)'", detail):
         kinds = match[2].replace("_LITERAL", "").lower()
         hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in kinds else ""
         return f'"{match[1]}" cannot be applied to {kinds or "nothing"}', hint, match[1]
-    if match := re.search(r"annot compare values of type (\w+) and type (\w+)", said):
+    if match := re.search(r"annot compare values of type (\w+) and type (\w+)", detail):
         one, other = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
         hint = "fields are text until they are cast, such as x::BIGINT" if "varchar" in (one, other) else ""
         return f"{one} cannot be compared with {other}", hint, ""
-    if match := re.search(r"annot mix values of type (\w+) and (\w+) in (\w+)", said):
+    if match := re.search(r"annot mix values of type (\w+) and (\w+) in (\w+)", detail):
         one, other, where = (kind.replace("_LITERAL", "").lower() for kind in match.groups())
         hint = "cast one of them, such as x::BIGINT"
         if "timestamp" in (one, other):
             hint = 'give the column its formats instead: source and time_format = ["%d/%b/%Y", "iso"]'
         return f"{one} and {other} do not mix in {where}", hint, ""
-    if "volatile" in said:
+    if "volatile" in detail:
         return "it would give another value each time", "leave out functions such as random()", ""
-    first = said.partition("\n")[0].strip().rstrip("!.")
+    first = detail.partition("\n")[0].strip().rstrip("!.")
     return first[:1].lower() + first[1:], hint, ""
-
-
-def _find(sql: str, word: str) -> int | None:
-    match = re.search(rf"(?<!\w){re.escape(word)}", sql, re.IGNORECASE)
-    return match.start() if match else None
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -21,11 +21,7 @@ def connect(memory: str | None = None, spill: str | None = None) -> duckdb.DuckD
     """
     from tailpipe.sql.duck import duckdb
 
-    config: dict[str, Any] = {
-        "threads": 1,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
+    config: dict[str, Any] = {"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
     if memory is not None:
         config["memory_limit"] = memory
     if spill is not None:

@@ -21,6 +21,5 @@ def load_extension(name: str, purpose: str) -> str:
         path = Path(place) / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
         if path.is_file():
             return f"LOAD {literal(str(path))}"
-    raise TailpipeError(
-        f"{purpose} not installed", hint=f"install them with: pip install duckdb-extension-{name}=={duckdb.__version__}"
-    )
+    hint = f"install them with: pip install duckdb-extension-{name}=={duckdb.__version__}"
+    raise TailpipeError(f"{purpose} not installed", hint=hint)

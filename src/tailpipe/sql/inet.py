@@ -19,10 +19,7 @@ INET_WORDS = frozenset({"inet", "html_escape", "html_unescape"})
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(INET_WORDS))})\b", re.IGNORECASE)
 
 
-_OPERATORS = {
-    "<<=": "TRY_CAST(a AS INET), CAST(b AS INET)",
-    ">>=": "CAST(a AS INET), TRY_CAST(b AS INET)",
-}
+_OPERATORS = {"<<=": "TRY_CAST(a AS INET), CAST(b AS INET)", ">>=": "CAST(a AS INET), TRY_CAST(b AS INET)"}
 """The operators on addresses and networks, with what is made of text: a network must be one, other text gives null."""
 
 
@@ -51,8 +48,5 @@ def compares_addresses(sql: str) -> bool:
 
 def load_with_operators() -> str:
     """The statements that load the extension and let its operators take text, as columns of addresses are stored."""
-    macros = (
-        f'CREATE OR REPLACE TEMP MACRO "{name}"(a, b) AS system.main."{name}"({sides})'
-        for name, sides in _OPERATORS.items()
-    )
-    return "; ".join([load_statement(), *macros])
+    macro = 'CREATE OR REPLACE TEMP MACRO "{0}"(a, b) AS system.main."{0}"({1})'
+    return "; ".join([load_statement(), *(macro.format(name, sides) for name, sides in _OPERATORS.items())])

@@ -9,18 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from tailpipe.sql import texts
 from tailpipe.sql.addresses import is_address, plain_address
-from tailpipe.sql.texts import (
-    endpoint_address,
-    endpoint_port,
-    host_of,
-    is_domain,
-    is_email,
-    is_filled,
-    request_method,
-    request_url,
-    request_version,
-)
 
 if TYPE_CHECKING:
     from tailpipe.sql.duck import duckdb
@@ -66,17 +56,21 @@ def _otlp_attributes(pairs: str, depth: int = 3) -> str:
 
 
 MACROS: Mapping[str, tuple[str, str, str]] = {
-    "tp_host": ("x", host_of("x"), "`x` without a port, brackets or zone: an address or a name."),
-    "tp_port": ("x", endpoint_port("x"), "The port at the end of `x`."),
+    "tp_host": ("x", texts.host_of("x"), "`x` without a port, brackets or zone: an address or a name."),
+    "tp_port": ("x", texts.endpoint_port("x"), "The port at the end of `x`."),
     "tp_address": ("x", _address("x"), "The IP address in `x`, perhaps with a port; null if there is none."),
     "tp_endpoint": (
         "x",
-        endpoint_address("x"),
+        texts.endpoint_address("x"),
         "The address in `x`, which ends with a port: `10.0.0.1:80`, `2001:db8::1:443`.",
     ),
-    "tp_domain": ("x", f"CASE WHEN {is_domain('x')} THEN x END", "`x` if it is a domain name, else null."),
-    "tp_email": ("x", f"CASE WHEN {is_email('x')} THEN x END", "`x` if it is an e-mail address, else null."),
-    "tp_texts": ("list", _once("list", is_filled("_x")), "The texts in `list`, each once; null if there are none."),
+    "tp_domain": ("x", f"CASE WHEN {texts.is_domain('x')} THEN x END", "`x` if it is a domain name, else null."),
+    "tp_email": ("x", f"CASE WHEN {texts.is_email('x')} THEN x END", "`x` if it is an e-mail address, else null."),
+    "tp_texts": (
+        "list",
+        _once("list", texts.is_filled("_x")),
+        "The texts in `list`, each once; null if there are none.",
+    ),
     "tp_hosts": (
         "list",
         "tp_texts(list_transform(list, lambda _one: tp_host(_one)))",
@@ -87,13 +81,13 @@ MACROS: Mapping[str, tuple[str, str, str]] = {
         "tp_texts(list_transform(list, lambda _one: tp_address(_one)))",
         "The IP addresses in `list`, each once; all else is left out.",
     ),
-    "tp_domains": ("list", _once("list", is_domain("_x")), "The domain names in `list`, each once."),
-    "tp_emails": ("list", _once("list", is_email("_x")), "The e-mail addresses in `list`, each once."),
-    "tp_request_method": ("x", request_method("x"), "The method of a request line, `GET /path HTTP/1.1`."),
-    "tp_request_url": ("x", request_url("x"), "The URL of a request line; all of a text that is none."),
+    "tp_domains": ("list", _once("list", texts.is_domain("_x")), "The domain names in `list`, each once."),
+    "tp_emails": ("list", _once("list", texts.is_email("_x")), "The e-mail addresses in `list`, each once."),
+    "tp_request_method": ("x", texts.request_method("x"), "The method of a request line, `GET /path HTTP/1.1`."),
+    "tp_request_url": ("x", texts.request_url("x"), "The URL of a request line; all of a text that is none."),
     "tp_otlp_value": ("x", _otlp_value("x"), 'A value of OTLP, `{"stringValue": "a"}`, as plain JSON.'),
     "tp_otlp_attributes": ("list", _otlp_attributes("list"), "The attributes of OTLP in `list` as one JSON object."),
-    "tp_request_version": ("x", request_version("x"), "The protocol of a request line, if it names one."),
+    "tp_request_version": ("x", texts.request_version("x"), "The protocol of a request line, if it names one."),
 }
 """The argument, the body and the meaning of each."""
 
@@ -105,9 +99,9 @@ _NEEDS = {
 }
 
 
-def make_macros(connection: duckdb.DuckDBPyConnection, texts: Iterable[str | None]) -> None:
+def make_macros(connection: duckdb.DuckDBPyConnection, pieces: Iterable[str | None]) -> None:
     """Make the macros that these pieces of SQL call."""
-    called = {name.lower() for text in texts if text for name in _CALLED.findall(text)}
+    called = {name.lower() for text in pieces if text for name in _CALLED.findall(text)}
     called |= {other for name in called for other in _NEEDS.get(name, ())}
     for name in MACROS:  # in this order, because some call others
         if name in called:

@@ -13,19 +13,14 @@ _SHARE = 0.6
 """What DuckDB may take for what it can spill: texts, threads and freed blocks that are kept need the rest."""
 
 
-def _limit() -> int | None:
-    soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    return None if soft == resource.RLIM_INFINITY else soft
-
-
 def engine_memory() -> int | None:
     """How many bytes DuckDB should take at most; None if nothing but the machine limits it."""
-    limit = _limit()
-    return None if limit is None else int(limit * _SHARE)
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if limit == resource.RLIM_INFINITY else int(limit * _SHARE)
 
 
 def too_much_memory() -> QueryError:
     """What a statement fails with that has reached the limit."""
-    limit = _limit()
-    most = "there is" if limit is None else shown_size(limit)
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    most = "there is" if limit == resource.RLIM_INFINITY else shown_size(limit)
     return QueryError(f"the statement needed more memory than {most}", hint="read fewer rows, or aggregate them")

@@ -8,7 +8,7 @@ the expression fail for its row: the column is null there, and counted as one of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
@@ -41,12 +41,11 @@ def with_numbers(
     taken as BIGINT, and all others as DOUBLE.
     """
     whole = {name.lower() for name, kind in types.items() if kind == "bigint"}
-    return tuple(
-        replace(one, transform=read_as_numbers(connection, one.transform, fields, whole) or one.transform)
-        if one.transform is not None
-        else one
-        for one in outputs
-    )
+    found = []
+    for one in outputs:
+        numbers = read_as_numbers(connection, one.transform, fields, whole) if one.transform is not None else None
+        found.append(one if numbers is None else replace(one, transform=numbers))
+    return tuple(found)
 
 
 def read_as_numbers(
@@ -61,16 +60,13 @@ def read_as_numbers(
     kinds = {name: "BIGINT" if name in set(whole) else "DOUBLE" for name in texts}
     for some in chain.from_iterable(combinations(texts, size) for size in range(1, len(texts) + 1)):
         if _binds(connection, sql, relation | {name: kinds[name] for name in some}):
-            places = [(word.position, word.name) for word in words if word.name.lower() in some]
-            return _cast(sql, [(place, kinds[name.lower()]) for place, name in places if place is not None])
+            known = [(one.position, one.name.lower()) for one in words if one.name.lower() in some]
+            places = {place: name for place, name in known if place is not None}
+            for place, name in sorted(places.items(), reverse=True):
+                if match := _WORD.match(sql, place):
+                    sql = f"{sql[:place]}CAST({match[0]} AS {kinds[name]}){sql[match.end() :]}"
+            return sql
     return None
-
-
-def _cast(sql: str, places: Sequence[tuple[int, str]]) -> str:
-    for place, kind in sorted(places, reverse=True):
-        if match := _WORD.match(sql, place):
-            sql = f"{sql[:place]}CAST({match[0]} AS {kind}){sql[match.end() :]}"
-    return sql
 
 
 def _binds(connection: duckdb.DuckDBPyConnection, sql: str, relation: Mapping[str, str]) -> bool:

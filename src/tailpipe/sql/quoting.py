@@ -1,4 +1,4 @@
-"""SQL text: names and values of users, spelt so that they can stand in a statement. The one place that quotes."""
+"""SQL text: names and values of users, quoted for statements. The one place that quotes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def text_type(kind: ColumnType) -> str:
 
 
 def json_shape(kind: ColumnType) -> object:
-    """The same shape as `from_json` wants to be told it."""
+    """The shape of a column as `from_json` takes it: text in all places but those for JSON."""
     if isinstance(kind, ListType):
         return [json_shape(kind.element)]
     if isinstance(kind, StructType):

@@ -1,4 +1,4 @@
-"""An SQL expression of the user's as DuckDB reads it: the names in it, and where in the text they stand."""
+"""An SQL expression of the user's as DuckDB reads it: the names in it, with their positions in the text."""
 
 from __future__ import annotations
 
@@ -65,10 +65,8 @@ class Expression:
 
 def references(connection: duckdb.DuckDBPyConnection, expressions: Iterable[str]) -> tuple[str, ...]:
     """The names of columns in the expressions, each once; one that does not parse has none."""
-    found: dict[str, None] = {}
-    for text in expressions:
-        found.update((word.name, None) for word in read_expression(connection, text).columns)
-    return tuple(found)
+    words = (word for text in expressions for word in read_expression(connection, text).columns)
+    return tuple(dict.fromkeys(word.name for word in words))
 
 
 def with_paths(connection: duckdb.DuckDBPyConnection, outputs: Iterable[Output]) -> tuple[Output, ...]:
@@ -86,17 +84,14 @@ def _with_paths(connection: duckdb.DuckDBPyConnection, output: Output, known: Se
     for word in sorted(words, key=lambda word: word.position or 0, reverse=True):
         names = (word.name, *word.inside)
         match = _DOTTED.match(text, word.position or 0)
-        if match is None or _names(match[0]) != names or _is_in_struct(names, known):
+        written = (one[0] for one in _IDENTIFIER.finditer(match[0])) if match else ()
+        plain = tuple(one[1:-1].replace('""', '"') if one.startswith('"') else one for one in written)
+        if match is None or plain != names or _is_in_struct(names, known):
             continue
         field = ".".join(name if is_plain_path(name) else quoted(name) for name in names)
         takes[field] = names
         text = text[: match.start()] + quoted(field) + text[match.end() :]
     return replace(output, transform=text, takes=takes) if text != output.transform else output
-
-
-def _names(dotted: str) -> tuple[str, ...]:
-    words = (match[0] for match in _IDENTIFIER.finditer(dotted))
-    return tuple(word[1:-1].replace('""', '"') if word.startswith('"') else word for word in words)
 
 
 def _is_in_struct(names: tuple[str, ...], known: Iterable[Output]) -> bool:
@@ -127,34 +122,40 @@ def read_expression(connection: duckdb.DuckDBPyConnection, text: str) -> Express
     # The line feed keeps a comment at the end from swallowing the bracket.
     # In the statement, not as a parameter: for one, DuckDB's Python imports pandas.
     statement = literal(f"{_BEFORE}{text}\n)")
-    ((told,),) = connection.execute(f"SELECT json_serialize_sql({statement})").fetchall()
-    tree = json.loads(told)
+    ((serialized,),) = connection.execute(f"SELECT json_serialize_sql({statement})").fetchall()
+    tree = json.loads(serialized)
     if tree["error"]:
         # Here DuckDB counts characters, in the tree bytes.
         place = int(tree["position"]) - len(_BEFORE) if "position" in tree else None
         return Expression(error=tree["error_message"], error_position=place)
     if len(tree["statements"]) != 1:
         return Expression(error="several statements")
-    if not _is_alone(tree["statements"][0]["node"]):
+    node = tree["statements"][0]["node"]
+    # No text may leave the brackets around it: the statement is one expression and nothing else.
+    is_alone = node["type"] == "SELECT_NODE" and len(node["select_list"]) == 1 and node["from_table"]["type"] == "EMPTY"
+    if not is_alone or any(map(node.get, ("modifiers", "where_clause", "group_expressions", "having", "qualify"))):
         return Expression(error="a bracket is closed that was not opened")
-    found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": []}
-    for kind, names, location in _nodes(tree["statements"][0]["node"], frozenset()):
-        found[kind].append(Word(names[0], _place(text, location), names[1:]))
-    columns, functions, subqueries, windows = (tuple(words) for words in found.values())
-    arrows = (Word(name, _place(text, location)) for name, location in _weak_arrows(tree))
-    return Expression(columns, functions, subqueries, windows, tuple(arrows))
+    found: dict[str, list[Word]] = {"COLUMN_REF": [], "FUNCTION": [], "SUBQUERY": [], "WINDOW": [], "ARROW": []}
+    encoded, weak = text.encode(), (("ARROW", (name,), location) for name, location in _weak_arrows(tree))
+    for kind, names, location in (*_nodes(node, frozenset()), *weak):
+        start = location - len(_BEFORE)  # in bytes
+        is_known = start >= 0 and location < 2**32
+        place = min(len(text), len(encoded[:start].decode("utf-8", "ignore"))) if is_known else None
+        found[kind].append(Word(names[0], place, names[1:]))
+    columns, functions, subqueries, windows, arrows = (tuple(words) for words in found.values())
+    return Expression(columns, functions, subqueries, windows, arrows)
 
 
 def weak_arrow(connection: duckdb.DuckDBPyConnection, sql: str) -> Word | None:
-    """The first arrow of JSON in a statement that is asked of true or false.
+    """The first arrow of JSON in a statement that applies to a boolean.
 
-    For DuckDB an arrow binds weaker than AND and comparisons: `a = 1 AND b ->> 'c' = 'd'` asks all that stands
-    before it for `c`, and gets null, so that rows are silently left out, or are there too many.
+    In DuckDB an arrow binds weaker than AND and comparisons: `a = 1 AND b ->> 'c' = 'd'` takes `c` of everything
+    before it, and gives null, so that rows are silently missing, or too many.
     """
     if "->" not in sql:
         return None
-    ((told,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
-    for name, location in _weak_arrows(json.loads(told)):
+    ((serialized,),) = connection.cursor().execute(f"SELECT json_serialize_sql({literal(sql)})").fetchall()
+    for name, location in _weak_arrows(json.loads(serialized)):
         return Word(name, len(sql.encode()[:location].decode("utf-8", "ignore")))
     return None
 
@@ -166,7 +167,7 @@ def weakness(arrow: Word) -> tuple[str, str]:
 
 
 def _weak_arrows(node: Any, *, is_argument: bool = False) -> Iterator[tuple[str, int]]:
-    """The arrows before which, or for `->` behind which, something true or false stands, and where they are."""
+    """The arrows whose left side, or for `->` right side, is a boolean, with their locations."""
     if isinstance(node, list):
         for item in node:
             yield from _weak_arrows(item, is_argument=is_argument)
@@ -187,17 +188,10 @@ def _is_claim(node: dict[str, Any]) -> bool:
     return node["class"] in _CLAIMS or node["type"] in _CLAIMING or node.get("function_name") in _CLAIMING
 
 
-def _is_alone(node: dict[str, Any]) -> bool:
-    """Whether a statement is one expression and nothing else: no text may leave the brackets around it."""
-    if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "EMPTY":
-        return False
-    return not any(node.get(part) for part in ("modifiers", "where_clause", "group_expressions", "having", "qualify"))
-
-
 def _nodes(
     node: Any, parameters: frozenset[str], *, is_argument: bool = False
 ) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Columns, functions, subqueries and window functions, with where they stand; parameters of a lambda are none.
+    """Columns, functions, subqueries and window functions, with their locations; parameters of a lambda are none.
 
     DuckDB reads the arrow of JSON as a lambda too, until it knows better: only an argument of a function is one.
     """
@@ -224,18 +218,7 @@ def _nodes(
 
 
 def _columns(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for item in node:
-            yield from _columns(item)
-    elif isinstance(node, dict):
-        if node.get("class") == "COLUMN_REF":
-            yield node["column_names"][0]
-        for value in node.values():
-            yield from _columns(value)
-
-
-def _place(text: str, location: int) -> int | None:
-    """A place in the statement, in bytes, as one in the expression, in characters."""
-    if not len(_BEFORE) <= location < 2**32:
-        return None
-    return min(len(text), len(text.encode()[: location - len(_BEFORE)].decode("utf-8", "ignore")))
+    if isinstance(node, dict) and node.get("class") == "COLUMN_REF":
+        yield node["column_names"][0]
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _columns(inner)

@@ -70,7 +70,7 @@ def address_or_null(value: str) -> str:
 
 
 def host_of(x: str) -> str:
-    """The address or name without what stands around it: a port, brackets, a zone."""
+    """The address or name without a port, brackets or a zone."""
     ports = f"length({x}) - length(replace({x}, ':', ''))"
     in_brackets, without_zone = f"split_part({x}[2:], ']', 1)", f"regexp_replace({x}, '(%|#| port ).*$', '')"
     return (
@@ -107,7 +107,7 @@ def request_method(request: str) -> str:
 
 
 def request_url(request: str) -> str:
-    """What stands between method and version; all of a request line that is none. Of TCP there is only `- - - `."""
+    """The URL between method and version; the whole text if it is no request line. TCP requests log only `- - - `."""
     words, last = f"string_split({request}, ' ')", f"split_part({request}, ' ', -1)"
     return (
         f"CASE WHEN NOT contains({request}, ' ') THEN {request} WHEN starts_with({request}, '- - -') THEN NULL"

@@ -69,7 +69,7 @@ def unclaimed_fields(outputs: Iterable[Output], references: Iterable[str]) -> fr
 
 @frozen
 class FieldNames:
-    """The names of fields, and the keys of JSON objects that they stand for; `renamed` maps keys to names."""
+    """Maps keys of JSON objects to names of fields, and back; `renamed` maps keys to names."""
 
     wanted: Mapping[str, ColumnType]
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -81,9 +81,7 @@ class FieldNames:
         if field in self._keys:
             return self._keys[field]
         shorter = field.removesuffix(SECOND)
-        if shorter != field and self._is_taken(shorter):
-            return shorter  # see `field`
-        return field
+        return shorter if shorter != field and self._is_taken(shorter) else field  # see `field`
 
     def field(self, key: str) -> str:
         """The name of a key's field. Keys that differ only in case get different names, because DuckDB ignores case."""
@@ -93,13 +91,12 @@ class FieldNames:
         return f"{name}{SECOND}" if self._is_taken(name) else name
 
     def with_field(self, field: str) -> FieldNames:
-        """The same with one field more."""
+        """The names with one more field."""
         return replace(self, wanted={**self.wanted, field: _TEXT})
 
     def _is_taken(self, name: str) -> bool:
-        if name.lower() in RESERVED_FIELDS:
-            return True
-        return self._names[name.lower()] > (name in self.wanted and name not in self.paths)
+        own = name in self.wanted and name not in self.paths
+        return name.lower() in RESERVED_FIELDS or self._names[name.lower()] > own
 
     @cached_property
     def _keys(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from tailpipe.collect.plan import Plan, SourceState
 from tailpipe.collect.planning import PACK_BYTES, plan_units
 from tailpipe.collect.scope import listing
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet
+from tailpipe.model.coverage import EVERY_DAY, NO_DAYS, Coverage, DaySet, Request
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.request import Collect
 from tailpipe.model.window import Window
@@ -209,7 +209,7 @@ def test_a_covered_day_with_late_artifacts_is_listed_again_until_they_are_taken(
     state = source(covered=span(1, 30), lists_all=False)
     plan = make(state, [new("late", 10)], request=Collect(NOW, window(9, 11)))
     assert plan.requests == {"s": june(10)}
-    stopped = replace(state, coverage=state.coverage.request(plan.requests["s"]))
+    stopped = replace(state, coverage=state.coverage.after(Request(plan.requests["s"])))
     assert listing([stopped], Collect(NOW), {})["s"] == june(10) | span(28, 30)
 
 

@@ -14,7 +14,7 @@ from tailpipe.collect.planning import plan_units
 from tailpipe.collect.scope import check_clock, listing
 from tailpipe.errors import TailpipeError, UsageError
 from tailpipe.model.artifact import Artifact
-from tailpipe.model.coverage import NO_DAYS, Coverage, DaySet
+from tailpipe.model.coverage import NO_DAYS, Advance, Cover, Coverage, DaySet, Request
 from tailpipe.model.ledger import LedgerEntry, Unit
 from tailpipe.model.request import Collect
 from tailpipe.model.window import requested_window
@@ -156,7 +156,7 @@ def test_a_day_that_was_taken_while_the_clock_was_ahead_is_taken_again(kind: str
     assert {(entry.unit.day, entry.as_of) for entry in plan.noted} >= {
         (TODAY + timedelta(days=count), NOW) for count in range(1, ahead + 1)
     }
-    corrected = state.coverage.advance(TODAY)
+    corrected = state.coverage.after(Advance(TODAY))
     assert corrected.covered.last == corrected.frontier == TODAY
 
 
@@ -185,7 +185,7 @@ def test_a_clock_that_is_behind_asks_for_more_and_forgets_nothing() -> None:
     state = source(covered=span(1, 30), unsettled=span(28, 30), lists_all=False)
     request = Collect(behind)
     assert listing([state], request, {})["s"] == span(27, 29)
-    back = state.coverage.advance(request.today)
+    back = state.coverage.after(Advance(request.today))
     assert back.frontier == date(2024, 6, 29)
     # Once it is right again, the day that was forgotten is listed as any other.
     assert listing([replace(state, coverage=back)], Collect(NOW), {})["s"] == span(27, 30)
@@ -201,7 +201,7 @@ def test_a_clock_that_differs_by_days_needs_somebody_who_says_which_time_is_righ
             check_clock("app.x", [state], Collect(NOW))
         assert f"tailpipe collect app.x --from {first}" in (e.value.hint or "")
         check_clock("app.x", [state], Collect(NOW, replace(window(1, 30), is_open=True)))
-        check_clock("app.x", [replace(state, coverage=state.coverage.advance(TODAY))], Collect(NOW))
+        check_clock("app.x", [replace(state, coverage=state.coverage.after(Advance(TODAY)))], Collect(NOW))
 
 
 def test_a_clock_that_was_far_ahead_leaves_no_day_behind() -> None:
@@ -209,11 +209,13 @@ def test_a_clock_that_was_far_ahead_leaves_no_day_behind() -> None:
     start = datetime.combine(TODAY, time(12), UTC)
     wrong = TODAY + timedelta(days=40)
     coverage = Coverage(DaySet.span(wrong - timedelta(days=30), wrong), frontier=wrong)
-    coverage = coverage.advance(TODAY).request(DaySet.of([TODAY])).cover(june(30), settled_before=date(2024, 6, 28))
+    for change in (Advance(TODAY), Request(DaySet.of([TODAY])), Cover(june(30), date(2024, 6, 28))):
+        coverage = coverage.after(change)
     for count in range(1, 45):
         request = Collect(start + timedelta(days=count))
         state = SourceState("s", coverage, lists_all=False)
         assert request.today in listing([state], request, {})["s"]
         covered = DaySet.of([request.today])
-        coverage = coverage.advance(request.today).cover(covered, settled_before=request.today - timedelta(days=2))
+        done = Cover(covered, request.today - timedelta(days=2))
+        coverage = coverage.after(Advance(request.today)).after(done)
     assert coverage.covered == DaySet.span(TODAY, TODAY + timedelta(days=44))

@@ -6,7 +6,7 @@ import pytest
 
 from tailpipe.config.config import Config
 from tailpipe.config.environment import Environment, Settings
-from tailpipe.config.log_levels import LogLevels
+from tailpipe.config.settings import LogLevels
 from tailpipe.errors import UsageError
 from tests.unit.config.world import build
 

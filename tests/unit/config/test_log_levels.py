@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.config.log_levels import LogLevels
+from tailpipe.config.settings import LogLevels
 from tailpipe.errors import UsageError
 
 

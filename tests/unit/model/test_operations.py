@@ -80,12 +80,6 @@ def test_a_text_that_is_no_operation_is_refused(text: str) -> None:
         parse_operation(text)
 
 
-@given(known=known(), days=SETS, day=DAYS)
-def test_an_operation_does_what_the_coverage_does(known: Known, days: DaySet, day: date) -> None:
-    coverage = known.coverage
-    assert coverage.after(Request(days)) == coverage.request(days)
-    assert coverage.after(Advance(day)) == coverage.advance(day)
-    assert coverage.after(Cover(days, day)) == coverage.cover(days, settled_before=day)
-    assert coverage.after(Lose(days)) == coverage.lose(days)
-    assert coverage.after(Drop(days)) == coverage.drop(days)
-    assert Coverage(frontier=day).after(known) == coverage
+@given(known=known(), day=DAYS)
+def test_a_known_coverage_replaces_what_was_there(known: Known, day: date) -> None:
+    assert Coverage(frontier=day).after(known) == known.coverage

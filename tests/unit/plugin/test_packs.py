@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tailpipe.config.builder import build_config
+from tailpipe.config.encoder import declared_table, table_text
 from tailpipe.config.functions import Surroundings
 from tailpipe.config.pack_install import install_pack, remove_pack
-from tailpipe.config.table_text import declared_table, table_text
 from tailpipe.config.text import ConfigText
 from tailpipe.errors import ConfigError, PluginError, TailpipeError, UsageError
 from tailpipe.plugin import Registry
