@@ -69,9 +69,7 @@ class BucketSource(Source):
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=check_patterns)
     overlap_days: int = option(
-        "Days before the last one that are listed again, for objects that come late.",
-        default=2,
-        check=_check_overlap,
+        "Days before the last one that are listed again, for objects that come late.", default=2, check=_check_overlap
     )
 
     def __post_init__(self) -> None:

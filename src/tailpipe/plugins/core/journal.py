@@ -58,9 +58,7 @@ class Journal(Source):
         check=_check_matches,
     )
     overlap_days: int = option(
-        "How many days are read again, because entries of other machines may come late.",
-        default=2,
-        check=check_overlap,
+        "How many days are read again, because entries of other machines may come late.", default=2, check=check_overlap
     )
 
     def __post_init__(self) -> None:

@@ -53,8 +53,7 @@ class File(Source):
     lists_all = True
     paths: Sequence[str] = option("Files, directories or globs; `~` is the home directory.", check=_check_paths)
     file_layout: str | None = option(
-        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
-        default=None,
+        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.", default=None
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=_check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)

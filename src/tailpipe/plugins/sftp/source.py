@@ -50,8 +50,7 @@ class SftpFiles(Source):
         check=_check_paths,
     )
     file_layout: str | None = option(
-        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
-        default=None,
+        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.", default=None
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
