@@ -173,7 +173,7 @@ def test_a_reader_that_has_seen_enough_ends_it_silently(install: Path, tmp_path:
 def test_an_answer_loads_nothing_that_it_does_not_need(install: Path, tmp_path: Path) -> None:
     always = (
         "duckdb importlib.metadata pandas pyspark tailpipe.catalog.commit tailpipe.catalog.doctor"
-        " tailpipe.plugins.aws.connection tailpipe.plugins.aws.tables.vpc_flow_log"
+        " tailpipe.plugins.aws.connection tailpipe.plugins.aws.flow_format"
     )
     for output, unwanted in (("pretty", f"pyarrow prompt_toolkit {always}"), ("csv", f"pyarrow.dataset {always}")):
         done = subprocess.run(

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from tailpipe.plugin import UsageError
 
-__all__ = ["check_retries"]
+__all__ = ["check_overlap", "check_retries"]
+
+
+def check_overlap(days: int) -> None:
+    """Whether so many days may be requested again."""
+    if not 0 <= days <= 30:
+        raise UsageError("overlap_days must be between 0 and 30")
 
 
 def check_retries(count: int) -> None:

@@ -28,7 +28,7 @@ class Scripted(CloudWatchLogGroup):
     type = "scripted"
     answers: Any = ()
 
-    def _ask(self, verb: str, group: str, operation: str, **asked: Any) -> Mapping[str, Any]:
+    def _request(self, verb: str, group: str, operation: str, **asked: Any) -> Mapping[str, Any]:
         ASKED.append((operation, asked))
         return next(ANSWERS)
 

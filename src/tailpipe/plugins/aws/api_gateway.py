@@ -1,4 +1,4 @@
-"""Layouts of the access log of API Gateway that AWS proposes beside JSON; their fields are named as in its JSON."""
+"""Layouts of the access log of API Gateway that AWS proposes in addition to JSON; fields are named as in its JSON."""
 
 from __future__ import annotations
 

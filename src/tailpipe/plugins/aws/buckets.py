@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import Answer, told
+from tailpipe.plugins.aws.faults import Answer, explained
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -45,7 +45,7 @@ def _valid(region: str, connection: Aws) -> str:
     try:
         imported("botocore.utils").validate_region_name(region)
     except imported("botocore.exceptions").BotoCoreError as error:
-        raise told(error, connection) from None
+        raise explained(error, connection) from None
     return region
 
 
@@ -60,7 +60,7 @@ def region_of(connection: Aws, bucket: str) -> str | None:
     except faults.ClientError as error:
         answer = error.response
     except faults.BotoCoreError as error:
-        raise told(error, connection, f'reach bucket "{bucket}"') from None
+        raise explained(error, connection, f'reach bucket "{bucket}"') from None
     region: str | None = answer["ResponseMetadata"]["HTTPHeaders"].get("x-amz-bucket-region")
     return region
 
@@ -75,7 +75,7 @@ def _credentials(connection: Aws) -> Callable[[], Any]:
         try:
             frozen = credentials.get_frozen_credentials()
         except imported("botocore.exceptions").BotoCoreError as error:
-            raise told(error, connection) from None
+            raise explained(error, connection) from None
         return {
             "access_key_id": frozen.access_key,
             "secret_access_key": frozen.secret_key,

@@ -1,4 +1,4 @@
-"""Events of a CloudWatch log group: each day is asked for as a range of time, page by page."""
+"""Events of a CloudWatch log group: each day is requested as a range of time, page by page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, cast
 
 from tailpipe.plugin import Artifact, Event, Source, TailpipeError, UsageError, Window, option, pages_by_token
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import code_of, request, told
+from tailpipe.plugins.aws.faults import code_of, explained, request
+from tailpipe.plugins.checks import check_overlap
 
 __all__ = ["CloudWatchLogGroup"]
 
 _BUSY_DAY = 256 * 1024 * 1024
-"""A group that gets more bytes a day is asked for hour by hour, so that several tasks can share a day."""
+"""A group that gets more bytes a day is requested hour by hour, so that several tasks can share a day."""
 _PASSES = 10
 _MOST_GROUPS = 2_000
 _STANDARD = "STANDARD"
@@ -32,11 +33,6 @@ def _check_groups(names: str | Sequence[str]) -> None:
 def _check_streams(names: Sequence[str]) -> None:
     if not all(names):
         raise UsageError("the name of a log stream cannot be empty")
-
-
-def _check_overlap(days: int) -> None:
-    if not 0 <= days <= 30:
-        raise UsageError("overlap_days must be between 0 and 30")
 
 
 class CloudWatchLogGroup(Source):
@@ -56,15 +52,15 @@ class CloudWatchLogGroup(Source):
     filter_pattern: str | None = option("Filter pattern of CloudWatch; only events that match are read.", default=None)
     region: str | None = option("Region of the log group; that of the connection if not given.", default=None)
     overlap_days: int = option(
-        "How many days are requested again, because events may come late.", default=2, check=_check_overlap
+        "How many days are requested again, because events may come late.", default=2, check=check_overlap
     )
     connection: Aws = option("How to log in.", default=Aws())
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """A range for each day of the window, or for each hour if the group is a busy one.
 
-        Names do not depend on the streams or the pattern: whoever changes these gets the events that were
-        not there before, and none twice.
+        Names do not depend on the streams or the pattern: after a change of these, the events that were
+        not there before are collected, and none twice.
         """
         for group in self._groups():
             hours, size = _spans(group, window.end)
@@ -80,9 +76,9 @@ class CloudWatchLogGroup(Source):
         """The events of the range; a page at a time is held in memory."""
         span = _span(artifact)
         group = _group_of(artifact)
-        asked: dict[str, Any] = {"startTime": _milliseconds(span.start), "endTime": _milliseconds(span.end) - 1}
+        arguments: dict[str, Any] = {"startTime": _milliseconds(span.start), "endTime": _milliseconds(span.end) - 1}
         if self.filter_pattern:
-            asked["filterPattern"] = self.filter_pattern
+            arguments["filterPattern"] = self.filter_pattern
         wanted = [_pattern(name) for name in self.log_stream_names]
         prefixes = [re.split(r"[*?]", name)[0] for name in self.log_stream_names] or [""]
         if len(prefixes) > _PASSES:
@@ -90,12 +86,12 @@ class CloudWatchLogGroup(Source):
         for number, prefix in enumerate(prefixes):
             mine = wanted[number : number + 1] if len(prefixes) == len(wanted) else wanted
             before = wanted[:number]  # has been read in an earlier pass
-            for page in self._pages(group, {**asked, "logStreamNamePrefix": prefix} if prefix else asked):
-                yield from (_event(group, one) for one in page if _is_meant(one, asked, mine, before))
+            for page in self._pages(group, {**arguments, "logStreamNamePrefix": prefix} if prefix else arguments):
+                yield from (_event(group, one) for one in page if _is_meant(one, arguments, mine, before))
 
-    def _pages(self, group: str, asked: Mapping[str, Any]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    def _pages(self, group: str, arguments: Mapping[str, Any]) -> Iterator[Sequence[Mapping[str, Any]]]:
         """The answers, one after the other; an answer may be empty and still not be the last."""
-        for answer in self._answers("read", group, "filter_log_events", logGroupName=group, **asked):
+        for answer in self._answers("read", group, "filter_log_events", logGroupName=group, **arguments):
             yield answer.get("events", ())
 
     def _groups(self) -> Iterator[Mapping[str, Any]]:
@@ -117,36 +113,36 @@ class CloudWatchLogGroup(Source):
 
     def _named(self, name: str) -> Iterator[Mapping[str, Any]]:
         prefix, is_one, wanted = re.split(r"[*?]", name)[0], not set("*?") & set(name), _pattern(name)
-        asked = {"logGroupNamePrefix": prefix} if prefix else {}
-        for answer in self._answers("find", name, "describe_log_groups", **asked):
+        arguments = {"logGroupNamePrefix": prefix} if prefix else {}
+        for answer in self._answers("find", name, "describe_log_groups", **arguments):
             for group in answer.get("logGroups", ()):
                 if wanted.fullmatch(group["logGroupName"]):
                     yield group
                     if is_one:
                         return
 
-    def _answers(self, verb: str, group: str, operation: str, **asked: Any) -> Iterator[Mapping[str, Any]]:
+    def _answers(self, verb: str, group: str, operation: str, **arguments: Any) -> Iterator[Mapping[str, Any]]:
         def fetch(token: str | None) -> Mapping[str, Any]:
-            return self._ask(verb, group, operation, **asked, **({"nextToken": token} if token else {}))
+            return self._request(verb, group, operation, **arguments, **({"nextToken": token} if token else {}))
 
         return pages_by_token(fetch, lambda answer: answer.get("nextToken"))
 
-    def _ask(self, verb: str, group: str, operation: str, **asked: Any) -> Mapping[str, Any]:
+    def _request(self, verb: str, group: str, operation: str, **arguments: Any) -> Mapping[str, Any]:
         exceptions = imported("botocore.exceptions")
         connection = self.connection
 
-        def ask() -> Mapping[str, Any]:
+        def call() -> Mapping[str, Any]:
             client = connection.client("logs", self.region)
-            return cast("Mapping[str, Any]", getattr(client, operation)(**asked))
+            return cast("Mapping[str, Any]", getattr(client, operation)(**arguments))
 
         try:
-            return request(ask, connection.renew)
+            return request(call, connection.renew)
         except (exceptions.BotoCoreError, exceptions.ClientError) as error:
             if code_of(error) == _NOWHERE and "stream" in str(error):
                 return {}  # no stream has such a name
             if code_of(error) == _NOWHERE:
                 raise self._missing(group) from None
-            raise told(error, connection, f'{verb} log group "{group}"') from None
+            raise explained(error, connection, f'{verb} log group "{group}"') from None
 
     def _missing(self, group: str) -> TailpipeError:
         region = self.region or self.connection.client("logs", self.region).meta.region_name
@@ -172,7 +168,7 @@ def _group_of(artifact: Artifact) -> str:
 
 
 def _spans(group: Mapping[str, Any], now: datetime) -> tuple[int, int]:
-    """How many hours a range has, and about how many bytes, as far as the group's size and age tell."""
+    """Hours of a range, and its approximate bytes, estimated from the size and age of the group."""
     created = datetime.fromtimestamp(group.get("creationTime", 0) / 1000, UTC)
     days = min(max(1, (now - created).days), group.get("retentionInDays") or 10_000)
     a_day = int(group.get("storedBytes") or 0) // days
@@ -198,20 +194,20 @@ def _moment(milliseconds: int) -> datetime:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """The streams that a name with wildcards stands for; a bracket is just a bracket, Lambda has them in all names."""
+    """A pattern for a name with wildcards; brackets are ordinary characters, because Lambda has them in all names."""
     return re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
 
 
 def _is_meant(
     event: Mapping[str, Any],
-    asked: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     wanted: Sequence[re.Pattern[str]],
     before: Sequence[re.Pattern[str]],
 ) -> bool:
-    """Whether the event lies in the range and in a stream that is wanted: both is checked, whatever the server does."""
+    """Whether the event is in the range and in a wanted stream: both are checked, whatever the server does."""
     stream = event.get("logStreamName", "")
     return (
-        asked["startTime"] <= event["timestamp"] <= asked["endTime"]
+        arguments["startTime"] <= event["timestamp"] <= arguments["endTime"]
         and (not wanted or any(one.fullmatch(stream) for one in wanted))
         and not any(one.fullmatch(stream) for one in before)
     )

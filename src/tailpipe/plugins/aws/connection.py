@@ -77,7 +77,7 @@ class Aws(Connection):
     def object_store(self, location: str) -> Any:
         """The bucket of `s3://bucket/prefix`; the server checks the SHA-256 of what is written to it."""
         from tailpipe.plugins.aws.buckets import make_store, region_of
-        from tailpipe.plugins.aws.faults import Answer, told
+        from tailpipe.plugins.aws.faults import Answer, explained
 
         parts = urlsplit(location)
         if parts.scheme != "s3":
@@ -85,10 +85,10 @@ class Aws(Connection):
         try:
             return make_store(self, parts.netloc, region_of(self, parts.netloc), checksum_algorithm="SHA256")
         except Answer as error:
-            raise told(error, self, f'open "{location}"') from None
+            raise explained(error, self, f'open "{location}"') from None
 
     def renew(self) -> None:
-        """Forget the session, so that the next one looks for credentials anew: the server has refused the old ones."""
+        """Forget the session, so that the next one looks for credentials again: the server has refused the old ones."""
         with _MAKING:
             _session.cache_clear()
             _client.cache_clear()
@@ -109,7 +109,7 @@ def imported(name: str) -> ModuleType:
 
 @lru_cache(maxsize=16)
 def _session(connection: Aws) -> boto3.Session:
-    from tailpipe.plugins.aws.faults import told
+    from tailpipe.plugins.aws.faults import explained
 
     boto3 = imported("boto3")
     secret, token = connection.secret_key, connection.session_token
@@ -123,7 +123,7 @@ def _session(connection: Aws) -> boto3.Session:
         )
         return base if connection.role_arn is None else _in_role(connection, base)
     except imported("botocore.exceptions").BotoCoreError as error:
-        raise told(error, connection) from None
+        raise explained(error, connection) from None
 
 
 def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
@@ -134,13 +134,13 @@ def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
     faults = imported("botocore.exceptions")
     # The service that gives out roles is in every region; the global one answers without a region too.
     sts = _make_client(connection, base, "sts", base.region_name or "us-east-1")
-    asked = {"RoleArn": connection.role_arn, "RoleSessionName": "tailpipe"}
+    arguments = {"RoleArn": connection.role_arn, "RoleSessionName": "tailpipe"}
     if connection.external_id is not None:
-        asked["ExternalId"] = connection.external_id.reveal()
+        arguments["ExternalId"] = connection.external_id.reveal()
 
     def assume() -> dict[str, str]:
         try:
-            given = sts.assume_role(**asked)["Credentials"]
+            given = sts.assume_role(**arguments)["Credentials"]
         except (faults.ClientError, faults.BotoCoreError) as error:
             if is_expired(error):  # the request that needs the role is repeated with a new session
                 raise
@@ -159,12 +159,12 @@ def _in_role(connection: Aws, base: boto3.Session) -> boto3.Session:
 
 @lru_cache(maxsize=64)
 def _client(connection: Aws, session: boto3.Session, service: str, region: str | None) -> Any:
-    from tailpipe.plugins.aws.faults import told
+    from tailpipe.plugins.aws.faults import explained
 
     try:
         return _make_client(connection, session, service, region or session.region_name or "us-east-1")
     except imported("botocore.exceptions").BotoCoreError as error:
-        raise told(error, connection) from None
+        raise explained(error, connection) from None
 
 
 def _make_client(connection: Aws, session: boto3.Session, service: str, region: str) -> Any:

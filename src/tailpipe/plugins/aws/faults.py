@@ -12,7 +12,7 @@ from tailpipe.plugin import Retry, TailpipeError
 if TYPE_CHECKING:
     from tailpipe.plugins.aws.connection import Aws
 
-__all__ = ["Answer", "code_of", "is_busy", "is_expired", "request", "role_refused", "told"]
+__all__ = ["Answer", "code_of", "explained", "is_busy", "is_expired", "request", "role_refused"]
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ def request(
     return retry.call(call, retried=lambda error: is_busy(fault(error)), recover=renewed)
 
 
-def told(error: Exception, connection: Aws, what: str = "") -> TailpipeError:
+def explained(error: Exception, connection: Aws, what: str = "") -> TailpipeError:
     """The error as one message; `what` is what was tried, such as `list bucket "logs"`."""
     message, hint = _words(error, connection)
     return TailpipeError(f"cannot {what}: {message}" if what else message, hint=hint)
@@ -176,6 +176,6 @@ def _plain(error: Exception) -> str:
     """What the service says, on one line."""
     answer: Any = getattr(error, "response", None)
     if isinstance(answer, dict):
-        said = answer.get("Error", {})
-        return " ".join(f"{said.get('Message', '')} ({said.get('Code', '')})".split())
+        reported = answer.get("Error", {})
+        return " ".join(f"{reported.get('Message', '')} ({reported.get('Code', '')})".split())
     return " ".join(str(error).split())

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tailpipe.plugin import Artifact, TailpipeError, UsageError
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import code_of, request, told
+from tailpipe.plugins.aws.faults import code_of, explained, request
 
 __all__ = ["Inbox", "Message", "Queue"]
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _BATCH = 10
 _WAIT_SECONDS = 1
-"""So long a request waits for a message: then all servers of the queue are asked, not just some."""
+"""So long a request waits for a message: then all servers of the queue are searched, not just some."""
 _REGION = re.compile(r"sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 _NOWHERE = ("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "NonExistentQueue")
 
@@ -74,7 +74,7 @@ class Queue:
         """Messages, until there are no more; each is hidden from others for some time."""
         count = 0
         while count < most:
-            answer = self._ask(
+            answer = self._request(
                 "receive from",
                 lambda client: client.receive_message(
                     QueueUrl=self.url,
@@ -93,7 +93,7 @@ class Queue:
     def delete(self, messages: Sequence[Message]) -> None:
         """Delete messages; one that cannot be deleted comes again, which does no harm."""
         for entries in _batches(messages):
-            answer = self._ask("delete from", partial(self._delete, entries))
+            answer = self._request("delete from", partial(self._delete, entries))
             if failed := answer.get("Failed"):
                 code = failed[0].get("Code")
                 raise TailpipeError(f'{len(failed)} messages of queue "{self.url}" were not deleted: {code}')
@@ -101,7 +101,7 @@ class Queue:
     def show(self, messages: Sequence[Message]) -> None:
         """Hide messages no longer; one that fails shows itself when its time is over."""
         for entries in _batches(messages):
-            self._ask("change the visibility of messages in", partial(self._show, entries))
+            self._request("change the visibility of messages in", partial(self._show, entries))
 
     def _delete(self, entries: list[dict[str, Any]], client: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", client.delete_message_batch(QueueUrl=self.url, Entries=entries))
@@ -110,14 +110,14 @@ class Queue:
         shown = [{**one, "VisibilityTimeout": 0} for one in entries]
         client.change_message_visibility_batch(QueueUrl=self.url, Entries=shown)
 
-    def _ask(self, verb: str, call: Callable[[Any], T]) -> T:
+    def _request(self, verb: str, call: Callable[[Any], T]) -> T:
         exceptions = imported("botocore.exceptions")
         try:
             return request(lambda: call(self.connection.client("sqs", self._region)), self.connection.renew)
         except (exceptions.BotoCoreError, exceptions.ClientError) as error:
             if code_of(error) in _NOWHERE:
                 raise UsageError(f'there is no queue "{self.url}"', hint='correct "queue_url"') from None
-            raise told(error, self.connection, f'{verb} queue "{self.url}"') from None
+            raise explained(error, self.connection, f'{verb} queue "{self.url}"') from None
 
 
 def _batches(messages: Sequence[Message]) -> Iterator[list[dict[str, Any]]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailpipe.plugin import Artifact, option
+from tailpipe.plugin import option
 from tailpipe.plugins.aws.connection import Aws
-from tailpipe.plugins.buckets.source import BucketSource, Place, check_bucket_name, paths_check
+from tailpipe.plugins.buckets.source import BucketSource, check_bucket_name, paths_check
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.aws.s3_bucket import S3
@@ -32,13 +32,6 @@ class S3Bucket(BucketSource):
     connection: Aws = option("How to log in.", default=Aws())
     request_payer: bool = option("Whether your account pays for the requests, not the bucket's owner.", default=False)
 
-    def __post_init__(self) -> None:
-        self.check_places(self.bucket, self.paths)
-
-    def places(self) -> list[Place]:
-        """Where to look."""
-        return self.places_of(self.bucket, self.paths)
-
     def bucket_named(self, name: str) -> S3:
         """A bucket, in the region of the source, of the connection, or where it is found."""
         from tailpipe.plugins.aws.buckets import region_of
@@ -46,7 +39,3 @@ class S3Bucket(BucketSource):
 
         region = self.region or region_of(self.connection, name)
         return bucket_of(self.connection, name, region, self.request_payer)
-
-    def bucket_of(self, artifact: Artifact) -> S3:
-        """The bucket that holds an artifact."""
-        return self.bucket_named(artifact.uri.removeprefix("s3://").partition("/")[0])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from tailpipe.plugin import ChangedError, TailpipeError
 from tailpipe.plugins.aws.buckets import make_store
 from tailpipe.plugins.aws.connection import Aws, imported
-from tailpipe.plugins.aws.faults import Answer, code_of, is_busy, request, told
-from tailpipe.plugins.buckets.bucket import Bucket, Key, Page, is_plain
+from tailpipe.plugins.aws.faults import Answer, code_of, explained, is_busy, request
+from tailpipe.plugins.buckets.bucket import Key, Page, StoredBucket
 from tailpipe.plugins.buckets.xml import ARCHIVED, read_listing
 
 if TYPE_CHECKING:
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["S3", "bucket_of"]
 
-_SAID = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
+_REPORTED = {name: re.compile(rf"<{name}>\s*([^<>]+?)\s*</{name}>") for name in ("Code", "Message", "Region")}
 _REDIRECTED = "redirect without LOCATION"
 """What obstore says if the bucket is in another region; it keeps to itself in which."""
 _STATUS = re.compile(r"\b([345]\d\d) [A-Z]")
 
 
-class S3(Bucket):
+class S3(StoredBucket):
     """A bucket of Amazon S3, or of another server that speaks its protocol."""
 
     def __init__(self, connection: Aws, name: str, region: str | None, request_payer: bool) -> None:
@@ -33,8 +32,6 @@ class S3(Bucket):
         self.connection = connection
         self.region = region
         self.request_payer = request_payer
-        self._making = threading.Lock()
-        self._made: S3Store | None = None
         self.can_seek = not name.endswith("--x-s3")  # a directory bucket lists in any order
 
     @property
@@ -43,7 +40,7 @@ class S3(Bucket):
         return f"{self.connection.endpoint_url or ''} {self.address}"
 
     def page(self, prefix: str, *, is_deep: bool, after: str = "", token: str | None = None) -> Page:
-        """One page; credentials that have expired are looked for anew."""
+        """One page; credentials that have expired are renewed."""
         query: dict[str, Any] = {"Bucket": self.name, "Prefix": prefix, "EncodingType": "url"}
         query |= {} if is_deep else {"Delimiter": "/"}
         query |= {"StartAfter": after} if after else {}
@@ -53,7 +50,7 @@ class S3(Bucket):
         try:
             return request(lambda: self._list(query), self.connection.renew)
         except (faults.ClientError, faults.BotoCoreError) as error:
-            raise told(error, self.connection, f'list bucket "{self.name}"') from None
+            raise explained(error, self.connection, f'list bucket "{self.name}"') from None
         except ValueError as error:
             hint = "check endpoint_url of the connection"
             raise TailpipeError(f'cannot list bucket "{self.name}": the answer is {error}', hint=hint) from None
@@ -63,16 +60,16 @@ class S3(Bucket):
         query: dict[str, Any] = {"RequestPayer": "requester"} if self.request_payer else {}
         faults = imported("botocore.exceptions")
 
-        def ask() -> dict[str, Any]:
+        def call() -> dict[str, Any]:
             client = self.connection.client("s3", self.region)
             return cast("dict[str, Any]", client.head_object(Bucket=self.name, Key=key, **query))
 
         try:
-            found = request(ask, self.connection.renew)
+            found = request(call, self.connection.renew)
         except (faults.ClientError, faults.BotoCoreError) as error:
             if code_of(error) in ("NoSuchKey", "404", "NotFound"):
                 return None
-            raise told(error, self.connection, f'look at "{self.uri(key)}"') from None
+            raise explained(error, self.connection, f'look at "{self.uri(key)}"') from None
         stored = found.get("StorageClass", "")
         is_away = stored in ARCHIVED and 'ongoing-request="false"' not in found.get("Restore", "")
         etag = str(found.get("ETag", "")).strip('"')
@@ -81,7 +78,7 @@ class S3(Bucket):
     def read(self, key: str, etag: str | None, start: int, end: int, *, is_patient: bool) -> bytes:
         """The bytes of a range."""
         retries = self.connection.max_retries if is_patient else 0
-        return request(lambda: self._get_all(key, etag, start, end), self._renew, retries=retries, fault=_fault)
+        return request(lambda: self.get_all(key, etag, start, end), self._renew, retries=retries, fault=_fault)
 
     def is_busy(self, error: Exception) -> bool:
         """Whether the same request may succeed a little later."""
@@ -97,7 +94,7 @@ class S3(Bucket):
             return ChangedError(f'"{uri}" was replaced after it was listed')
         if code == "InvalidObjectState":
             return TailpipeError(f'"{uri}" is archived', hint="restore it, then collect again")
-        return told(fault, self.connection, f'read "{uri}"')
+        return explained(fault, self.connection, f'read "{uri}"')
 
     def _list(self, query: dict[str, Any]) -> Page:
         client = self.connection.client("s3", self.region)
@@ -105,21 +102,11 @@ class S3(Bucket):
         page: Page = client.list_objects_v2(OptionalObjectAttributes=["RestoreStatus"], **query)["Page"]
         return page
 
-    def _get_all(self, key: str, etag: str | None, start: int, end: int) -> bytes:
-        data = self._get(key, etag, start, end)
-        if len(data) != end - start:
-            raise ConnectionError(f"{len(data)} of {end - start} bytes came")
-        return data
+    def make_store(self) -> S3Store:
+        """The bucket as a store of obstore."""
+        return make_store(self.connection, self.name, self.region, request_payer=self.request_payer)
 
-    def _get(self, key: str, etag: str | None, start: int, end: int) -> bytes:
-        if not is_plain(key):
-            return self._get_slowly(key, etag, start, end)
-        options: dict[str, Any] = {"if_match": f'"{etag}"'} if etag else {}
-        if end > start:
-            options["range"] = (start, end)
-        return bytes(self._store.get(key, options=cast("Any", options)).bytes())
-
-    def _get_slowly(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+    def get_by_request(self, key: str, etag: str | None, start: int, end: int) -> bytes:
         """By boto3, which takes a key as it is, while obstore takes it for a path that it may tidy up."""
         query: dict[str, Any] = {"IfMatch": f'"{etag}"'} if etag else {}
         query |= {"Range": f"bytes={start}-{end - 1}"} if end > start else {}
@@ -127,17 +114,9 @@ class S3(Bucket):
         client = self.connection.client("s3", self.region)
         return bytes(client.get_object(Bucket=self.name, Key=key, **query)["Body"].read())
 
-    @property
-    def _store(self) -> S3Store:
-        with self._making:
-            if self._made is None:
-                self._made = make_store(self.connection, self.name, self.region, request_payer=self.request_payer)
-            return self._made
-
     def _renew(self) -> None:
         self.connection.renew()
-        with self._making:
-            self._made = None
+        self.forget_store()
 
 
 @lru_cache(maxsize=16)
@@ -154,16 +133,16 @@ def _read_page(response_dict: dict[str, Any], customized_response_dict: dict[str
 
 
 def _fault(error: Exception) -> Exception:
-    """What went wrong, with the code that the service gave, whichever library tells it."""
+    """What went wrong, with the code of the service, whichever library reports it."""
     if isinstance(error, TailpipeError) or not type(error).__module__.startswith(("obstore", "builtins")):
         return error
     text = str(error)
-    said = {name: found[1] for name, pattern in _SAID.items() if (found := pattern.search(text))}
-    code, status = said.get("Code"), _STATUS.search(text)
+    reported = {name: found[1] for name, pattern in _REPORTED.items() if (found := pattern.search(text))}
+    code, status = reported.get("Code"), _STATUS.search(text)
     if status and is_busy(Answer(status[1])) and not (code and is_busy(Answer(code))):
         return Answer(status[1])
     if code:
-        return Answer(code, said.get("Message", ""), said.get("Region", ""))
+        return Answer(code, reported.get("Message", ""), reported.get("Region", ""))
     if status or _REDIRECTED in text:
         return Answer(status[1] if status else "PermanentRedirect")
     return Answer("NoSuchKey") if isinstance(error, FileNotFoundError) else Answer("ConnectionError")

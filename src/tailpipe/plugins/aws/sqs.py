@@ -111,7 +111,7 @@ class S3Queue(S3Bucket):
         return Queue(self.queue_url, self.queue_connection or self.connection)
 
     def _announced(self) -> Iterator[Artifact]:
-        """The objects of the messages as they are now; what a message says beside their names does not count."""
+        """The objects of the messages as they are now; only their names are taken from a message."""
         messages = self._inbox.messages
         for one in self._queue.receive(_MOST_MESSAGES, self.visibility_timeout_seconds):
             messages[one.id] = one
@@ -184,7 +184,7 @@ class _Note:
         return replace(window, start=max(window.start, min(start, window.end)))
 
     def keep(self, window: Window) -> None:
-        """Write it down; whoever cannot will list again."""
+        """Save it; if that fails, the bucket is listed again."""
         if self._file is None:
             return
         with suppress(OSError):

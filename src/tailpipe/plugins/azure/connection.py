@@ -70,9 +70,7 @@ class Azure(Connection):
     max_retries: int = option("How many times to retry a request.", default=9, check=check_retries)
 
     def __post_init__(self) -> None:
-        ways = [
-            name for name in ("client_secret", "certificate_path", "account_key", "sas_token") if getattr(self, name)
-        ]
+        ways = [name for name in _WAYS if getattr(self, name)]
         if len(ways) > 1:
             raise UsageError(f"a connection has one of {' and '.join(ways)}, not both", hint="remove one of them")
         if ways and ways[0] in ("client_secret", "certificate_path") and not (self.tenant_id and self.client_id):

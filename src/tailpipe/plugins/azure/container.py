@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 
+from tailpipe.plugin.object_faults import Fault
 from tailpipe.plugins.azure.connection import Azure
 from tailpipe.plugins.azure.signing import sas_query, shared_key
 from tailpipe.plugins.buckets.bucket import Key, Page
-from tailpipe.plugins.buckets.rest import Answer, Rest, as_fault, encoded_query, imported
+from tailpipe.plugins.buckets.rest import Answer, Rest, RestError, as_fault, encoded_query, imported
 from tailpipe.plugins.buckets.web import RETRIES, WebBucket, client_options
 from tailpipe.plugins.buckets.xml import parse_xml
 
@@ -39,7 +40,7 @@ def make_store(connection: Azure, account: str, name: str, endpoint: str | None 
     elif connection.sas_token is not None:
         options["sas_key"] = connection.sas_token.reveal().strip().lstrip("?")
     else:
-        options["credential_provider"] = connection.login().provider()
+        options["credential_provider"] = connection.login().credential
     made: AzureStore = imported("obstore.store", "azure").AzureStore(
         name, account_name=account, endpoint=endpoint, client_options=client_options(endpoint), **options
     )
@@ -117,7 +118,7 @@ class Container(WebBucket):
                 raise
         data = super().get(key, None, start, end)
         if not self._has_grown(key, created, end):  # replaced meanwhile: nobody knows what we have read
-            raise as_changed()
+            raise RestError(Fault(status=412, code="ConditionNotMet"))
         return data
 
     def _has_grown(self, key: str, created: str, size: int) -> bool:
@@ -125,14 +126,6 @@ class Container(WebBucket):
         headers = self.send("HEAD", quote(key, safe=""), {}, {}).headers
         facts = (headers.get("x-ms-blob-type"), _moment(headers.get("x-ms-creation-time", "")))
         return facts == ("AppendBlob", created) and int(headers.get("Content-Length", 0)) >= size
-
-
-def as_changed() -> Exception:
-    """A blob that is another by now."""
-    from tailpipe.plugin.object_faults import Fault
-    from tailpipe.plugins.buckets.rest import RestError
-
-    return RestError(Fault(status=412, code="ConditionNotMet"))
 
 
 def _key(blob: ElementTree.Element) -> Key | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailpipe.plugin import Artifact, Connection, UsageError, option
 from tailpipe.plugins.azure.connection import CLOUDS, LOCATION, Azure
-from tailpipe.plugins.buckets.source import BucketSource, Place, check_bucket_name, paths_check
+from tailpipe.plugins.buckets.source import BucketSource, check_bucket_name, paths_check
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
     from tailpipe.plugins.azure.container import Container
@@ -56,13 +56,6 @@ class BlobStorage(BucketSource):
                 f'"{location}" is not in the cloud of {login.address}', hint=f"set environment of {login.address}"
             )
         return {"account_name": account, **super().options_at(f"az://{container}/{below}", connection)}
-
-    def __post_init__(self) -> None:
-        self.check_places(self.container, self.paths, "container")
-
-    def places(self) -> list[Place]:
-        """Where to look."""
-        return self.places_of(self.container, self.paths)
 
     def bucket_named(self, name: str) -> Container:
         """A container of the account."""

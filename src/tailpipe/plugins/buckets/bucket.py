@@ -6,10 +6,11 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from tailpipe.plugin import Artifact, TailpipeError
 
-__all__ = ["Bucket", "Key", "Page", "is_plain"]
+__all__ = ["Bucket", "Key", "Page", "StoredBucket"]
 
 _SOON_ENOUGH = 3
 """After this many failed objects in a row, the next ones are not retried."""
@@ -61,7 +62,7 @@ class Bucket(ABC):
 
     @abstractmethod
     def read(self, key: str, etag: str | None, start: int, end: int, *, is_patient: bool) -> bytes:
-        """The bytes of a range of the version `etag`; without patience, a busy service is not asked again."""
+        """The bytes of a range of the version `etag`; without patience, a request to a busy service is not repeated."""
 
     @abstractmethod
     def is_busy(self, error: Exception) -> bool:
@@ -72,7 +73,7 @@ class Bucket(ABC):
         """The failure to read an object, as a message: `ChangedError` if it is gone or another by now."""
 
     def fetch(self, key: str, etag: str | None, start: int, end: int) -> bytes:
-        """The bytes of a range, which must lie in the object; none of an object without bytes."""
+        """The bytes of a range, which must be in the object; none of an object without bytes."""
         try:
             data = self.read(key, etag, start, end, is_patient=self._failures < _SOON_ENOUGH)
         except Exception as error:  # noqa: BLE001 - libraries raise kinds of their own
@@ -84,7 +85,7 @@ class Bucket(ABC):
 
     @property
     def identity(self) -> str:
-        """What tells it from all other buckets, of other servers too."""
+        """What distinguishes it from all other buckets, of other servers too."""
         return self.address
 
     def uri(self, key: str) -> str:
@@ -110,7 +111,48 @@ class Bucket(ABC):
         )
 
 
-def is_plain(key: str) -> bool:
+class StoredBucket(Bucket):
+    """A bucket whose objects are fetched by obstore."""
+
+    def __init__(self, name: str, address: str) -> None:
+        super().__init__(name, address)
+        self._making = threading.Lock()
+        self._store: Any = None
+
+    @abstractmethod
+    def make_store(self) -> Any:
+        """The bucket as a store of obstore, that repeats no request."""
+
+    @abstractmethod
+    def get_by_request(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+        """Some bytes of an object whose key obstore would change."""
+
+    def get(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+        """Some bytes of an object, once; all that there are if none are named."""
+        if not _is_plain(key):
+            return self.get_by_request(key, etag, start, end)
+        options: dict[str, Any] = {"if_match": f'"{etag}"'} if etag else {}
+        options |= {"range": (start, end)} if end > start else {}
+        with self._making:
+            if self._store is None:
+                self._store = self.make_store()
+            store = self._store
+        return bytes(store.get(key, options=options).bytes())
+
+    def get_all(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+        """The bytes of a range, once; an error if the answer has more or fewer."""
+        data = self.get(key, etag, start, end)
+        if len(data) != end - start:
+            raise ConnectionError(f"{len(data)} of {end - start} bytes came")
+        return data
+
+    def forget_store(self) -> None:
+        """Make another store for the next request: the service has refused the login of this one."""
+        with self._making:
+            self._store = None
+
+
+def _is_plain(key: str) -> bool:
     """Whether obstore takes the key for what it is, and not for a path that it may tidy up."""
     parts = key.split("/")
     return key.isprintable() and not any(part in ("", ".", "..") for part in parts)

@@ -1,4 +1,4 @@
-"""Threads that nobody waits for: when a listing is interrupted, the requests under way are left to themselves."""
+"""Threads that are not waited for: when a listing is interrupted, the requests under way are left to themselves."""
 
 from __future__ import annotations
 

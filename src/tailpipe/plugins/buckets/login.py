@@ -29,7 +29,7 @@ class Login:
     def by(
         cls, make: Callable[[], T], token_of: Callable[[T], Token], explain: Callable[[Exception], Exception]
     ) -> Login:
-        """Tokens by the credential of a library; after a failure, which `explain` explains, it is made anew."""
+        """Tokens from the credential of a library; after a failure, which `explain` explains, it is made again."""
         held: list[T] = []
 
         def fetch() -> Token:
@@ -57,11 +57,7 @@ class Login:
         with self._lock:
             self._held = None
 
-    def provider(self) -> Callable[[], dict[str, object]]:
+    def credential(self) -> dict[str, object]:
         """What obstore calls for credentials."""
-
-        def give() -> dict[str, object]:
-            token, expires = self.token()
-            return {"token": token, "expires_at": expires}
-
-        return give
+        token, expires = self.token()
+        return {"token": token, "expires_at": expires}

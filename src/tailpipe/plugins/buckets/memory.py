@@ -60,7 +60,7 @@ class Memory:
             self.save(is_whole=False)
 
     def save(self, *, is_whole: bool) -> None:
-        """Write it down; whoever cannot will list again. A listing that is not whole was interrupted."""
+        """Save the folders; if that fails, they are listed again. A listing that is not whole was interrupted."""
         if self._file is None or not (self._is_changed or self._was_interrupted):
             return
         oldest = self._run.now - timedelta(days=2)

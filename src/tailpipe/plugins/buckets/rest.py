@@ -29,7 +29,7 @@ T = TypeVar("T")
 MAX_BODY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _TIMEOUTS = (10.0, 60.0)
-_SAID = 8 * 1024
+_ERROR_BYTES = 8 * 1024
 _PATIENCE = 900.0
 """A whole body may take so many seconds: a server that drips never exceeds the limit of one read."""
 
@@ -82,7 +82,7 @@ class Rest:
                 stream=True,
                 timeout=_TIMEOUTS,
             ) as response:
-                body = _body(response, most if response.status_code < 300 else _SAID)
+                body = _body(response, most if response.status_code < 300 else _ERROR_BYTES)
                 if response.status_code >= 300:
                     raise RestError(_fault(response.status_code, dict(response.headers), body), response.headers)
                 return Answer(response.headers, body)
@@ -155,10 +155,10 @@ def _fault(status: int, headers: Mapping[str, str], body: bytes) -> Fault:
     if status in (301, 302, 303, 307, 308):
         host = urlsplit(next((value for name, value in headers.items() if name.lower() == "location"), "")).hostname
         return Fault(status=status, code="Redirected", said=f"it redirects to {host or 'nowhere'}")
-    said = {"Code": next((value for name, value in headers.items() if name.lower() == "x-ms-error-code"), "")}
+    reported = {"Code": next((value for name, value in headers.items() if name.lower() == "x-ms-error-code"), "")}
     with suppress(ValueError):
-        said |= {without_namespace(one.tag): one.text or "" for one in parse_xml(body)}
-    return Fault(status=status, code=said["Code"][:80], said=said.get("Message", "").partition("\n")[0])
+        reported |= {without_namespace(one.tag): one.text or "" for one in parse_xml(body)}
+    return Fault(status=status, code=reported["Code"][:80], said=reported.get("Message", "").partition("\n")[0])
 
 
 def _unreached(url: str, error: Exception) -> Fault:

@@ -52,7 +52,7 @@ def _check_overlap(days: int) -> None:
 
 
 class BucketSource(Source):
-    """Reads objects from a bucket; a subclass says which, by `places` and `bucket_of`."""
+    """Reads objects from a bucket; a subclass says which, by `bucket_option` and `paths`."""
 
     is_bucket = True
     remembered_days = 1
@@ -60,16 +60,27 @@ class BucketSource(Source):
     """What `paths` begin with."""
     bucket_option: ClassVar[str] = "bucket"
     """The option that names the bucket."""
+    if TYPE_CHECKING:
+        paths: Sequence[str] | None
+        """Declared by subclasses, with an example of their cloud."""
     prefix: str = option("Folder of the logs in the bucket.", default="")
     file_layout: str | None = option(
         "Grok pattern of the keys below the prefix; its groups `year`, `month`, `day` date the object.", default=None
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=check_patterns)
     overlap_days: int = option(
-        "Days before the last one that are listed again, for objects that come late.",
-        default=2,
-        check=_check_overlap,
+        "Days before the last one that are listed again, for objects that come late.", default=2, check=_check_overlap
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a source that names no bucket, or names it twice."""
+        word = self.bucket_option
+        if (getattr(self, word) is None) == (self.paths is None):
+            raise UsageError(
+                f"name a {word}, or paths", hint=f'set {word} = "logs", or paths = ["{self.scheme}://logs/*"]'
+            )
+        if self.paths is not None and self.prefix:
+            raise UsageError(f'"prefix" belongs to a {word}', hint="write it into the paths")
 
     @classmethod
     def options_at(cls, location: str, connection: Connection | None) -> dict[str, Any]:  # noqa: ARG003 - Azure's counts
@@ -81,16 +92,12 @@ class BucketSource(Source):
         return {cls.bucket_option: bucket, "prefix": below.removesuffix("/")}
 
     @abstractmethod
-    def places(self) -> list[Place]:
-        """Where to look."""
-
-    @abstractmethod
     def bucket_named(self, name: str) -> Bucket:
         """A bucket; the same one each time, in a process, so that its connections are used again."""
 
-    @abstractmethod
     def bucket_of(self, artifact: Artifact) -> Bucket:
         """The bucket that holds an artifact."""
+        return self.bucket_named(artifact.uri.removeprefix(f"{self.scheme}://").partition("/")[0])
 
     def artifacts(self, window: Window) -> Iterator[Artifact]:
         """The objects of the window, each once; folders of other days are not even listed."""
@@ -137,20 +144,11 @@ class BucketSource(Source):
         finally:
             ahead.close()
 
-    def places_of(self, bucket: str | None, paths: Sequence[str] | None) -> list[Place]:
-        """The places of a bucket and the prefix, or else of paths that were checked when they were declared."""
-        if bucket is not None:
+    def places(self) -> list[Place]:
+        """Where to look: in the bucket below the prefix, or else at paths that were checked when they were declared."""
+        if (bucket := getattr(self, self.bucket_option)) is not None:
             return [(bucket, _folder(self.prefix), "**")]
-        return [_place(path.removeprefix(f"{self.scheme}://")) for path in paths or ()]
-
-    def check_places(self, bucket: str | None, paths: Sequence[str] | None, word: str = "bucket") -> None:
-        """Refuse a source that names no bucket, or names it twice."""
-        if (bucket is None) == (paths is None):
-            raise UsageError(
-                f"name a {word}, or paths", hint=f'set {word} = "logs", or paths = ["{self.scheme}://logs/*"]'
-            )
-        if paths is not None and self.prefix:
-            raise UsageError(f'"prefix" belongs to a {word}', hint="write it into the paths")
+        return [_place(path.removeprefix(f"{self.scheme}://")) for path in self.paths or ()]
 
 
 def _place(path: str) -> Place:
@@ -168,7 +166,7 @@ def _folder(prefix: str) -> str:
 
 
 def glob_pattern(glob: str) -> str:
-    """A glob as a regular expression: what it names, and all that lies below a folder that it names."""
+    """A glob as a regular expression: what it names, and everything below a folder that it names."""
     pieces = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     return "".join(pieces.get(part, re.escape(part)) for part in parts) + "(?:/.*)?"

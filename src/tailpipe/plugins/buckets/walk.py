@@ -1,4 +1,4 @@
-"""The walk through a bucket: a layout and a window become the prefixes to ask for, and no others.
+"""The walk through a bucket: a layout and a window become the prefixes to list, and no others.
 
 A layout is cut at its slashes into segments. A segment that is always the same goes into the prefix; another
 is looked up, by a listing that stops at the next slash, and what cannot match or lies outside the window is
@@ -222,7 +222,7 @@ def segments(layout: str | None, patterns: Mapping[str, str] | None = None) -> t
 
 
 def below(variants: Sequence[tuple[Segment, ...]], folder: str) -> tuple[tuple[Segment, ...], ...]:
-    """The variants for paths below a folder: they may tell the path from there on, or the whole key."""
+    """The variants for paths below a folder: they may describe the path from there on, or the whole key."""
     names = folder.split("/")[:-1]
     rest = [
         variant[len(names) :]
@@ -234,7 +234,7 @@ def below(variants: Sequence[tuple[Segment, ...]], folder: str) -> tuple[tuple[S
 
 
 def glob_parts(glob: str) -> tuple[Regex, ...]:
-    """What each folder of a glob must match; behind `**` nothing is told of them."""
+    """What each folder of a glob must match; what follows `**` may be anything."""
     parts = []
     for part in glob.split("/"):
         if part == "**":
@@ -318,7 +318,7 @@ def _flat(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def _character(node: Node) -> str:
-    """The one character that a node stands for, or nothing."""
+    """The one character that a node matches, or nothing."""
     if not isinstance(node, Atom) or node.kind != "character":
         return ""
     return node.python if len(node.python) == 1 else re.sub(r"\A\\(\W)\Z", r"\1", node.python)[-1:]
@@ -346,7 +346,7 @@ def _texts(nodes: Iterable[Node], day: Mapping[str, int]) -> set[str]:
 
 
 def _dated_rest(rest: Sequence[Segment]) -> tuple[Node, ...]:
-    """What stands in the rest of a layout up to its last date; nothing if no date begins it.
+    """The rest of a layout up to its last date; nothing if no date begins it.
 
     A folder behind the dates that always has the same name is worth a listing of its own.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import timedelta
@@ -11,7 +10,7 @@ from urllib.parse import quote
 
 from tailpipe.plugin import ChangedError, TailpipeError
 from tailpipe.plugin.object_faults import Fault, store_error
-from tailpipe.plugins.buckets.bucket import Bucket, Page, is_plain
+from tailpipe.plugins.buckets.bucket import Page, StoredBucket
 from tailpipe.plugins.buckets.rest import Answer, Rest, as_fault, repeat
 
 __all__ = ["RETRIES", "WebBucket", "client_options"]
@@ -32,7 +31,7 @@ def client_options(url: str, headers: Mapping[str, str] | None = None) -> dict[s
     }
 
 
-class WebBucket(Bucket):
+class WebBucket(StoredBucket):
     """What Google Cloud Storage and Azure have in common. `owner` names the connection, for messages."""
 
     def __init__(self, name: str, address: str, *, rest: Rest, retries: int, owner: str) -> None:
@@ -40,12 +39,6 @@ class WebBucket(Bucket):
         self.rest = rest
         self._retries = retries
         self._owner = owner
-        self._making = threading.Lock()
-        self._made: Any = None
-
-    @abstractmethod
-    def make_store(self) -> Any:
-        """The bucket as a store of obstore, that repeats no request."""
 
     @abstractmethod
     def log_in(self) -> None:
@@ -85,7 +78,7 @@ class WebBucket(Bucket):
     def read(self, key: str, etag: str | None, start: int, end: int, *, is_patient: bool) -> bytes:
         """The bytes of a range."""
         retries = self._retries if is_patient else 0
-        return repeat(lambda: self._get_all(key, etag, start, end), retries=retries, renew=self._start_again)
+        return repeat(lambda: self.get_all(key, etag, start, end), retries=retries, renew=self._start_again)
 
     def is_busy(self, error: Exception) -> bool:
         """Whether the same request may succeed a little later."""
@@ -103,33 +96,19 @@ class WebBucket(Bucket):
         return self._refused(fault, "read", key)
 
     def get(self, key: str, etag: str | None, start: int, end: int) -> bytes:
-        """Some bytes of an object, once; all that there are if none are named."""
+        """Some bytes of an object, with a token where one is needed."""
         self.log_in()
-        if is_plain(key):
-            options: dict[str, Any] = {"if_match": f'"{etag}"'} if etag else {}
-            options |= {"range": (start, end)} if end > start else {}
-            return bytes(self._store.get(key, options=options).bytes())
+        return super().get(key, etag, start, end)
+
+    def get_by_request(self, key: str, etag: str | None, start: int, end: int) -> bytes:
+        """Some bytes of an object."""
         headers = {"If-Match": f'"{etag}"'} if etag else {}
         headers |= {"Range": f"bytes={start}-{end - 1}"} if end > start else {}
         return self.send("GET", quote(key, safe=""), {}, headers).body
 
-    def _get_all(self, key: str, etag: str | None, start: int, end: int) -> bytes:
-        data = self.get(key, etag, start, end)
-        if len(data) != end - start:
-            raise ConnectionError(f"{len(data)} of {end - start} bytes came")
-        return data
-
-    @property
-    def _store(self) -> Any:
-        with self._making:
-            if self._made is None:
-                self._made = self.make_store()
-            return self._made
-
     def _start_again(self) -> None:
         self.log_in_again()
-        with self._making:
-            self._made = None
+        self.forget_store()
 
     def _refused(self, fault: Fault, action: str, key: str) -> TailpipeError:
         error = store_error(fault, self.address.rstrip("/"), action, key)

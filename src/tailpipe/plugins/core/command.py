@@ -89,7 +89,7 @@ class Command(Source):
             code = self._run(self._environment(artifact), output, errors, seconds)
             if code != 0:
                 output.close()
-                raise TailpipeError(_told(self.command[0], code, seconds, _last_lines(errors)))
+                raise TailpipeError(_failure(self.command[0], code, seconds, _last_lines(errors)))
         output.seek(0)
         return cast(BinaryIO, output)
 
@@ -129,22 +129,22 @@ class Command(Source):
 
 
 def _ending_with(parent: int) -> Callable[[], None] | None:
-    """What a program does before it starts, on Linux: it asks to be killed if the task that waits for it is."""
+    """The preparation of a program, on Linux: the kernel kills it together with the task that waits for it."""
     if sys.platform != "linux":
         return None
     import ctypes  # before the fork
 
     prctl = ctypes.CDLL(None).prctl
 
-    def ask() -> None:
+    def prepare() -> None:
         prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
 
-    return ask
+    return prepare
 
 
-def _told(program: str, code: int | None, seconds: int, words: str) -> str:
+def _failure(program: str, code: int | None, seconds: int, words: str) -> str:
     how = f"took longer than {seconds} s" if code is None else f"ended with exit code {code}"
     return f'"{program}" {how}' + (f": {words}" if words else "")
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 from tailpipe.formats import Jsonl
 from tailpipe.formats.journald_parser import json_entries
 from tailpipe.plugin import Artifact, Event, Rejected, Source, TailpipeError, UsageError, Window, option
+from tailpipe.plugins.checks import check_overlap
 
 __all__ = ["Journal"]
 
@@ -41,11 +42,6 @@ def _check_matches(matches: Sequence[str]) -> None:
             raise UsageError(f'"{match}" is not a match', hint='write FIELD=value, such as "_SYSTEMD_UNIT=ssh.service"')
 
 
-def _check_overlap(days: int) -> None:
-    if not 0 <= days <= 30:
-        raise UsageError("overlap_days must be between 0 and 30")
-
-
 class Journal(Source):
     """Reads systemd's journal: that of this machine, or journal files; needs `journalctl`."""
 
@@ -62,9 +58,7 @@ class Journal(Source):
         check=_check_matches,
     )
     overlap_days: int = option(
-        "How many days are read again, because entries of other machines may come late.",
-        default=2,
-        check=_check_overlap,
+        "How many days are read again, because entries of other machines may come late.", default=2, check=check_overlap
     )
 
     def __post_init__(self) -> None:
@@ -144,7 +138,7 @@ def _event(entry: Any, where: str) -> Event:
 
 @contextmanager
 def _reading(arguments: Sequence[str]) -> Iterator[BinaryIO]:
-    """What journalctl prints; it is ended if nobody reads on, and must not have left anything out."""
+    """What journalctl prints; it is ended when the caller reads no further, and must not have left anything out."""
     import subprocess  # late, as few configs read journals
 
     command = [_program(), "--output=json", "--all", "--no-pager", *arguments]

@@ -53,8 +53,7 @@ class File(Source):
     lists_all = True
     paths: Sequence[str] = option("Files, directories or globs; `~` is the home directory.", check=_check_paths)
     file_layout: str | None = option(
-        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
-        default=None,
+        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.", default=None
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=_check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
@@ -93,13 +92,13 @@ class File(Source):
             yield Artifact(uri=_uri(where), path=_spelt(path), problem=f'cannot read "{_spelt(where)}": {reason}')
 
     def _behind_links(self, path: str, window: Window) -> Iterator[Artifact]:
-        """What a path without files would give if links were followed: to be told of, not to be taken."""
+        """What a path without files would give if links were followed: to be reported, not to be taken."""
         with contextlib.suppress(UsageError):
             for artifact in replace(self, paths=[path], follow_symlinks=True).artifacts(window):
                 yield replace(artifact, unavailable="contains only symbolic links; set follow_symlinks = true")
 
     def open(self, artifact: Artifact) -> BinaryIO:
-        """The file's bytes. What has its name by now may be something else, such as a pipe that nobody writes to."""
+        """The file's bytes. Its name may belong to something else by now, such as a pipe without a writer."""
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if self.follow_symlinks else os.O_NOFOLLOW)
         try:
             descriptor = os.open(_path(artifact.uri), flags)
@@ -263,7 +262,7 @@ def _uri(path: str) -> str:
 
 
 def _path(uri: str) -> str:
-    """The path that a name stands for; an absolute one never begins like a URI."""
+    """The path of a name; an absolute one never begins like a URI."""
     return os.fsdecode(unquote_to_bytes(uri.removeprefix(_SCHEME))) if uri.startswith(_SCHEME) else uri
 
 

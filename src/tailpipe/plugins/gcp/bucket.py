@@ -27,7 +27,7 @@ def make_store(connection: Gcp, name: str, *, is_write: bool = False, **options:
     made: GCSStore = imported("obstore.store", "gcp").GCSStore(
         name,
         base_url=connection.storage_url,
-        credential_provider=connection.login(is_write=is_write).provider(),
+        credential_provider=connection.login(is_write=is_write).credential,
         client_options=client_options(connection.storage_url, {**_AS_STORED, **_billed(connection)}),
         **options,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailpipe.plugin import Artifact, option
-from tailpipe.plugins.buckets.source import BucketSource, Place, check_bucket_name, paths_check
+from tailpipe.plugin import option
+from tailpipe.plugins.buckets.source import BucketSource, check_bucket_name, paths_check
 from tailpipe.plugins.gcp.connection import Gcp
 
 if TYPE_CHECKING:  # what works is loaded when it works, so that a query does not wait for it
@@ -28,19 +28,8 @@ class StorageBucket(BucketSource):
     )
     connection: Gcp = option("How to log in.", default=Gcp())
 
-    def __post_init__(self) -> None:
-        self.check_places(self.bucket, self.paths)
-
-    def places(self) -> list[Place]:
-        """Where to look."""
-        return self.places_of(self.bucket, self.paths)
-
     def bucket_named(self, name: str) -> CloudStorage:
         """A bucket."""
         from tailpipe.plugins.gcp.bucket import bucket_of
 
         return bucket_of(self.connection, name)
-
-    def bucket_of(self, artifact: Artifact) -> CloudStorage:
-        """The bucket that holds an artifact."""
-        return self.bucket_named(artifact.uri.removeprefix("gs://").partition("/")[0])

@@ -8,7 +8,7 @@ import hmac
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
 from tailpipe.plugin import Connection, Secret, TailpipeError, UsageError, Variant, hide_secrets, option
@@ -35,9 +35,6 @@ def with_header(request: Request, name: str, value: str) -> Request:
 
 class Auth(Variant):
     """One way to log in."""
-
-    renews: ClassVar[bool] = False
-    """Whether it has a token that may have expired, so that a refusal is worth a second attempt."""
 
     @abstractmethod
     def signed(self, request: Request, client: Client) -> Request:
@@ -104,11 +101,18 @@ class ApiKey(Auth):
         return request._replace(url=parts._replace(query=query).geturl())
 
 
-class OAuth2(Auth):
+class TokenAuth(Auth):
+    """A way to log in whose token may expire, so that a refusal is worth a second attempt."""
+
+    def signed(self, request: Request, client: Client) -> Request:
+        """With a token that has not expired."""
+        return with_header(request, "Authorization", f"Bearer {client.token()}")
+
+
+class OAuth2(TokenAuth):
     """Requests a token with the credentials of a client, and again when it expires."""
 
     type = "oauth2"
-    renews = True
     token_url: str = option("Address of the token endpoint.")
     client_id: str = option("Id of the client.")
     client_secret: Secret | None = option("Secret of the client.", default=None)
@@ -127,28 +131,19 @@ class OAuth2(Auth):
     def __hash__(self) -> int:
         return hash((self.token_url, self.client_id, self.client_secret, self.scope))  # a map has no hash
 
-    def signed(self, request: Request, client: Client) -> Request:
-        """With a token that has not expired."""
-        return with_header(request, "Authorization", f"Bearer {client.token()}")
-
     @property
     def scope_shown(self) -> str:
         """The scope that is requested."""
         return self.scope
 
 
-class Google(Auth):
+class Google(TokenAuth):
     """Logs in as a service account of Google, or as a user of a domain that has delegated to it."""
 
     type = "google"
-    renews = True
     credentials: Secret = option('Key of the service account: the JSON text, such as `file("key.json")`.')
     scopes: Sequence[str] = option("Scopes to request.")
     subject: str | None = option("User to act as, by domain-wide delegation.", default=None)
-
-    def signed(self, request: Request, client: Client) -> Request:
-        """With a token that has not expired."""
-        return with_header(request, "Authorization", f"Bearer {client.token()}")
 
     @property
     def scope_shown(self) -> str:

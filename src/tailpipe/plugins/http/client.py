@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
+from http.client import HTTPException
 from typing import TypeVar
 
 from tailpipe.plugin import RequestLimit, Retry, TailpipeError, is_transient, retry_after
@@ -38,7 +39,7 @@ class Client:
         self._needs = needs
         self._transport = Transport(self._connection)
         self._skew = 0.0
-        self._told_skew = 0.0
+        self._reported_skew = 0.0
         self._used = ""
         wait = self._connection.max_wait_seconds
         self._retry = dataclasses.replace(RETRY, retries=self._connection.max_retries, time_limit=wait)
@@ -77,12 +78,8 @@ class Client:
             return self._retry.call(attempt, retried=_is_retried, recover=self._recover, limit=self._limit)
         except RefusedError as error:
             raise self._refusal(request, error) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise self._unreachable(request.url, error) from None
-        except Exception as error:
-            if type(error).__module__ == "http.client":
-                raise self._unreachable(request.url, error) from None
-            raise
 
     def _signed(self, request: Request) -> Request:
         return request if self._auth is None else self._auth.signed(request, self)
@@ -91,7 +88,7 @@ class Client:
         answer = self._transport.exchange(request, sign)
         _LOG.debug("%s %s: %d, %d bytes", request.method, shown(request.url), answer.status, len(answer.body))
         headers = self._standard(answer)
-        self._told_skew = self._skew_of(headers)
+        self._reported_skew = self._skew_of(headers)
         if answer.status == 429 or headers.get("x-ratelimit-remaining") == "0":
             self._hold(headers)
         if not 200 <= answer.status < 300:
@@ -104,11 +101,11 @@ class Client:
         try:
             return self._retry.call(lambda: self._answer(make(), lambda one: one), recover=self._correct_clock)
         except RefusedError as error:
-            said = f"{error.code} {error.answer.reason}".strip()
+            reported = f"{error.code} {error.answer.reason}".strip()
             hint = f"check the client and the scope of {self._connection.address}"
             scope = self._auth.scope_shown if self._auth else ""
             hint += f": {scope}" if scope else ""
-            message = f"{shown(request.url)} gives {self._connection.address} no token ({said}): "
+            message = f"{shown(request.url)} gives {self._connection.address} no token ({reported}): "
             raise TailpipeError(message + excerpt(error.answer.body), hint=hint) from None
         except OSError as error:
             raise self._unreachable(request.url, error) from None
@@ -145,9 +142,9 @@ class Client:
         """Take the time of the service for ours, if a refusal may come from the difference; whether it did."""
         if not isinstance(error, RefusedError) or error.code not in (400, 401, 403):
             return False
-        if abs(self._told_skew - self._skew) < _SKEW:
+        if abs(self._reported_skew - self._skew) < _SKEW:
             return False
-        self._skew = self._told_skew
+        self._skew = self._reported_skew
         return True
 
     def _skew_of(self, headers: Mapping[str, str]) -> float:
@@ -160,7 +157,7 @@ class Client:
 
     def _refusal(self, request: Request, error: RefusedError) -> TailpipeError:
         address, code = self._connection.address, error.code
-        said = f"{code} {error.answer.reason}".strip()
+        reported = f"{code} {error.answer.reason}".strip()
         notes = "; ".join(getattr(error, "__notes__", ()))
         body = excerpt(error.answer.body)
         end = (f": {body}" if body else "") + (f" ({notes})" if notes else "")
@@ -171,9 +168,9 @@ class Client:
                 hint = f"check the credentials of {address}, and what they may read"
                 scope = self._auth.scope_shown or self._needs
                 hint += f": {scope}" if scope else ""
-            return TailpipeError(f"{shown(request.url)} refuses {address} ({said}){end}", hint=hint)
+            return TailpipeError(f"{shown(request.url)} refuses {address} ({reported}){end}", hint=hint)
         hints = {404: "check base_url and path", 429: "lower requests of its rate_limit, or raise max_wait"}
-        return TailpipeError(f"{shown(request.url)} answered {said}{end}", hint=hints.get(code, ""))
+        return TailpipeError(f"{shown(request.url)} answered {reported}{end}", hint=hints.get(code, ""))
 
     def _unreachable(self, url: str, error: Exception) -> TailpipeError:
         notes = "; ".join(getattr(error, "__notes__", ()))

@@ -134,7 +134,7 @@ def _missing(connection: HttpConnection, names: dict[str, str]) -> list[str]:
 
 
 def _is_here(host: str) -> bool:
-    """Whether the host is this machine, so that nobody can listen."""
+    """Whether the host is this machine, so that traffic cannot be overheard."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

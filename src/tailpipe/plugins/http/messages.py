@@ -16,7 +16,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Request(NamedTuple):
-    """What is sent; how to log in is added when it is sent, and stands in no request that is kept."""
+    """What is sent; how to log in is added when it is sent, and is in no request that is kept."""
 
     method: str
     url: str
@@ -25,7 +25,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What came back; `is_delimited` says whether the server has told where its body ends."""
+    """What came back; `is_delimited` says whether the server has marked where its body ends."""
 
     status: int
     reason: str

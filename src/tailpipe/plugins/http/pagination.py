@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tailpipe.plugin import (
@@ -27,9 +27,12 @@ Fetch = Callable[[Request], Page]
 
 
 class Pagination(Variant):
-    """One way from page to page; `page_size` is how many records a full page has, if that is known."""
+    """One way from page to page."""
 
-    page_size: ClassVar[int | None] = None
+    @property
+    def page_size(self) -> int | None:
+        """How many records a full page has, if that is known."""
+        return getattr(self, "size", None)
 
     @abstractmethod
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
@@ -83,10 +86,7 @@ class Cursor(Pagination):
     path: str = option("Path of the token in the body.", default="")
     record: str = option("Path of the token in the last record of a page, instead.", default="")
     param: str = option("Parameter that takes the token.", default="")
-    body: str = option(
-        "Path in the request body that takes the token, instead.",
-        default="",
-    )
+    body: str = option("Path in the request body that takes the token, instead.", default="")
     has_more: str = option("Path of the value that is true if there is another page.", default="")
     alone: bool = option("Whether later requests have the token alone, without other parameters.", default=False)
     join: str = option("Separator of the parts of a token that is a list.", default=",")
@@ -134,11 +134,6 @@ class Numbered(Pagination):
     start: int = option("Number of the first page.", default=1)
     size: int | None = option("How many records a full page has.", default=None)
 
-    @property
-    def page_size(self) -> int | None:  # type: ignore[override]
-        """As config says."""
-        return self.size
-
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
         """The pages, up to one without records."""
         size = self.size if is_short_last else None
@@ -153,11 +148,6 @@ class OffsetPages(Pagination):
     type = "offset"
     param: str = option("Parameter that takes the number of records to skip.", default="offset")
     size: int | None = option("How many records a full page has.", default=None)
-
-    @property
-    def page_size(self) -> int | None:  # type: ignore[override]
-        """As config says."""
-        return self.size
 
     def pages(self, fetch: Fetch, first: Request, *, is_short_last: bool) -> Iterator[Page]:
         """The pages, up to one without records."""

@@ -85,8 +85,8 @@ def records_of(body: Any, paths: Sequence[str], url: str) -> Sequence[Any]:
         if isinstance(found, Mapping) and not _says_error(found):
             return [found] if found else []
     if isinstance(body, Mapping):
-        if (said := _says_error(body)) is not None:
-            raise TailpipeError(f"{shown(url)} returned an error: {excerpt(json.dumps(said).encode())}")
+        if (reported := _says_error(body)) is not None:
+            raise TailpipeError(f"{shown(url)} returned an error: {excerpt(json.dumps(reported).encode())}")
         lists = [str(name) for name, value in body.items() if isinstance(value, list) and value]
         if lists:
             wanted = " or ".join(f'"{path}"' for path in paths)
@@ -106,7 +106,7 @@ def _says_error(body: Mapping[str, Any]) -> Any:
 
 
 def lookup(value: Any, path: str) -> Any:
-    """What stands at a path such as `data.items`, or None; a key may have dots itself, and a number is a place."""
+    """The value at a path such as `data.items`, or None; a key may have dots itself, and a number is a place."""
     if isinstance(value, Mapping):
         if path in value:
             return value[path]
@@ -128,7 +128,7 @@ def _splits(path: str) -> list[tuple[str, str]]:
 
 
 def placed(value: Any, path: str, item: Any) -> Any:
-    """The value with an item at a path, where `lookup` finds it: in place of what stands there, otherwise nested.
+    """The value with an item at a path, where `lookup` finds it: instead of the value there, otherwise nested.
 
     A dot is literal where the value has a key with it. A path through a text or a number is an error.
     """

@@ -25,6 +25,7 @@ from tailpipe.plugin import (
     option,
     without_secrets,
 )
+from tailpipe.plugins.checks import check_overlap
 from tailpipe.plugins.http.client import Client
 from tailpipe.plugins.http.connection import HttpConnection
 from tailpipe.plugins.http.messages import Request, origin_of
@@ -38,11 +39,6 @@ __all__ = ["HttpSource"]
 _TIMES = ("from", "to")
 _LEAST = 8
 """A shorter part of an address is no secret: a password may be a word that an address has too."""
-
-
-def _check_overlap(days: int) -> None:
-    if not 0 <= days <= 30:
-        raise UsageError("overlap_days must be between 0 and 30")
 
 
 def _check_most(count: int) -> None:
@@ -97,7 +93,7 @@ class HttpSource(Source):
         check=_check_most,
     )
     overlap_days: int = option(
-        "How many days are requested again, because events may come late.", default=2, check=_check_overlap
+        "How many days are requested again, because events may come late.", default=2, check=check_overlap
     )
 
     def __post_init__(self) -> None:
@@ -248,7 +244,7 @@ def _paths(paths: Sequence[str] | str) -> Sequence[str]:
 
 
 def _filled(value: Any, names: Mapping[str, str], is_number: bool) -> Any:
-    """A body with its placeholders filled; a time that stands alone is a number where times are numbers."""
+    """A body with its placeholders filled; a time that is the whole text is a number where times are numbers."""
     if isinstance(value, str):
         text = fill(value, names)
         return int(text) if is_number and value in ("{from}", "{to}") else text

@@ -20,7 +20,7 @@ def fill(text: str, names: Mapping[str, str], quoted: Callable[[str], str] = str
 
 
 def filled_in(value: Any, names: Mapping[str, str]) -> Any:
-    """The same for all texts and secrets of a map, a list or a declared block."""
+    """A value with the placeholders of its texts and secrets filled, also in maps, lists and declared blocks."""
     if isinstance(value, str):
         return fill(value, names)
     if isinstance(value, Secret):
@@ -48,6 +48,6 @@ def placeholders(value: Any) -> Iterator[str]:
 
 
 def added_options(preset: type, base: type) -> tuple[str, ...]:
-    """The options that a preset has beside those of what it is a preset of: they are its placeholders."""
+    """The options that a preset adds to those of what it is a preset of: they are its placeholders."""
     known = {one.name for one in dataclasses.fields(base)}
     return tuple(one.name for one in dataclasses.fields(preset) if one.name not in known)

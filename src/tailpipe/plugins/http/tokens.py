@@ -89,12 +89,8 @@ def _client(auth: OAuth2, now: float) -> Request:
     form = {"grant_type": "client_credentials", **({"scope": auth.scope} if auth.scope else {}), **auth.params}
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     if auth.private_key is not None:
-        claims: dict[str, Any] = {
-            "iss": auth.client_id,
-            "sub": auth.client_id,
-            "aud": auth.token_url,
-            "jti": uuid.uuid4().hex,
-        }
+        own = auth.client_id
+        claims: dict[str, Any] = {"iss": own, "sub": own, "aud": auth.token_url, "jti": uuid.uuid4().hex}
         claims |= {"iat": int(now), "exp": int(now) + 300}
         form |= {
             "client_assertion_type": _ASSERTION,

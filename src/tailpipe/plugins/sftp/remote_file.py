@@ -45,10 +45,6 @@ class RemoteFile(io.RawIOBase):
         """It is."""
         return True
 
-    def tell(self) -> int:
-        """Where the next byte is read."""
-        return self._offset
-
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         """Go elsewhere."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._size() if whence == io.SEEK_END else 0}

@@ -56,15 +56,12 @@ class Session:
     def call(self, request: Callable[[Any], Awaitable[T]]) -> T:
         """What the server answers; a connection that is lost is made again."""
         try:
-            return Retry(retries=self.connection.max_retries).call(
-                lambda: self._once(request), retried=_is_lost, recover=None
-            )
-        except TailpipeError:
-            raise
+            retry = Retry(retries=self.connection.max_retries)
+            return retry.call(lambda: self._once(request), retried=_is_lost, recover=None)
         except Exception as error:
-            if _is_lost(error):
-                raise self._unreached(error) from None
-            raise
+            if isinstance(error, TailpipeError) or not _is_lost(error):
+                raise
+            raise self._unreached(error) from None
 
     def close(self) -> None:
         """End the connection and its thread."""

@@ -50,8 +50,7 @@ class SftpFiles(Source):
         check=_check_paths,
     )
     file_layout: str | None = option(
-        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.",
-        default=None,
+        "Grok pattern of the paths below a directory; its groups `year`, `month` and `day` date the file.", default=None
     )
     patterns: Mapping[str, str] = option("Your own grok patterns for the layout.", default={}, check=check_patterns)
     recursive: bool = option("Whether directories inside directories are entered.", default=True)
@@ -98,7 +97,7 @@ class SftpFiles(Source):
         return Artifact(self._uri(path), facts.size, modified, path=_spelt(relative), fields={"tp_source_name": server})
 
     def _below(self, path: str, walk: _Walk) -> tuple[str, Iterator[Entry]]:
-        """The directory that a layout begins at, and what lies below the path."""
+        """The directory that a layout begins at, and what is below the path."""
         hint = f'correct "paths" of source "{self.name or self.type}"'
         whole = walk.absolute(path)
         facts = walk.facts(whole)
@@ -144,7 +143,7 @@ class _Walk:
             ) from None
 
     def below(self, directory: str, depth: int = 0) -> Iterator[Entry]:
-        """What lies in a directory, and in the directories inside of it."""
+        """The files of a directory, and of the directories inside of it."""
         if depth > _DEEPEST:
             self.problems[directory] = f"more than {_DEEPEST} directories in one another"
             return

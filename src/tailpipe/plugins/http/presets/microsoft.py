@@ -93,10 +93,7 @@ class AzureActivityLogApi(HttpSource):
     connection: AzureManagement = option("How to log in to Azure.")
     subscription_ids: tuple[str, ...] = option("Ids of the subscriptions.")
     path = "/subscriptions/{subscription_ids}/providers/Microsoft.Insights/eventtypes/management/values"
-    params = {
-        "api-version": "2015-04-01",
-        "$filter": "eventTimestamp ge '{from}' and eventTimestamp le '{to}'",
-    }
+    params = {"api-version": "2015-04-01", "$filter": "eventTimestamp ge '{from}' and eventTimestamp le '{to}'"}
     window = TimeRange(max_age="90d")
     records = "value"
     key = "eventDataId"
@@ -121,13 +118,7 @@ class M365ManagementApi(HttpSource):
     connection: M365 = option("How to log in to Microsoft 365.")
     content_types: tuple[str, ...] = option(
         "Types of content; each needs a subscription.",
-        default=(
-            "Audit.AzureActiveDirectory",
-            "Audit.Exchange",
-            "Audit.SharePoint",
-            "Audit.General",
-            "DLP.All",
-        ),
+        default=("Audit.AzureActiveDirectory", "Audit.Exchange", "Audit.SharePoint", "Audit.General", "DLP.All"),
     )
     path = "/activity/feed/subscriptions/content"
     params = {"contentType": "{content_types}", "startTime": "{from}", "endTime": "{to}"}

@@ -1,1 +1,0 @@
-"""The tables of the plugin `aws`, one file each."""
