@@ -1,4 +1,4 @@
-"""Check the SQL of the config's detections, and show problems where they stand."""
+"""Check the SQL of the config's detections, and report problems with their places in the config."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tailpipe.catalog.snapshot import Snapshot
 from tailpipe.config.config import Config
 from tailpipe.detect.hit_table import DETECTION_HIT
-from tailpipe.detect.jail import Jail, why
+from tailpipe.detect.jail import open_jail, why
 from tailpipe.errors import Diagnostic, TailpipeError
 from tailpipe.model.detection import NEW_ROWS, Detection
 from tailpipe.model.table import Table
@@ -49,7 +49,7 @@ def _statement_problems(config: Config, one: Detection, tables: Mapping[str, Tab
     if one.sql is None or place is None:
         return
     known = {**tables, DETECTION_HIT.name: DETECTION_HIT}
-    with Jail([], known, [one]) as jail:
+    with open_jail([], known, [one]) as jail:
         try:
             jail.check(one)
             jail.show(NEW_ROWS, one.table, _NOTHING)
