@@ -65,17 +65,14 @@ def _loose_pattern(
 
 
 def _placed(tokens: Sequence[Token]) -> Iterator[tuple[Token, str, str, bool]]:
-    """Each token, the character before it, the one after it, and whether it stands in quotes."""
+    """Each token, the character before it, the one after it, and whether it is in quotes."""
     quotes = 0
     for place, token in enumerate(tokens):
         before = tokens[place - 1] if place else ""
         after = tokens[place + 1] if place + 1 < len(tokens) else ""
-        yield token, before[-1:] if isinstance(before, str) else "", _first(after), bool(quotes % 2)
+        ends = before[-1:] if isinstance(before, str) else "", after[:1] if isinstance(after, str) else ""
+        yield token, *ends, bool(quotes % 2)
         quotes += token.count('"') if isinstance(token, str) else 0
-
-
-def _first(token: Token) -> str:
-    return token[:1] if isinstance(token, str) else ""
 
 
 def _loose(variable: Variable, is_quoted: bool, quoting: Quoting) -> str:

@@ -27,7 +27,7 @@ NICKNAMES = {
     "agent": "%{User-agent}i",
 }
 """Layouts that Apache's own config, or that of Debian, has a name for."""
-_TOLD_APART = {("U", "q"), ("v", "U"), ("V", "U")}
+_SEPARABLE = {("U", "q"), ("v", "U"), ("V", "U")}
 
 
 def _directives(layout: str) -> list[str | Directive]:
@@ -51,7 +51,7 @@ def _check_layout(layout: str) -> None:
         if one.time is not None:
             time_pattern(one.time)
     for first, second in pairwise(found):
-        if not isinstance(first, str) and not isinstance(second, str) and not _is_told_apart(first, second):
+        if not isinstance(first, str) and not isinstance(second, str) and not _are_separable(first, second):
             raise UsageError(
                 f'missing separator between "{first.text}" and "{second.text}"',
                 hint="add a space between them, also in Apache's config",
@@ -69,11 +69,11 @@ def _check_parts(parts: Sequence[str]) -> None:
             raise UsageError("a time cannot follow the layout", hint="write it in the layout itself")
 
 
-def _is_told_apart(one: Directive, other: Directive) -> bool:
-    """Whether the end of a value shows where the next begins."""
+def _are_separable(one: Directive, other: Directive) -> bool:
+    """Whether the first value ends where the second one can be recognised."""
     if one.time is not None or other.time is not None:
         return True
-    return (one.text[-1], other.text[-1]) in _TOLD_APART
+    return (one.text[-1], other.text[-1]) in _SEPARABLE
 
 
 class ApacheAccessLog(Format):
@@ -161,18 +161,7 @@ def _tokens(directives: Sequence[str | Directive]) -> list[Token]:
             touches = None if isinstance(following, str) else following.text[-1]
             stops = {"q": r'[^"?]*', "U": r'[^ "/]*'}.get(touches or "")
             tokens.append(Variable(one.name, stops, is_exact=True) if stops else one.variable)
-    return _joined(tokens)
-
-
-def _joined(tokens: Sequence[Token]) -> list[Token]:
-    """The same with texts that touch made one."""
-    found: list[Token] = []
-    for token in tokens:
-        if isinstance(token, str) and found and isinstance(found[-1], str):
-            found[-1] += token
-        else:
-            found.append(token)
-    return found
+    return tokens
 
 
 def _times(directives: Sequence[str | Directive]) -> dict[str, tuple[str, str]]:

@@ -125,7 +125,7 @@ def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
 def _read_plain(
     text: pa.Array, columns: Sequence[str], splitter: Splitter, nulls: Sequence[str], numbers: Collection[str]
 ) -> Cells | None:
-    """The rows of those lines that Arrow's reader understands as we do; None if it cannot be asked."""
+    """The rows of those lines that Arrow's reader understands as we do; None if it cannot read the delimiter."""
     delimiter, quote = splitter.delimiter or " ", splitter.quote
     is_long = len(delimiter.encode()) > 1 or delimiter in "\0\r"
     if is_long:

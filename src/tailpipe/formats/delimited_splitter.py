@@ -9,18 +9,18 @@ from tailpipe.frozen import frozen
 __all__ = ["BLANKS", "Splitter"]
 
 BLANKS = " \t\n\r\f\v"
-"""What `\\s` stands for."""
+"""The characters that `\\s` matches."""
 
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
 
 
 @frozen
 class Splitter:
-    """How values are told apart. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
+    """How values are separated. `delimiter` is empty for runs of blanks; `quote` and `escape` for none.
 
     A value is quoted if it begins with the quote; then it ends at the next quote that is not escaped,
     and a delimiter or the end of the line must follow. The escape makes a quote, or itself, part of the
-    value; before anything else it stands for itself. A quote inside a value that did not begin with one
+    value; before any other character it is kept. A quote inside a value that did not begin with one
     is text. Blanks around a value are part of it, except where they are the delimiter.
 
     If it `is_loose`, a quote inside quotes ends the value only where a delimiter or the end of the line

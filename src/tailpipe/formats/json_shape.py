@@ -89,7 +89,7 @@ def json_shape_of(fields: Mapping[str, tuple[Path, ColumnType]]) -> JsonShape:
 
 
 def _at_end(path: Path, kind: ColumnType) -> ColumnType:
-    """What stands at the end of a path: behind `[*]`, an element of the list that is wanted."""
+    """The type at the end of a path: after `[*]`, that of an element of the requested list."""
     return kind.element if EACH in path and isinstance(kind, ListType) else kind
 
 
@@ -156,7 +156,7 @@ def _extracted(value: str, path: Path, depth: int) -> str:
 
 
 def _narrowed(value: str, have: ColumnType | None, wanted: ColumnType) -> str:
-    """A value as it is wanted, without what others want of it beside that."""
+    """A value in the requested type, without the parts that only other fields request."""
     if have is None or have == wanted:
         return value
     if wanted == _TEXT and have == _JSON:

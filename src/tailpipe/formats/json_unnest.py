@@ -19,7 +19,7 @@ _AT_ONCE_BYTES = 8 * 1024 * 1024
 
 
 def unnested(records: Iterable[bytes], paths: Sequence[Sequence[str]]) -> Iterator[pa.Array]:
-    """The rows of all records, some at a time: what stands around the elements is there as often as they are."""
+    """The rows of all records, some at a time; each row repeats the text around its element."""
     rows: list[bytes] = []
     size = 0
     for record in records:

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def check_timezone(name: str) -> None:
-    """Refuse a time zone that nobody knows."""
+    """Refuse an unknown time zone."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:

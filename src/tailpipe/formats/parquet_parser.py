@@ -44,7 +44,7 @@ class ParquetParser(DocumentParser):
 
 
 def _free(names: Iterable[str]) -> Iterator[str]:
-    """The names, with `_2` behind one that is taken; DuckDB does not tell cases apart."""
+    """Unique names: a duplicate gets `_2` appended; DuckDB ignores case."""
     taken = set(RESERVED_FIELDS)
     for name in names:
         free = name

@@ -44,7 +44,7 @@ def _text_in(line: str, key: str) -> str:
 
 @frozen
 class UnwrappingParser:
-    """Reads lines of which some are wrapped by a container log: the time of the object stands before the text."""
+    """Reads lines of which some are wrapped by a container log; puts the time of the object before the text."""
 
     lines: LineParser
     keys: Sequence[str]

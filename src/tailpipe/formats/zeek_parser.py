@@ -25,7 +25,7 @@ _NUMBERS = frozenset({"time", "interval", "double", "count", "int", "port"})
 
 
 class _Number(str):
-    """The text of a number, which stands without quotes in JSON."""
+    """The text of a number, which JSON has without quotes."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class _Headers:
 
 
 def zeek_parser() -> LineParser:
-    """A parser of both forms, each told by its line."""
+    """A parser that detects the form of each line."""
     return run_parser(_Headers().function)
 
 
