@@ -36,7 +36,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java_home: Path, cache: Path, *, is_direct: bool = True) -> ClassArchive:
-        """The archive that fits this Java and the Spark that is installed beside us.
+        """The archive that fits this Java and the installed Spark.
 
         It also depends on whether Java is started here or by Spark's scripts, which give it other options.
         """
@@ -67,14 +67,14 @@ class ClassArchive:
 
     @property
     def tries(self) -> int:
-        """How often somebody has begun to make it."""
+        """How many attempts to make it have begun."""
         try:
             return int(self._tries.read_text())
         except (OSError, ValueError):
             return 0
 
     def begin(self) -> None:
-        """Note that somebody begins to make it, and remove what was left by those who did not end."""
+        """Count an attempt to make it, and remove the drafts of attempts that did not end."""
         for left in self.path.parent.glob("draft-*"):
             left.unlink(missing_ok=True)
         self._tries.write_text(str(self.tries + 1))
@@ -106,8 +106,7 @@ class ClassArchive:
 
 def archive_for(settings: SparkSettings, cache: Path, java_home: Path) -> ClassArchive:
     """The archive for a Spark with these settings on this machine."""
-    home = spark_home()
-    return ClassArchive.of(java_home, cache, is_direct=is_plain(settings, os.environ, home))
+    return ClassArchive.of(java_home, cache, is_direct=is_plain(settings, os.environ, spark_home()))
 
 
 def make_archive(settings: SparkSettings, cache: Path, java_home: Path, log: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The properties of Spark: quiet, bound to this machine unless told otherwise, and in UTC."""
+"""The properties of Spark: quiet, bound to this machine by default, and in UTC."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.authenticate": "true",  # other users of this machine reach 127.0.0.1 too
-            # There is nobody to watch, and connections are to this machine alone.
+            # No one reads metrics, and connections are to this machine alone.
             "spark.metrics.staticSources.enabled": "false",
             "spark.metrics.executorMetricsSource.enabled": "false",
             "spark.rpc.io.mode": "NIO",
@@ -56,7 +56,7 @@ def spark_conf(settings: SparkSettings, *, scratch: Path, log4j: Path, is_lean: 
         }
         if sys.platform == "linux" and "spark.pyspark.python" not in given:
             conf["spark.python.daemon.module"] = "tailpipe.spark.daemon"
-    else:  # the work is done in Python, beside the heap
+    else:  # the work is done in Python, outside the heap
         conf |= {
             "spark.executor.memory": "1g",
             "spark.executor.memoryOverhead": "2g",

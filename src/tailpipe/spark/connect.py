@@ -1,6 +1,6 @@
 """Spark Connect: tasks on a cluster whose driver is elsewhere, behind a server that takes DataFrames alone.
 
-There are no RDDs, no accumulators and no Java process to ask. A payload is a row, `repartitionById` gives each row a
+There are no RDDs, no accumulators and no Java process. A payload is a row, `repartitionById` gives each row a
 task, and `mapInArrow` runs the same work as an RDD would. Answers come in the order of the tasks. How many tasks run at
 once is counted by a job of short tasks.
 """
@@ -165,7 +165,7 @@ class OnConnect:
         How long executors may take to start is the server's business.
         """
         del wait_seconds
-        check_hosts(self._ask, staging, depots)
+        check_hosts(self._probe_hosts, staging, depots)
 
     def stream(
         self, payloads: Sequence[bytes], work: Work, group: str, name: str
@@ -191,7 +191,7 @@ class OnConnect:
             raise SparkError(f"Spark returned {len(payloads) - len(missing)} of {len(payloads)} tasks", hint=_HINT)
 
     def running_tasks(self, groups: Iterable[str]) -> dict[str, int]:
-        """The server does not tell."""
+        """Unknown: the server does not report it."""
         del groups
         return {}
 
@@ -222,7 +222,7 @@ class OnConnect:
         for row in rows.mapInArrow(mapped, _ANSWER).toLocalIterator():
             yield int(row[0]), bytes(row[1])
 
-    def _ask(self, prober: Prober) -> list[Probe]:
+    def _probe_hosts(self, prober: Prober) -> list[Probe]:
         """Probes of the hosts: as many tasks as can run there, and more."""
         probes: dict[tuple[str, int], Probe] = {}
         for _, answer in self._probed(_probing(prober), max(2, 2 * len(self._counted()))):
@@ -242,7 +242,7 @@ class OnConnect:
         try:
             return list(self._rows([b""] * count, mapped))
         except Exception as error:
-            raise unanswered(error, _told(error, self._address).message, self._python) from error
+            raise unanswered(error, _spark_error(error, self._address).message, self._python) from error
 
 
 def _worker(work: Work) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -305,10 +305,10 @@ def _failures(address: str) -> Iterator[None]:
     except (SparkError, GeneratorExit):
         raise
     except Exception as error:
-        raise _told(error, address) from error
+        raise _spark_error(error, address) from error
 
 
-def _told(error: Exception, address: str) -> SparkError:
+def _spark_error(error: Exception, address: str) -> SparkError:
     text = str(error)
     if "UNAVAILABLE" in text or "Retries exceeded" in text or type(error).__name__ == "RetriesExceeded":
         return SparkError(f"the Spark Connect server {address} does not answer", hint=_HINT)

@@ -79,7 +79,7 @@ def count_threads() -> int:
 
 
 def _has_only_our_plugins() -> bool:
-    """Whether no plugin of somebody else, which may use pandas, is installed."""
+    """Whether no plugin of another author, which may use pandas, is installed."""
     from tailpipe.plugin.discovery import entry_points
     from tailpipe.plugin.registry import ENTRY_POINTS
 

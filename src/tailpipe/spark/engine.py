@@ -26,11 +26,12 @@ from tailpipe.model.source import Source
 from tailpipe.model.staged import StagedFile
 from tailpipe.model.store import Store
 from tailpipe.spark.background import make_later
+from tailpipe.spark.conf import PROTECTION, is_local
 from tailpipe.spark.jobs import Work
 from tailpipe.spark.names import named, partitions_in
 from tailpipe.spark.probe import Software, here
 from tailpipe.spark.running import OnContext, Running
-from tailpipe.spark.session import PROTECTION, Starter, is_local, is_running, leave_context, stop_context
+from tailpipe.spark.session import Starter, is_running, leave_context, stop_context
 from tailpipe.spark.submitted import as_submitted
 from tailpipe.spark.work import Around, compact, find_misplaced, parted, print_parts, restage, run, sample
 
@@ -197,7 +198,10 @@ class SparkEngine:
                 was_running = is_running()
                 meter = Meter()
                 with meter("start"):
-                    self._running = self._begun(self._start())
+                    started = self._start()
+                    from pyspark import SparkContext  # late: the start has imported it
+
+                    self._running = OnContext(started, self._end) if isinstance(started, SparkContext) else started
                 self._is_borrowed = was_running and isinstance(self._running, OnContext)
                 self._started = meter.spent["start"].plus(Spent(cpu=self.cpu_seconds()))
                 self._ready.clear()
@@ -205,11 +209,6 @@ class SparkEngine:
                 self._failed(error)
                 raise
         return self._running
-
-    def _begun(self, started: SparkContext | Running) -> Running:
-        from pyspark import SparkContext
-
-        return OnContext(started, self._end) if isinstance(started, SparkContext) else started
 
     def _failed(self, error: SparkError) -> None:
         """Remember that Spark cannot be used, for the other partitions of a run; one that is kept is tried again."""
@@ -222,7 +221,7 @@ class SparkEngine:
         return self._shares_disk
 
     def _around(self, sources: Iterable[Source | Destination] = (), uses: Iterable[str | None] = ()) -> Around:
-        """What a job needs beside its work. Hosts are checked before they get the first one, secrets before each."""
+        """What the tasks of a job share. Hosts are checked before the first job, secrets before each."""
         spark = self._spark
         if spark.is_local:
             return Around()
@@ -345,12 +344,12 @@ class SparkEngine:
         return [path for answer in self._answers(payloads, work, name) for path in answer]
 
     def _answers(self, payloads: Sequence[bytes], work: Work, name: str) -> list[Any]:
-        """What came of a job, in the order of its tasks."""
+        """The answers of a job, in the order of its tasks."""
         answers = dict(self._stream(payloads, work, name))
         return [answers[number] for number in range(len(payloads))]
 
     def _stream(self, payloads: Sequence[bytes], work: Work, name: str) -> Generator[tuple[int, Any], None, None]:
-        """What came of each task, when it is done. If Spark dies of a job, the next one starts it anew."""
+        """The answer of each task when it is done. If a job ends Spark, the next one starts it again."""
         spark, group = self._spark, f"tailpipe-{uuid.uuid4().hex}"
         self._threads[group] = threading.get_ident()
         self.jobs += 1

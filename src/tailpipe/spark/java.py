@@ -77,7 +77,7 @@ def _release(home: Path) -> str:
 
 
 def java_version(home: Path) -> int | None:
-    """The major version, from the file that tells it, or else from Java itself."""
+    """The major version, from the file `release`, or else from Java itself."""
     match = _RELEASE.search(_release(home))
     if match is None:
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.accumulators import Accumulator
 
-__all__ = ["Attempt", "EarlyAnswers", "Work", "failure_of", "redact", "run_job", "running_tasks", "stream_job", "told"]
+__all__ = ["Attempt", "Work", "failure_of", "job_failure", "redact", "run_job", "running_tasks", "stream_job"]
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 30
@@ -61,10 +61,9 @@ def run_job(context: SparkContext, payloads: Sequence[bytes], work: Work) -> lis
 def stream_job(
     context: SparkContext, payloads: Sequence[bytes], work: Work, group: str | None = None, name: str = "tailpipe"
 ) -> Generator[tuple[int, bytes], None, None]:
-    """The same, but each answer is given as soon as its task is done, with the number of its payload.
+    """Do the work for each payload, and yield each answer as soon as its task is done, with the number of its payload.
 
-    Whoever does not want the rest closes the iterator, which cancels the job. Spark knows the job by its `group`, and
-    shows its `name`.
+    Closing the iterator cancels the job. Spark knows the job by its `group`, and shows its `name`.
     """
     if not payloads:
         return
@@ -129,7 +128,7 @@ class _Job:
             given.add(arrived[0])
             yield arrived
         if self._failure is not None:
-            raise told(self._failure) from self._failure
+            raise job_failure(self._failure) from self._failure
         count = len(self._payloads)
         if sorted(self._answers) != list(range(count)):
             raise SparkError(f"Spark returned {len(self._answers)} of {count} tasks", hint=_HINT)
@@ -191,7 +190,7 @@ def _in_thread(work: Callable[[], None], name: str) -> None:
         try:
             work()
         except (Py4JError, OSError):
-            return  # the JVM is gone; the thread that runs the job tells it
+            return  # the JVM is gone; the thread that runs the job reports it
 
     threading.Thread(target=run, name=name, daemon=True).start()
 
@@ -217,7 +216,7 @@ def _worker(
 
 
 def redact(error: BaseException | None) -> None:
-    """Take the secrets out of what an exception, and those that led to it, say."""
+    """Remove secrets from the messages of an exception and of those that caused it."""
     while error is not None:
         error.args = tuple(REDACTOR(one) if isinstance(one, str) else one for one in error.args)
         if isinstance(error, TailpipeError):
@@ -225,7 +224,7 @@ def redact(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def told(error: Exception) -> SparkError:
+def job_failure(error: Exception) -> SparkError:
     """A Spark failure as one line with its cause, not as the stacks of two languages."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
@@ -235,7 +234,7 @@ def told(error: Exception) -> SparkError:
 
 
 def failure_of(text: str) -> SparkError:
-    """What Spark says of a job that failed, as one line."""
+    """The reason of a failed job in Spark's message, as one line."""
     place = _PLACE.search(text)
     where = f" on {place[1]}" if place else ""
     if lost := _LOST.search(text):

@@ -1,6 +1,6 @@
 """Objects in Spark: executors read the files of stores, and write answers, with credentials of their own.
 
-Spark's own readers of buckets need jars and settings that a cluster may lack; these need what tasks need anyway.
+Spark's readers of buckets need jars and settings that a cluster may lack; these need what tasks need anyway.
 """
 
 from __future__ import annotations

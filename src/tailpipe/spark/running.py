@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tailpipe.kernel.delivery import Depots
-from tailpipe.spark.jobs import Work, running_tasks, stream_job, told
-from tailpipe.spark.preflight import check_cluster, task_memory
+from tailpipe.spark.cluster import count_executors
+from tailpipe.spark.conf import is_local
+from tailpipe.spark.jobs import Work, job_failure, running_tasks, stream_job
+from tailpipe.spark.preflight import check_cluster, memory_limit
 from tailpipe.spark.processes import cpu_seconds
-from tailpipe.spark.session import is_alive, is_local, java_process, session_of, stop_context
+from tailpipe.spark.session import is_alive, session_of, stop_context
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -99,7 +101,7 @@ class OnContext:
 
     @property
     def master(self) -> str:
-        """As Spark was told."""
+        """The master of the context."""
         return str(self._context.master)
 
     @property
@@ -130,7 +132,7 @@ class OnContext:
         try:
             return max(1, int(self._context.defaultParallelism))
         except (Py4JError, OSError) as error:  # it died since it was looked at
-            raise told(error) from error
+            raise job_failure(error) from error
 
     def properties(self) -> dict[str, str]:
         """Those of the context."""
@@ -138,7 +140,8 @@ class OnContext:
 
     def task_memory(self) -> str:
         """By the memory of executors."""
-        return task_memory(self._context)
+        cores = self._context.defaultParallelism // max(1, count_executors(self._context))
+        return memory_limit(self.properties(), cores)
 
     def check(self, staging: Path | None, wait_seconds: float, depots: Depots) -> None:
         """Check each executor."""
@@ -160,8 +163,8 @@ class OnContext:
 
     def cpu_seconds(self) -> float:
         """Those of the Java process and its children."""
-        java = java_process(self._context)
-        return cpu_seconds(java) if java is not None else 0.0
+        java = getattr(self._context._gateway, "proc", None)  # missing if another program started it
+        return cpu_seconds(int(java.pid)) if java is not None else 0.0
 
     def end(self) -> None:
         """Stop the context."""

@@ -17,7 +17,7 @@ from tailpipe.errors import SparkError
 from tailpipe.frozen import frozen
 from tailpipe.spark.archive import ClassArchive
 from tailpipe.spark.cluster import check_master
-from tailpipe.spark.conf import JAVA_OPTIONS, PROTECTION, is_local, spark_conf
+from tailpipe.spark.conf import JAVA_OPTIONS, is_local, spark_conf
 from tailpipe.spark.daemon import TASKS_ONLY
 from tailpipe.spark.gateway import Launch, connect, is_plain, java_command, launch, spark_home
 from tailpipe.spark.java import check_user, find_java
@@ -38,17 +38,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = [
-    "PROTECTION",
     "Starter",
     "end_java",
     "is_alive",
-    "is_local",
     "is_running",
-    "java_process",
     "leave_context",
     "open_context",
     "session_of",
-    "spark_conf",
     "stop_context",
 ]
 
@@ -87,7 +83,7 @@ class _Setup:
 class Starter:
     """Starts Spark as `open_context` says; its Java can be started ahead, while there is other work to do.
 
-    If it `is_for_tasks`, nobody uses it for DataFrames with functions of their own. If it `is_lean`, no row enters the
+    If it `is_for_tasks`, no DataFrames with functions of a user run on it. If it `is_lean`, no row enters the
     heap of an executor.
     """
 
@@ -130,11 +126,11 @@ class Starter:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether a Java was started ahead that nobody has used."""
+        """Whether a Java was started ahead and is not used yet."""
         return self._ahead is not None
 
     def cancel(self) -> None:
-        """End a Java that was started ahead and that nobody has used."""
+        """End a Java that was started ahead and is not used."""
         if self._ahead is not None:
             (setup, started), self._ahead = self._ahead, None
             started.cancel()
@@ -274,7 +270,7 @@ def end_java(context: SparkContext) -> None:
     stop_context(context)
     if process is not None:
         with contextlib.suppress(OSError):
-            process.stdin.close()  # it goes when nobody can talk to it any more
+            process.stdin.close()  # it ends when its input does
         process.wait()
     _forget_gateway()
 
@@ -313,7 +309,7 @@ def is_running() -> bool:
 
 
 def is_alive(context: SparkContext, *, after: float = 0) -> bool:
-    """Whether the Java process of Spark is there after so many seconds; if somebody else started it, it is."""
+    """Whether Spark's Java process still runs after so many seconds; true if another program started it."""
     process = getattr(context._gateway, "proc", None)
     if process is None:
         return True
@@ -324,14 +320,8 @@ def is_alive(context: SparkContext, *, after: float = 0) -> bool:
     return False
 
 
-def java_process(context: SparkContext) -> int | None:
-    """The number of Spark's Java process; None if somebody else started it."""
-    process = getattr(context._gateway, "proc", None)
-    return None if process is None else int(process.pid)
-
-
 def _forget_gateway() -> None:
-    """PySpark would go on asking the process that is gone, for as long as this one lives."""
+    """Forget the Java process that is gone, which PySpark would use for as long as this process lives."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -367,7 +357,7 @@ def _variables(conf: Mapping[str, str], env: Mapping[str, str], cache: Path) -> 
         "PYSPARK_PYTHON": python or sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONSAFEPATH": "1",  # a worker imports nothing from the directory that someone happens to be in
-        # Another Spark, or one that is asked from afar, would not fit the package that is imported here.
+        # Another Spark, or one of Spark Connect, would not fit the package that is imported here.
         "SPARK_HOME": None,
         "SPARK_REMOTE": None,
     }

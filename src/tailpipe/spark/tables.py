@@ -23,7 +23,7 @@ __all__ = ["FileSet", "table_frame"]
 
 @frozen
 class FileSet:
-    """Live files with the same columns, and what these are stored as; without paths they tell types alone."""
+    """Live files with the same columns, and what these are stored as; without paths it declares types alone."""
 
     columns: Mapping[str, str]
     paths: Sequence[str]

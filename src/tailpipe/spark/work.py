@@ -30,7 +30,7 @@ _CHECKED: set[Software] = set()
 
 @frozen
 class Around:
-    """What tasks of a job have in common beside their work.
+    """What the tasks of a job share: stores, the limit of memory, and the software of the driver.
 
     `software` is that of the driver, if a host may differ from it: one that has joined the cluster after the preflight
     is checked by its first task.
@@ -115,7 +115,7 @@ def print_parts(sources: Sequence[Source], around: Around, payload: bytes, _: At
 
 
 def parted(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], list[bytes]]:
-    """What tasks have in common, which travels with the work, and what tells them apart, which travels as rows."""
+    """Split tasks into what they share, which travels with the work, and the rest, which travels as rows."""
     templates: dict[int, Task] = {}
     sources: dict[int, list[Source]] = {}
     payloads = []
@@ -159,7 +159,7 @@ def _of_attempt(staging: Staging, attempt: Attempt) -> Staging:
 
 
 def _scratch(attempt: Attempt) -> Path:
-    """A private directory on the worker's local disk; whoever uses it makes and removes it."""
+    """The path of a private directory on the worker's local disk; its user creates and removes it."""
     return Path(_local(), f"tailpipe-task-{attempt}-{uuid.uuid4().hex}")
 
 
