@@ -81,12 +81,12 @@ def _table(hits: Sequence[Hit], day: date, now: datetime):  # type: ignore[no-un
 
     rows = [
         {
-            "detection": hit.detection,
-            "version": hit.version,
-            "title": hit.title,
-            "severity": hit.severity,
-            "mitre": list(hit.mitre),
-            "hit_table": hit.table,
+            "detection": hit.detection.name,
+            "version": hit.detection.version,
+            "title": hit.detection.title or hit.detection.name,
+            "severity": hit.detection.severity,
+            "mitre": list(hit.detection.mitre),
+            "hit_table": hit.detection.table,
             "hit_partition": hit.partition,
             "hit_tp_id": hit.tp_id,
             "group_key": hit.key,

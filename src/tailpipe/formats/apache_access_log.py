@@ -109,35 +109,21 @@ class ApacheAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import (
-            access_log_parser,
-            prefix_fields,
-            request_fields,
-            rest_field,
-            with_addresses,
-        )
+        from tailpipe.formats.access_log import AccessLog, access_log_parser
 
         directives = _directives(self.layout)
-        parts = [_directives(part) for part in self.may_follow]
-        values = {name: ("VARCHAR", _value(name)) for name in _names(directives)}
-        more = _names([one for part in parts for one in part])
-        values |= {name: ("VARCHAR", f"nullif({_value(name)}, '')") for name in more}
-        values |= rest_field(self.rest)
-        tokens = _tokens(directives)
-        if self.any_prefix:
-            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
-        return access_log_parser(
-            tokens,
+        times = sum(not isinstance(one, str) and one.time is not None for one in directives)
+        log = AccessLog(
+            _tokens(directives),
             "backslash",
-            {**values, **_times(directives), **request_fields(values)},
-            is_dotall=context.has_line_ends,
-            may_follow=[_tokens(part) for part in parts],
-            rest=self.rest,
+            _value,
+            [_tokens(_directives(part)) for part in self.may_follow],
+            self.rest,
+            self.any_prefix,
+            _times(directives),
+            [f"time_{number}" for number in range(1, times + 1)],
         )
-
-
-def _names(directives: Sequence[str | Directive]) -> list[str]:
-    return list(dict.fromkeys(one.name for one in directives if not isinstance(one, str) and one.time is None))
+        return access_log_parser(log, is_dotall=context.has_line_ends)
 
 
 def _tokens(directives: Sequence[str | Directive]) -> list[Token]:

@@ -148,35 +148,21 @@ class NginxAccessLog(Format):
 
     def parser(self, context: ParseContext) -> LineParser:
         """The fastest parser for the layout."""
-        from tailpipe.formats.access_log import (
-            Quoting,
-            access_log_parser,
-            prefix_fields,
-            request_fields,
-            rest_field,
-            with_addresses,
-        )
+        from tailpipe.formats.access_log import AccessLog, Quoting, access_log_parser
         from tailpipe.plugin.sql import quoted
 
         layout, found = _layout(self.layout)
         escape = found or self.escape
-        fields = dict.fromkeys(_name(token) for token in _TOKEN.finditer(layout))
-        more = dict.fromkeys(_name(token) for part in self.may_follow for token in _TOKEN.finditer(part))
-        values = {name: ("VARCHAR", _value(quoted(name), escape)) for name in fields}
-        values |= {name: ("VARCHAR", f"nullif({_value(quoted(name), escape)}, '')") for name in more}
-        values |= rest_field(self.rest)
-        tokens = _tokens(layout)
-        if self.any_prefix:
-            values, tokens = {**values, **prefix_fields(values)}, with_addresses(tokens)
         quoting: dict[str, Quoting] = {"default": "hex", "json": "backslash", "none": "none"}
-        return access_log_parser(
-            tokens,
+        log = AccessLog(
+            _tokens(layout),
             quoting[escape],
-            {**values, **request_fields(values)},
-            is_dotall=context.has_line_ends,
-            may_follow=[_tokens(part) for part in self.may_follow],
-            rest=self.rest,
+            lambda name: _value(quoted(name), escape),
+            [_tokens(part) for part in self.may_follow],
+            self.rest,
+            self.any_prefix,
         )
+        return access_log_parser(log, is_dotall=context.has_line_ends)
 
 
 def _tokens(layout: str) -> Sequence[Token]:
